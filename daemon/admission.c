@@ -11,7 +11,7 @@
 
 #include "common/log.h"
 #include "daemon/mps_daemon.h"
-#include "daemon/places.h"
+#include "daemon/lease_places.h"
 
 int admission_load_keys(struct box *box, const struct box_settings *settings)
 {

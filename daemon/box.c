@@ -7,7 +7,7 @@
 
 #include "common/log.h"
 #include "daemon/instances.h"
-#include "daemon/places.h"
+#include "daemon/lease_places.h"
 
 static const char *const state_names[] = {
     [BOX_STARTING] = "starting", [BOX_SERVING] = "serving",   [BOX_DRAINING] = "draining",

@@ -70,7 +70,7 @@ struct box {
     uint64_t gpu_time_counts;       // that have been begun
     int64_t shares_ms;              // when shares of time were settled last; 0: not yet
     struct suspension_list suspensions;
-    struct places *places; // of leases that were moved
+    struct lease_places *places; // of leases that were moved
     uint32_t pauses;       // numbers them
     unsigned suspension_changes;
     struct tenant_list tenants; // leases that take turns on GPUs (overcommit.c)

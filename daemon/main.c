@@ -36,7 +36,7 @@
 #include "daemon/notify.h"
 #include "daemon/overcommit.h"
 #include "daemon/suspender.h"
-#include "daemon/places.h"
+#include "daemon/lease_places.h"
 #include "daemon/suspension_orders.h"
 #include "daemon/start_check.h"
 #include "daemon/vm_windows.h"

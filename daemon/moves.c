@@ -13,7 +13,7 @@
 #include "daemon/confinement.h"
 #include "daemon/exclusion.h"
 #include "daemon/figures.h"
-#include "daemon/places.h"
+#include "daemon/lease_places.h"
 #include "daemon/overcommit_factor.h"
 #include "daemon/suspension_orders.h"
 #include "daemon/worker_process.h"
@@ -207,7 +207,7 @@ static int order(struct box *box, const char *lease, uint32_t ordinal, struct bo
                  bool of_broker, char *text, size_t room)
 {
     const char *why = check(box, lease, ordinal, to, text, room);
-    struct place *place = places_put(box, lease, ordinal, to, of_broker);
+    struct lease_place *place = places_put(box, lease, ordinal, to, of_broker);
 
     if (!place)
         return -ENOMEM;
@@ -327,7 +327,7 @@ json_t *moves_show(const struct box *box, const char *name)
     const char *lease = worker ? worker->session.grant.lease : name, *reason = "";
     const struct suspension *s = suspension_find(box, lease);
 
-    for (const struct place *p = places_next(box, NULL); p; p = places_next(box, p))
+    for (const struct lease_place *p = places_next(box, NULL); p; p = places_next(box, p))
         if (!strcmp(p->lease, lease) && *p->problem)
             reason = p->problem;
     return json_pack("{s:s, s:b, s:b, s:s}", "lease", lease, "moving", is_pending(box, lease),
@@ -337,7 +337,7 @@ json_t *moves_show(const struct box *box, const char *name)
 
 // ---- the broker ----
 
-static const json_t *entry_of(const json_t *list, const struct place *place)
+static const json_t *entry_of(const json_t *list, const struct lease_place *place)
 {
     const json_t *entry;
     size_t i;
@@ -353,7 +353,7 @@ static const json_t *entry_of(const json_t *list, const struct place *place)
 
 static void forget_those_left_out(struct box *box, const json_t *list)
 {
-    struct place *place, *next;
+    struct lease_place *place, *next;
 
     for (place = places_next(box, NULL); place; place = next) {
         next = places_next(box, place);
@@ -364,7 +364,7 @@ static void forget_those_left_out(struct box *box, const json_t *list)
 
 static void adopt(struct box *box, const char *lease, uint32_t ordinal, const char *gpu)
 {
-    struct place *place = places_find(box, lease, ordinal);
+    struct lease_place *place = places_find(box, lease, ordinal);
     struct box_device *device = device_named(box, gpu);
     char text[256];
 
@@ -394,7 +394,7 @@ void moves_adopt(struct box *box, const json_t *list)
         const char *lease = json_string_value(json_object_get(entry, "lease"));
         const char *gpu = json_string_value(json_object_get(entry, "gpu"));
         json_int_t ordinal = json_integer_value(json_object_get(entry, "ordinal"));
-        if (lease && *lease && strlen(lease) < sizeof(((struct place *)0)->lease) && gpu &&
+        if (lease && *lease && strlen(lease) < sizeof(((struct lease_place *)0)->lease) && gpu &&
             !strpbrk(lease, " \n\t") && ordinal >= 0 && ordinal <= UINT16_MAX)
             adopt(box, lease, (uint32_t)ordinal, gpu);
     }
@@ -406,7 +406,7 @@ json_t *moves_report(struct box *box)
     json_t *list = json_array();
 
     places_try_again(box);
-    for (const struct place *p = places_next(box, NULL); p; p = places_next(box, p))
+    for (const struct lease_place *p = places_next(box, NULL); p; p = places_next(box, p))
         if (p->of_broker)
             json_array_append_new(
                 list, json_pack("{s:s, s:I, s:s, s:b, s:s, s:s}", "lease", p->lease, "ordinal",
@@ -422,7 +422,7 @@ void moves_review(struct box *box)
 {
     char text[320];
 
-    for (const struct place *p = places_next(box, NULL); p; p = places_next(box, p)) {
+    for (const struct lease_place *p = places_next(box, NULL); p; p = places_next(box, p)) {
         struct suspension *s = suspension_find(box, p->lease);
         if ((s && s->state != SUSPENSION_NONE) || !is_pending(box, p->lease))
             continue;
@@ -492,7 +492,7 @@ bool moves_give_up(struct suspension *s, const char *why)
 
     if (!*s->lease || !is_pending(s->box, s->lease))
         return false;
-    for (struct place *p = places_next(s->box, NULL); p; p = places_next(s->box, p))
+    for (struct lease_place *p = places_next(s->box, NULL); p; p = places_next(s->box, p))
         if (!strcmp(p->lease, s->lease) && p->device && p->device != p->before &&
             place_now(s->box, p->lease, p->ordinal) != p->device) {
             places_fail(s->box, p, why);

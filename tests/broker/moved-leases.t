@@ -31,7 +31,7 @@ job() {
 look() { echo look >&"${say_to[$1]}"; }
 place() { api GET "/v1/leases/$1" | at "lease.gpus.${2:-0}.index"; }
 target() { api GET "/v1/leases/$1" | at lease.gpus.0.target; }
-holders() { "$ctl" gpus --json | sed -n 's/.*"index":\([0-9]\),.*"leases":\([0-9]*\).*/\1 \2/p' | sort | sed 's/..//' | tr '\n' ' '; }
+holders() { "$ctl" gpus --json | grep '"box":"box1"' | sed -n 's/.*"index":\([0-9]\),.*"leases":\([0-9]*\).*/\1 \2/p' | sort | sed 's/..//' | tr '\n' ' '; }
 says() { like "$(cat "$TMP/ok.out")" "$1" "which is said"; }
 none_left() { [ -z "$("$ctl" leases --json)" ]; }
 last_event() { "$ctl" events --lines 30 | grep -o 'lease\.[a-z-]*moved' | tail -n 1; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See places.h. The file `moved` has a line for each place: lease, number, GPU.
-#include "daemon/places.h"
+// See lease_places.h. The file `moved` has a line for each place: lease, number, GPU.
+#include "daemon/lease_places.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,18 +15,18 @@
 
 #define FILE_NAME "moved"
 
-TAILQ_HEAD(place_list, place);
+TAILQ_HEAD(lease_place_list, lease_place);
 
-struct places {
-    struct place_list list;
+struct lease_places {
+    struct lease_place_list list;
     struct state_saver *saver; // NULL: nothing is kept
     uint64_t begun, done;      // writings
     bool failed, loaded;
 };
 
-struct place *places_find(const struct box *box, const char *lease, uint32_t ordinal)
+struct lease_place *places_find(const struct box *box, const char *lease, uint32_t ordinal)
 {
-    struct place *place;
+    struct lease_place *place;
 
     TAILQ_FOREACH(place, &box->places->list, link)
         if (place->ordinal == ordinal && !strcmp(place->lease, lease))
@@ -34,7 +34,7 @@ struct place *places_find(const struct box *box, const char *lease, uint32_t ord
     return NULL;
 }
 
-struct place *places_next(const struct box *box, const struct place *after)
+struct lease_place *places_next(const struct box *box, const struct lease_place *after)
 {
     return after ? TAILQ_NEXT(after, link) : TAILQ_FIRST(&box->places->list);
 }
@@ -42,7 +42,7 @@ struct place *places_next(const struct box *box, const struct place *after)
 struct box_device *places_device(const struct box *box, const char *lease, uint32_t ordinal,
                                  struct box_device *named)
 {
-    const struct place *place = *lease ? places_find(box, lease, ordinal) : NULL;
+    const struct lease_place *place = *lease ? places_find(box, lease, ordinal) : NULL;
 
     return place && place->device ? place->device : named;
 }
@@ -63,8 +63,8 @@ static void saved(void *argument, uint64_t number, int err)
 
 static void save(struct box *box)
 {
-    struct places *places = box->places;
-    const struct place *place;
+    struct lease_places *places = box->places;
+    const struct lease_place *place;
     char *text = NULL;
     size_t size = 0;
     FILE *out = places->saver ? open_memstream(&text, &size) : NULL;
@@ -91,7 +91,7 @@ void places_try_again(struct box *box)
     save(box);
 }
 
-bool places_is_kept(const struct box *box, const struct place *place)
+bool places_is_kept(const struct box *box, const struct lease_place *place)
 {
     return !box->places->saver || (place->save && place->save <= box->places->done);
 }
@@ -99,7 +99,7 @@ bool places_is_kept(const struct box *box, const struct place *place)
 // ---- changes ----
 
 // A client that has its GPU already and waits for a worker is looked at anew.
-static void changed(struct box *box, struct place *place)
+static void changed(struct box *box, struct lease_place *place)
 {
     struct client *client;
 
@@ -112,10 +112,10 @@ static void changed(struct box *box, struct place *place)
     box_changed(box);
 }
 
-struct place *places_put(struct box *box, const char *lease, uint32_t ordinal,
-                         struct box_device *device, bool of_broker)
+struct lease_place *places_put(struct box *box, const char *lease, uint32_t ordinal,
+                               struct box_device *device, bool of_broker)
 {
-    struct place *place = places_find(box, lease, ordinal);
+    struct lease_place *place = places_find(box, lease, ordinal);
 
     if (!place) {
         place = calloc(1, sizeof(*place));
@@ -133,7 +133,7 @@ struct place *places_put(struct box *box, const char *lease, uint32_t ordinal,
     return place;
 }
 
-void places_fail(struct box *box, struct place *place, const char *problem)
+void places_fail(struct box *box, struct lease_place *place, const char *problem)
 {
     log_warn("lease=%s place=%u is not moved to gpu=%s reason=\"%s\"", place->lease, place->ordinal,
              place->device ? place->device->uuid : "none", problem);
@@ -144,7 +144,7 @@ void places_fail(struct box *box, struct place *place, const char *problem)
     changed(box, place);
 }
 
-void places_forget(struct box *box, struct place *place)
+void places_forget(struct box *box, struct lease_place *place)
 {
     TAILQ_REMOVE(&box->places->list, place, link);
     free(place);
@@ -199,7 +199,7 @@ int places_open(struct box *box)
 
 void places_close(struct box *box)
 {
-    struct place *place;
+    struct lease_place *place;
 
     if (!box->places)
         return;

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Waiting for a lease that goes to another GPU, as moves and drains do.
+#include <stdio.h>
+#include <string.h>
+
+#include "admin-cli/conversation.h"
+
+static const char *text_of(const json_t *row, const char *member)
+{
+    const char *text = json_string_value(json_object_get(row, member));
+
+    return text ? text : "";
+}
+
+static int explain(const char *name, const char *reason)
+{
+    fprintf(stderr, "rgpuctl move: %s is not moved: %s\n", name, reason);
+    return EXIT_ANSWER_NO;
+}
+
+static bool any_moves(const json_t *lease)
+{
+    json_t *gpu;
+    size_t i;
+
+    json_array_foreach(json_object_get(lease, "gpus"), i, gpu)
+        if (*text_of(gpu, "target"))
+            return true;
+    return false;
+}
+
+// 0 or the exit status; negative: not there yet.
+static int look_at(struct conversation *pool, const char *path)
+{
+    json_t *answer = NULL;
+    int status = pool_call(pool, "GET", path, NULL, &answer);
+
+    if (status)
+        return status;
+    const json_t *lease = json_object_get(answer, "lease");
+    const char *why = text_of(lease, "not_moved"), *state = text_of(lease, "state");
+    status = *why ? explain(text_of(lease, "id"), why)
+             : strcmp(state, "granted") && strcmp(state, "lost")
+                 ? explain(text_of(lease, "id"), "it has ended")
+             : any_moves(lease) ? -1
+                                : 0;
+    json_decref(answer);
+    return status;
+}
+
+int pool_await_move(struct conversation *pool, const char *lease)
+{
+    char path[160];
+    json_int_t last = -1;
+    // The place in the event log comes first: what happens after the look must wake us.
+    int status = pool_await_event(pool, 0, &last);
+
+    snprintf(path, sizeof(path), "/v1/leases/%.120s", lease);
+    while (!status && (status = look_at(pool, path)) < 0)
+        status = pool_await_event(pool, 30, &last);
+    return status;
+}

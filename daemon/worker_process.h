@@ -71,7 +71,7 @@ struct worker_process {
     struct allowance calling; // of other boxes, on its behalf
     int64_t active_ms;        // when its client last asked for something, as far as we know
     struct worker_pause pause;
-    bool held_back; // its lease has had more than its share (shares.c)
+    bool held_back;                            // its lease has had more than its share (shares.c)
     struct box_device *going[BOX_DEVICES_MAX]; // where its session's memory is being put back
     bool has_moved;
     bool asked_to_end;

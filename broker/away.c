@@ -276,8 +276,9 @@ static bool is_behind(const struct broker *broker, const struct pool_lease *leas
 static bool has_room(const struct broker *broker, const struct pool_lease *lease)
 {
     for (size_t i = 0; i < lease->hold_count; i++)
-        if (lease->holds[i].aside && (!lease_fits_gpu(lease, &lease->holds[i], lease->holds[i].gpu) ||
-                                      is_behind(broker, lease, lease->holds[i].gpu)))
+        if (lease->holds[i].aside &&
+            (!lease_fits_gpu(lease, &lease->holds[i], lease->holds[i].gpu) ||
+             is_behind(broker, lease, lease->holds[i].gpu)))
             return false;
     return true;
 }

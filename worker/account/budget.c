@@ -65,8 +65,8 @@ uint64_t budget_used(int ordinal)
 static bool take_once(const struct gpu *device, uint64_t size)
 {
     pthread_rwlock_rdlock(&numbers);
-    bool taken = ledger_take(session.account, session.account_line, device->number, size,
-                             device->budget);
+    bool taken =
+        ledger_take(session.account, session.account_line, device->number, size, device->budget);
     pthread_rwlock_unlock(&numbers);
     return taken;
 }

@@ -28,6 +28,13 @@ print(library.nvmlInit_v2(), library.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byr
 PYTHON
 }
 gpu_of() { ctl sessions --json | sed -n "s/.*\"session\":$1,.*\"devices\":\[\"\([^]]*\)\"\].*/\1/p"; }
+# The program that began last ends, and its GPU is nobody's.
+leave() {
+    local worker
+    worker=$(worker_of "$(last_session)")
+    stop "${line_pid[$1]}"
+    await "the end of its worker" gone "$worker"
+}
 says() { like "$(cat "$TMP/ok.out")" "$1" "which is said"; }
 
 one=$(ticket lease=one shared=400000000 "${gpus[0]}")
@@ -53,7 +60,7 @@ look two
 ok "with their data" await_line one '^right 2$'
 ok "each" await_line two '^right 1$'
 is "$(column 1 account_bytes) $(column 1 sessions)" "0 0" "nothing of them is left behind"
-stop "${line_pid[two]}"
+leave two
 
 # What cannot be
 fails "where it is already it does not go" ctl move one --to box1:0
@@ -70,21 +77,21 @@ says 'in use by another lease .alone., beside which'
 look one
 ok "the program runs on as if nothing had been" await_line one '^right 3$'
 is "$(gpu_of "$id")" "${gpus[0]}" "where it was"
-stop "${line_pid[alone]}"
+leave alone
 hold busy "1 600000000000" "RGPU_TICKET=$(ticket lease=busy "${gpus[1]}")"
 fails "work that does not end stays on its GPU" ctl move busy --to box1:2
 says 'does not come to an end'
-stop "${line_pid[busy]}"
+leave busy
 hold large 130 "RGPU_TICKET=$(ticket lease=large "${gpus[1]}")"
 fails "and what the box's memory has no room for" ctl move large --to box1:2
 says 'does not fit: suspend_memory'
-stop "${line_pid[large]}"
+leave large
 hold both 8 "RGPU_TICKET=$(ticket lease=both shared=134217728 "${gpus[1]}" "${gpus[2]}")"
 fails "of several GPUs one has to be named" ctl move both --to box1:0
 says 'it has 2 GPUs of this box: say which one by --from'
 fails "and not one that it has for another" ctl move both --from box1:1 --to box1:2
 says 'it has that GPU already'
-stop "${line_pid[both]}"
+leave both
 fails "nobody's lease is nobody's" ctl move none --to box1:1
 says 'no lease none has sessions here'
 fails "a lease has to be named" ctl move --to box1:1

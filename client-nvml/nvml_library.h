@@ -34,17 +34,15 @@ int nvml_put_text(const char *text, char *out, unsigned size);
 int recorded_answer(const struct lease_gpu *gpu, unsigned number, unsigned arguments, void *out,
                     size_t size);
 
+// The answer to a question about two GPUs of different boxes.
+int recorded_between_boxes(unsigned number, void *out);
+
 // ---- nvml_calls.c ----
 
 // Where the GPU is, as CUDA says.
 void nvml_put_pci(const struct lease_gpu *gpu, struct nvml_pci *out);
 // The place, into what else is known of what is there.
 void nvml_put_place(const struct pci_place *place, struct nvml_pci *out);
-
-// ---- nvml_topology.c ----
-
-// The answer to a question about two GPUs of different boxes.
-int topology_between_boxes(unsigned number, void *out);
 
 // ---- nvml_processes.c ----
 

@@ -125,6 +125,18 @@ static unsigned argument(unsigned value)
     return value < 0xff ? value : 0xff;
 }
 
+// Two GPUs in different boxes are as far apart as the library has a word for, and nothing of one reaches the other's memory.
+int recorded_between_boxes(unsigned number, void *out)
+{
+    enum { COMMON_ANCESTOR = 200, PEERS = 201, LEVEL_SYSTEM = 50, PEERS_NOT_SUPPORTED = 5 };
+    const unsigned value = number == COMMON_ANCESTOR ? LEVEL_SYSTEM : PEERS_NOT_SUPPORTED;
+
+    if (number != COMMON_ANCESTOR && number != PEERS)
+        return NVML_NOT_SUPPORTED;
+    memcpy(out, &value, sizeof(value));
+    return NVML_OK;
+}
+
 // GPUs of two boxes have nothing between them.
 static int answer_other(void *device, void *other, unsigned number, unsigned second, void *out,
                         size_t size)
@@ -141,7 +153,7 @@ static int answer_other(void *device, void *other, unsigned number, unsigned sec
         return result;
     result = gpu->box == box
                  ? recorded_answer(gpu, number, argument(number_of_peer) | second << 8, out, size)
-                 : topology_between_boxes(number, out);
+                 : recorded_between_boxes(number, out);
     nvml_leave();
     return result;
 }

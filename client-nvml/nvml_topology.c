@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How near the lease's GPUs are to each other. Of two in one box its library knows. Two in different boxes are as far apart
-// as the library has a word for, and nothing of one reaches the other's memory.
+// How near the lease's GPUs are to each other. Of two in one box its library knows, of two in different boxes
+// recorded_between_boxes().
 #include <stddef.h>
 #include <string.h>
 
@@ -8,21 +8,8 @@
 
 enum {
     QUESTION_ANCESTOR = 200,
-    QUESTION_PEERS = 201,
     QUESTION_BEHIND_LINK = 132,
-    LEVEL_SYSTEM = 50, // by way of processors
-    PEERS_NOT_SUPPORTED = 5,
 };
-
-int topology_between_boxes(unsigned number, void *out)
-{
-    const unsigned value = number == QUESTION_ANCESTOR ? LEVEL_SYSTEM : PEERS_NOT_SUPPORTED;
-
-    if (number != QUESTION_ANCESTOR && number != QUESTION_PEERS)
-        return NVML_NOT_SUPPORTED;
-    memcpy(out, &value, sizeof(value));
-    return NVML_OK;
-}
 
 // ---- what is behind a link ----
 
@@ -65,7 +52,7 @@ static int level_of(const struct lease_gpu *gpu, const struct lease_gpu *other, 
     return gpu->box == other->box
                ? recorded_answer(gpu, QUESTION_ANCESTOR, other->said.number & 0xff, level,
                                  sizeof(*level))
-               : topology_between_boxes(QUESTION_ANCESTOR, level);
+               : recorded_between_boxes(QUESTION_ANCESTOR, level);
 }
 
 // One more that was found; they are only counted where there is no list.

@@ -37,7 +37,7 @@ is "$(complete_words "$ctl" drain b)" box1 "and boxes"
 is "$(complete_words "$ctl" revoke L)" "$lease" "and leases"
 is "$(complete_words "$ctl" show L) $(complete_words "$ctl" show b)" "$lease box1" "and for show all of them"
 is "$(complete_words "$ctl" drain box1 --rea)" --reason "and the option for a reason"
-like "$("$ctl" boxes)" ' shm,tcp +' "a box without an RDMA device does not show that transport"
+like "$("$ctl" boxes)" ' shm,vm,tcp +' "a box without an RDMA device does not show that transport"
 
 ok "drain a box" "$ctl" drain box1
 like "$("$ctl" boxes)" '^box1 +draining' "which shows"

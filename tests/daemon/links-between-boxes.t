@@ -10,18 +10,19 @@ PEERS=$BUILD/tests/programs/peers
 MARK=this-text-must-not-be-seen-on-the-way.
 
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-# Other boxes reach the second one by a relay, which writes down what passes; clients reach it as it is.
+# Neither shares memory with anybody. Other boxes reach the second one by a relay, which writes down what passes; clients
+# reach it as it is.
 # start_pair [rgpud arguments]: sets BOTH, tickets for the two, and ADMINS, LOGS, PIDS, RELAY.
 start_pair() {
     local port
-    start_ticket_box --name first "$@"
+    start_ticket_box --name first --transports tcp "$@"
     ADMINS=("$ADMIN") LOGS=("$BOX_LOG") PIDS=("$BOX_PID")
     BOTH=$(ticket_for "$BOX" "$TMP/box.key" first)
     port=$(free_port)
     start "relay$boxes" python3 "$TOP/tests/session/record.py" "127.0.0.1:$port" "$TMP/record$boxes"
     RECORD=$TMP/record$boxes RELAY=$PID
     await_line "relay$boxes" '^127'
-    start_ticket_box --name second --listen "127.0.0.1:$port" --announce "$LINE" "$@"
+    start_ticket_box --name second --transports tcp --listen "127.0.0.1:$port" --announce "$LINE" "$@"
     ADMINS+=("$ADMIN") LOGS+=("$BOX_LOG") PIDS+=("$BOX_PID")
     BOTH+=$'\n'$(ticket_for "$BOX" "$TMP/box.key" second)
 }
@@ -94,5 +95,5 @@ start_box --devices sim:1
 BOTH= BOXES=$endless_box,$BOX
 run=(on_box RGPU_LOG=info)
 run_program "and the box goes on" "$PEERS" text $MARK
-like "$(cat "$TMP/program.err")" 'by=tcp' "boxes without tickets have links as well"
+like "$(cat "$TMP/program.err")" 'copies between boxes .* by=shm' "boxes without tickets have links as well"
 done_testing

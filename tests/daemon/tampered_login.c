@@ -176,8 +176,10 @@ static void tamper(const struct relay *clean, int kind, int direction, size_t st
         relay = (struct relay){
             .kind = kind, .direction = direction, .at = at, .change = (uint8_t)(1u << at % 8)};
         bool opened = log_in_behind(&relay);
+        // One login is some bytes shorter than another: the echo behind it, its last byte, is not of it.
+        bool in_login = relay.tampered && at + 1 < relay.passed[direction];
         tried += relay.tampered;
-        if (opened && relay.tampered && !unnoticed++)
+        if (opened && in_login && !unnoticed++)
             first = at;
     }
     ok(tried > 0 && !unnoticed, "no byte %s can be %s (%zu of %zu were)",

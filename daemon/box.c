@@ -7,7 +7,6 @@
 
 #include "common/log.h"
 #include "daemon/instances.h"
-#include "daemon/lease_places.h"
 
 static const char *const state_names[] = {
     [BOX_STARTING] = "starting", [BOX_SERVING] = "serving",   [BOX_DRAINING] = "draining",
@@ -101,7 +100,6 @@ int box_adopt_inventory(struct box *box, const struct control_ready *ready)
         }
     box->device_count = count;
     box->devices_known = true;
-    places_load(box);
     return 0;
 }
 

@@ -7,7 +7,9 @@
 #include "common/log.h"
 #include "daemon/broker_agent.h"
 #include "daemon/client.h"
+#include "daemon/lease_places.h"
 #include "daemon/listeners.h"
+#include "daemon/moves.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/notify.h"
 #include "daemon/overcommit.h"
@@ -81,11 +83,13 @@ static void end_clients_of_mps(struct box *box)
 void lifecycle_review(struct box *box)
 {
     if (box->state == BOX_STARTING && box->devices_known) {
+        places_load(box);
         lifecycle_move(box, BOX_SERVING);
         announce_ready(box);
     }
     mps_review(box);
     end_clients_of_mps(box);
+    moves_review(box);
     suspension_review(box);
     overcommit_review(box);
     waiting_serve(box);

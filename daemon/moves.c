@@ -11,59 +11,11 @@
 #include "common/log.h"
 #include "common/scope.h"
 #include "daemon/confinement.h"
-#include "daemon/exclusion.h"
-#include "daemon/figures.h"
 #include "daemon/lease_places.h"
+#include "daemon/move_steps.h"
 #include "daemon/overcommit_factor.h"
 #include "daemon/suspension_orders.h"
 #include "daemon/worker_process.h"
-
-// ---- where they are, and where they are to be ----
-
-static bool is_of(const struct worker_process *worker, const char *lease)
-{
-    return worker->state == WORKER_SERVING && worker->session.id &&
-           !strcmp(worker->session.grant.lease, lease);
-}
-
-static struct box_device *target(const struct worker_process *worker, uint32_t i)
-{
-    const struct session_grant *grant = &worker->session.grant;
-
-    return places_device(worker->box, grant->lease, grant->ordinals[i], grant->named[i]);
-}
-
-static bool is_elsewhere(const struct worker_process *worker)
-{
-    for (uint32_t i = 0; i < worker->session.grant.device_count; i++)
-        if (worker->session.grant.devices[i] != target(worker, i))
-            return true;
-    return false;
-}
-
-static bool is_pending(const struct box *box, const char *lease)
-{
-    const struct worker_process *worker;
-
-    TAILQ_FOREACH(worker, &box->workers, link)
-        if (is_of(worker, lease) && is_elsewhere(worker))
-            return true;
-    return false;
-}
-
-// The device that the sessions of a lease have for a place; NULL: it has no session with it.
-static struct box_device *place_now(const struct box *box, const char *lease, uint32_t ordinal)
-{
-    const struct worker_process *worker;
-
-    TAILQ_FOREACH(worker, &box->workers, link) {
-        const struct session_grant *grant = &worker->session.grant;
-        for (uint32_t i = 0; is_of(worker, lease) && i < grant->device_count; i++)
-            if (grant->ordinals[i] == ordinal)
-                return grant->devices[i];
-    }
-    return NULL;
-}
 
 // ---- whether it can be ----
 
@@ -128,77 +80,16 @@ static const char *check_session(const struct worker_process *worker, const stru
 static const char *check(const struct box *box, const char *lease, uint32_t ordinal,
                          const struct box_device *to, char *text, size_t room)
 {
-    const struct box_device *from = place_now(box, lease, ordinal);
+    const struct box_device *from = move_place_now(box, lease, ordinal);
     const struct worker_process *worker;
     const char *why = from ? check_kinds(from, to, text, room) : NULL;
 
     if (from == to)
         return NULL;
     TAILQ_FOREACH(worker, &box->workers, link)
-        if (!why && is_of(worker, lease))
+        if (!why && move_is_of(worker, lease))
             why = check_session(worker, to);
     return why;
-}
-
-static const char *in_use(const struct worker_process *worker, char *text, size_t room)
-{
-    struct session_grant grant = worker->session.grant;
-
-    for (uint32_t i = 0; i < grant.device_count; i++)
-        grant.devices[i] = target(worker, i);
-    const struct worker_process *other = exclusion_find(worker->box, &grant);
-    if (!other)
-        return NULL;
-    snprintf(text, room,
-             "its GPU is in use by another lease (%.120s), beside which it cannot be used",
-             other->session.grant.lease);
-    return text;
-}
-
-// What those have of whom the figures do not know yet that they have left.
-static uint64_t left_since(const struct box *box, uint32_t index)
-{
-    const struct worker_process *worker;
-    uint64_t bytes = 0;
-
-    TAILQ_FOREACH(worker, &box->workers, link)
-        bytes += worker->pause.away ? worker->driver_bytes[index] : 0;
-    return bytes;
-}
-
-// A process that is restored while there is no room is lost (driver 580), so that nobody tries.
-static const char *too_full(const struct box *box, const uint64_t needed[BOX_DEVICES_MAX])
-{
-    for (uint32_t i = 0; i < box->device_count; i++) {
-        const struct box_device *device = &box->devices[i];
-        if (needed[i] && device->library_memory &&
-            figures_taken(device) + needed[i] + SUSPENSION_SPARE_BYTES >
-                device->library_memory + left_since(box, i))
-            return "the memory of its GPU is taken";
-    }
-    return NULL;
-}
-
-const char *moves_obstacle(const struct suspension *s, const uint64_t needed[BOX_DEVICES_MAX],
-                           char *text, size_t room)
-{
-    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
-    size_t count = suspension_members(s, list);
-    const struct box_device *first = s->box->devices;
-    uint64_t there[BOX_DEVICES_MAX] = {0};
-    size_t to[BOX_DEVICES_MAX];
-    const char *why = NULL;
-
-    for (uint32_t i = 0; i < s->box->device_count; i++)
-        to[i] = i;
-    for (size_t i = 0; i < count && !why; i++) {
-        for (uint32_t j = 0; j < list[i]->session.grant.device_count; j++)
-            to[list[i]->session.grant.devices[j] - first] = (size_t)(target(list[i], j) - first);
-        why = in_use(list[i], text, room);
-    }
-    for (uint32_t i = 0; i < s->box->device_count; i++)
-        there[to[i]] += needed[i];
-    return why ? why : too_full(s->box, there);
 }
 
 // ---- orders ----
@@ -330,7 +221,7 @@ json_t *moves_show(const struct box *box, const char *name)
     for (const struct lease_place *p = places_next(box, NULL); p; p = places_next(box, p))
         if (!strcmp(p->lease, lease) && *p->problem)
             reason = p->problem;
-    return json_pack("{s:s, s:b, s:b, s:s}", "lease", lease, "moving", is_pending(box, lease),
+    return json_pack("{s:s, s:b, s:b, s:s}", "lease", lease, "moving", move_is_pending(box, lease),
                      "suspended", s && s->state == SUSPENSION_AWAY && s->away_wanted, "reason",
                      worker ? reason : "it has ended");
 }
@@ -411,12 +302,12 @@ json_t *moves_report(struct box *box)
             json_array_append_new(
                 list, json_pack("{s:s, s:I, s:s, s:b, s:s, s:s}", "lease", p->lease, "ordinal",
                                 (json_int_t)p->ordinal, "gpu", p->device ? p->device->uuid : "",
-                                "done", places_is_kept(box, p) && !is_pending(box, p->lease),
+                                "done", places_is_kept(box, p) && !move_is_pending(box, p->lease),
                                 "refused", p->refused, "reason", p->problem));
     return list;
 }
 
-// ---- the way ----
+// ---- what is due ----
 
 void moves_review(struct box *box)
 {
@@ -424,79 +315,10 @@ void moves_review(struct box *box)
 
     for (const struct lease_place *p = places_next(box, NULL); p; p = places_next(box, p)) {
         struct suspension *s = suspension_find(box, p->lease);
-        if ((s && s->state != SUSPENSION_NONE) || !is_pending(box, p->lease))
+        if ((s && s->state != SUSPENSION_NONE) || !move_is_pending(box, p->lease))
             continue;
         if (suspension_begin(box, p->lease, SUSPENSION_MOVING, text, sizeof(text)) &&
             (s = suspension_find(box, p->lease)))
-            moves_give_up(s, text);
+            move_give_up(s, text);
     }
-}
-
-char *moves_argument(struct worker_process *worker)
-{
-    const struct session_grant *grant = &worker->session.grant;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    const char *before = ":";
-
-    if (!out)
-        return NULL;
-    fprintf(out, "%d", (int)worker->pid);
-    for (uint32_t i = 0; i < grant->device_count; i++) {
-        worker->going[i] = target(worker, i);
-        if (worker->going[i] == grant->devices[i])
-            continue;
-        fprintf(out, "%s%s=%s", before, grant->devices[i]->uuid, worker->going[i]->uuid);
-        before = ",";
-    }
-    return fclose(out) ? NULL : text;
-}
-
-static void tell(struct worker_process *worker)
-{
-    const struct session_grant *grant = &worker->session.grant;
-    struct control_moved moved = {.gpus_count = grant->device_count};
-
-    for (uint32_t i = 0; i < grant->device_count; i++)
-        moved.gpus[i].ordinal = grant->devices[i]->ordinal;
-    if (control_send_packet(worker->control_fd, CONTROL_MOVED, &moved, -1))
-        worker_process_kill(worker, "does not hear that it has been moved");
-}
-
-void moves_arrived(struct worker_process *worker)
-{
-    struct session_grant *grant = &worker->session.grant;
-
-    worker_process_count(worker, -1);
-    for (uint32_t i = 0; i < grant->device_count; i++) {
-        struct box_device *from = grant->devices[i], *to = worker->going[i];
-        if (from == to)
-            continue;
-        log_info("session=%llu lease=%s has moved from gpu=%s to gpu=%s",
-                 (unsigned long long)worker->session.id, grant->lease, from->uuid, to->uuid);
-        from->sessions--;
-        to->sessions++;
-        grant->devices[i] = to;
-    }
-    worker->has_moved = true;
-    worker->device = grant->devices[0];
-    worker->sees |= device_set_of(grant);
-    worker_process_count(worker, 1);
-    tell(worker);
-}
-
-bool moves_give_up(struct suspension *s, const char *why)
-{
-    bool any = false;
-
-    if (!*s->lease || !is_pending(s->box, s->lease))
-        return false;
-    for (struct lease_place *p = places_next(s->box, NULL); p; p = places_next(s->box, p))
-        if (!strcmp(p->lease, s->lease) && p->device && p->device != p->before &&
-            place_now(s->box, p->lease, p->ordinal) != p->device) {
-            places_fail(s->box, p, why);
-            any = true;
-        }
-    return any;
 }

@@ -10,7 +10,6 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "daemon/figures.h"
-#include "daemon/moves.h"
 #include "daemon/suspension_steps.h"
 #include "daemon/worker_process.h"
 
@@ -256,7 +255,6 @@ void suspension_review(struct box *box)
 
     if (box->settings.idle_suspend)
         suspend_idle(box);
-    moves_review(box);
     for (s = TAILQ_FIRST(&box->suspensions); s; s = next) {
         next = TAILQ_NEXT(s, link);
         suspension_step(s);

@@ -11,7 +11,7 @@
 #include "common/log.h"
 #include "daemon/exported.h"
 #include "daemon/image_room.h"
-#include "daemon/moves.h"
+#include "daemon/move_steps.h"
 #include "daemon/suspender.h"
 #include "daemon/worker_process.h"
 
@@ -46,7 +46,7 @@ static void tell_workers(const struct suspension *s, bool pause)
 static void stay(struct suspension *s, const char *why)
 {
     if (*why && s->cause == SUSPENSION_MOVING)
-        moves_give_up(s, why);
+        move_give_up(s, why);
     snprintf(s->problem, sizeof(s->problem), "%s", why);
     s->bytes = 0;
     tell_workers(s, false);
@@ -131,7 +131,7 @@ static void note_moved(struct suspension *s, const char *moved)
 
     for (size_t i = 0; *moved && i < count; i++)
         if (is_among(moved, list[i]->pid))
-            moves_arrived(list[i]);
+            move_arrived(list[i]);
 }
 
 static void is_settled(void *argument, enum suspender_outcome outcome, const char *text,
@@ -199,7 +199,7 @@ static void is_back(void *argument, enum suspender_outcome outcome, const char *
         // What cannot be on another GPU comes back to its own. What finds no room waits for it; what does not go at
         // all is for a person to look at.
         bool other = (s->cause == SUSPENSION_MOVING || outcome == SUSPENDER_FAILED) &&
-                     moves_give_up(s, text);
+                     move_give_up(s, text);
         s->away_wanted |= outcome == SUSPENDER_FAILED && !other;
         s->retry_ms = clock_ms() + RETRY_MS;
         suspension_move(s, SUSPENSION_AWAY);
@@ -238,7 +238,7 @@ static int name_workers(const struct suspension *s, struct worker_process **list
 {
     for (size_t i = 0; i < count; i++) {
         if (s->puts_back)
-            texts[i] = moves_argument(list[i]);
+            texts[i] = move_argument(list[i]);
         else if (asprintf(&texts[i], "%d", (int)list[i]->pid) < 0)
             texts[i] = NULL;
         if (!texts[i]) {
@@ -316,10 +316,10 @@ static void bring_back(struct suspension *s)
     if (clock_ms() < s->retry_ms)
         return;
     const char *why = s->others_turn ? "others have their turn"
-                                     : moves_obstacle(s, s->needed, text, sizeof(text));
+                                     : move_obstacle(s, s->needed, text, sizeof(text));
     // Who runs but for the move does not wait for the other GPU.
-    if (why && s->cause == SUSPENSION_MOVING && moves_give_up(s, why))
-        why = moves_obstacle(s, s->needed, text, sizeof(text));
+    if (why && s->cause == SUSPENSION_MOVING && move_give_up(s, why))
+        why = move_obstacle(s, s->needed, text, sizeof(text));
     s->puts_back = true;
     int err = why ? 0 : start_helper(s, "resume", "-", is_back);
     if (!why && !err) {

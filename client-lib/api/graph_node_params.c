@@ -191,7 +191,7 @@ static CUresult make_batch(struct box_session *session, const CUgraphNodeParams 
     const CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 *batch = &params->memOp;
     struct wire_batch_node wire = {.count = batch->count, .flags = batch->flags};
     CUresult result = context_name(session, batch->ctx, &wire.context);
-    if (result == CUDA_SUCCESS && (batch->count > 256 || (batch->count && !batch->paramArray)))
+    if (result == CUDA_SUCCESS && (batch->count > 256 || !batch->paramArray))
         return CUDA_ERROR_INVALID_VALUE;
     return result == CUDA_SUCCESS ? put(out, &wire, sizeof(wire), batch->paramArray, batch->count,
                                         sizeof(batch->paramArray[0]))

@@ -37,7 +37,7 @@ refused boxes nobody --json 'too many arguments'
 refused drain --socket 'needs PATH'
 like "$("$ctl" drain gpu01 --broker unix:/nowhere/at/all 2>&1 || true)" 'nowhere' "an option behind an argument is seen"
 refused drain gpu01 --wait --nonsense 'unknown option --nonsense'
-refused drain --socket "$TMP/nowhere" --reason 'a fan' 'reasons are kept by the broker'
+refused drain --socket "$TMP/nowhere" --reason 'a fan' 'the broker keeps reasons'
 refused top --box 'needs GLOB'
 refused leases --width wide '--width wide: 0\.\.10000'
 is "$("$ctl" run --box "$BOX" echo --help -n)" "--help -n" "a program has its own options"

@@ -158,14 +158,12 @@ uint32_t relief_take(struct serve *serve)
         link_kick(session.link);
         pthread_cond_wait(&changed, &lock);
     }
-    if (first) {
+    if (first)
         size = take_next(serve);
-        stop_wanted =
-            false; // who reads goes on: this request, too, may wait for what is still to come
-    } else {
-        stop_wanted = false;
+    else
         atomic_store(&state, TAKING);
-    }
+    // With a record in hand, which may wait for what is still to come, reading goes on.
+    stop_wanted = false;
     return size;
 }
 

@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "slurm-plugin/busy_note.h"
 
+// Lists are named by their tags here, which all versions of Slurm have; what stands for them differs.
 struct accounts {
     void *connection;
     char cluster[128];
@@ -65,7 +66,8 @@ static void ask_for(struct job_query *question, const struct accounts *accounts,
 {
     memset(question, 0, sizeof(*question));
     question->job.array_task_id = question->job.het_job_offset = NO_VAL;
-    question->job.step_id = (slurm_step_id_t){job, NO_VAL, NO_VAL};
+    question->job.step_id =
+        (slurm_step_id_t){.job_id = job, .step_het_comp = NO_VAL, .step_id = NO_VAL};
     question->condition.db_flags = SLURMDB_JOB_FLAG_NOTSET;
     question->condition.flags = JOBCOND_FLAG_NO_DEFAULT_USAGE | JOBCOND_FLAG_NO_STEP;
     question->condition.step_list = slurm_list_create(NULL);
@@ -90,7 +92,7 @@ static enum accounting_outcome write_comment(const struct accounts *accounts,
         .lft = NO_VAL,
         .resvid = NO_VAL,
     };
-    List changed = slurmdb_job_modify(accounts->connection, &question->condition, &change);
+    struct xlist *changed = slurmdb_job_modify(accounts->connection, &question->condition, &change);
 
     if (!changed)
         return ACCOUNTING_AWAY;
@@ -121,8 +123,8 @@ enum accounting_outcome accounting_note_busy(const struct accounts *accounts, ui
     enum accounting_outcome outcome = ACCOUNTING_AWAY;
     const slurmdb_job_rec_t *record;
     struct job_query question;
-    ListIterator iterator;
-    List records;
+    struct listIterator *iterator;
+    struct xlist *records;
 
     ask_for(&question, accounts, job);
     records = slurmdb_jobs_get(accounts->connection, &question.condition);

@@ -5,16 +5,9 @@
 
 #include "admin-cli/conversation.h"
 
-static const char *text_of(const json_t *row, const char *member)
+int move_explain(const struct command *command, const char *lease, const char *reason)
 {
-    const char *text = json_string_value(json_object_get(row, member));
-
-    return text ? text : "";
-}
-
-static int explain(const char *name, const char *reason)
-{
-    fprintf(stderr, "rgpuctl move: %s is not moved: %s\n", name, reason);
+    fprintf(stderr, "rgpuctl %s: %s is not moved: %s\n", command->name, lease, reason);
     return EXIT_ANSWER_NO;
 }
 
@@ -24,7 +17,7 @@ static bool any_moves(const json_t *lease)
     size_t i;
 
     json_array_foreach(json_object_get(lease, "gpus"), i, gpu)
-        if (*text_of(gpu, "target"))
+        if (*table_text(gpu, "target"))
             return true;
     return false;
 }
@@ -38,10 +31,10 @@ static int look_at(struct conversation *pool, const char *path)
     if (status)
         return status;
     const json_t *lease = json_object_get(answer, "lease");
-    const char *why = text_of(lease, "not_moved"), *state = text_of(lease, "state");
-    status = *why ? explain(text_of(lease, "id"), why)
-             : strcmp(state, "granted") && strcmp(state, "lost")
-                 ? explain(text_of(lease, "id"), "it has ended")
+    const char *why = table_text(lease, "not_moved"), *state = table_text(lease, "state");
+    if (!*why && strcmp(state, "granted") && strcmp(state, "lost"))
+        why = "it has ended";
+    status = *why               ? move_explain(pool->command, table_text(lease, "id"), why)
              : any_moves(lease) ? -1
                                 : 0;
     json_decref(answer);

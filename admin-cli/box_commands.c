@@ -170,9 +170,23 @@ int box_rows(const char *path, const char *question, json_t **rows)
     *rows = json_array();
     err = parse_answer(answer, *rows);
     free(answer);
-    if (err)
+    if (err) {
         json_decref(*rows);
+        *rows = NULL;
+    }
     return err;
+}
+
+int box_row(const char *path, const char *question, json_t **row)
+{
+    json_t *rows = NULL;
+    int err = box_rows(path, question, &rows);
+
+    if (err)
+        return err == -EBADMSG ? EXIT_ANSWER_NO : EXIT_UNREACHABLE;
+    *row = json_incref(json_array_get(rows, 0));
+    json_decref(rows);
+    return *row ? 0 : EXIT_ANSWER_NO;
 }
 
 static int explain_failure(const char *path, int err)

@@ -10,5 +10,8 @@
 // An array of what was asked for. 0 or -errno.
 int box_rows(const char *path, const char *question, json_t **rows)
     __attribute__((warn_unused_result));
+// Its first row, which is the caller's. The exit status; what the box objects to has been printed.
+int box_row(const char *path, const char *question, json_t **row)
+    __attribute__((warn_unused_result));
 
 #endif

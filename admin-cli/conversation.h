@@ -60,6 +60,8 @@ int pool_health(const struct command *command, int argc, char **argv);
 int slurm_health(int status);
 int pool_usage(const struct command *command, int argc, char **argv);
 int pool_drain(const struct command *command, int argc, char **argv);
+// Says that a lease stays where it is, and why. EXIT_ANSWER_NO.
+int move_explain(const struct command *command, const char *lease, const char *reason);
 // Waits until what of the lease goes to another GPU is there. The exit status; where it stays, that is explained.
 int pool_await_move(struct conversation *pool, const char *lease);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The command that has a lease go to another GPU of its box. It waits until the sessions are there, or until it is
 // known why they stay.
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -11,32 +10,7 @@
 
 enum { NAME_MOST = 120, QUESTION_ROOM = 400, LOOK_MS = 100 };
 
-static const char *text_of(const json_t *row, const char *member)
-{
-    const char *text = json_string_value(json_object_get(row, member));
-
-    return text ? text : "";
-}
-
-static int explain(const char *name, const char *reason)
-{
-    fprintf(stderr, "rgpuctl move: %s is not moved: %s\n", name, reason);
-    return EXIT_ANSWER_NO;
-}
-
 // ---- the box of this machine ----
-
-static int ask_box(const char *path, const char *question, json_t **row)
-{
-    json_t *rows = NULL;
-    int err = box_rows(path, question, &rows);
-
-    if (err)
-        return err == -EBADMSG ? EXIT_ANSWER_NO : EXIT_UNREACHABLE;
-    *row = json_incref(json_array_get(rows, 0));
-    json_decref(rows);
-    return *row ? 0 : EXIT_ANSWER_NO;
-}
 
 static bool is_on_its_way(const json_t *row)
 {
@@ -54,18 +28,18 @@ static int order_box(const struct command *command, const struct command_line *l
 
     snprintf(question, sizeof(question), "move %s %s %s", name, command_value(command, line, "to"),
              from ? from : "");
-    int status = ask_box(path, question, &row);
+    int status = box_row(path, question, &row);
     snprintf(question, sizeof(question), "moving %s", name);
     while (!command_value(command, line, "no-wait") && !status && is_on_its_way(row)) {
         json_decref(row);
         row = NULL;
         nanosleep(&look, NULL);
-        status = ask_box(path, question, &row);
+        status = box_row(path, question, &row);
     }
     if (status == EXIT_UNREACHABLE)
         fprintf(stderr, "rgpuctl move: no answer from rgpud at %s\n", path);
-    if (!status && *text_of(row, "reason"))
-        status = explain(name, text_of(row, "reason"));
+    if (!status && *table_text(row, "reason"))
+        status = move_explain(command, name, table_text(row, "reason"));
     json_decref(row);
     return status;
 }

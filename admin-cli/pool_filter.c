@@ -5,17 +5,12 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "admin-cli/table.h"
+
 // Names that a condition has led to, as members of objects.
 struct found {
     json_t *boxes_of_model, *boxes_of_user, *gpus_of_user, *leases;
 };
-
-static const char *text(const json_t *row, const char *key)
-{
-    const char *value = json_string_value(json_object_get(row, key));
-
-    return value ? value : "";
-}
 
 static bool like(const char *pattern, const char *value)
 {
@@ -38,7 +33,7 @@ static bool holds_like(const json_t *lease, const char *key, const char *pattern
     size_t i;
 
     json_array_foreach(gpus, i, gpu)
-        if (like(pattern, text(gpu, key)))
+        if (like(pattern, table_text(gpu, key)))
             return true;
     return !pattern;
 }
@@ -46,15 +41,16 @@ static bool holds_like(const json_t *lease, const char *key, const char *pattern
 // Who waits holds nothing: it is what he asks for that counts.
 static bool wants_like(const json_t *lease, const char *key, const char *pattern)
 {
-    const char *asked = text(json_object_get(lease, "request"), key);
+    const char *asked = table_text(json_object_get(lease, "request"), key);
 
-    return !pattern || (!strcmp(text(lease, "state"), "queued") && *asked && like(pattern, asked));
+    return !pattern ||
+           (!strcmp(table_text(lease, "state"), "queued") && *asked && like(pattern, asked));
 }
 
 static bool lease_passes(const struct pool_filter *filter, const json_t *lease)
 {
-    return (!filter->user || !strcmp(filter->user, text(lease, "user"))) &&
-           like(filter->state, text(lease, "state")) &&
+    return (!filter->user || !strcmp(filter->user, table_text(lease, "user"))) &&
+           like(filter->state, table_text(lease, "state")) &&
            (holds_like(lease, "box", filter->box) || wants_like(lease, "box", filter->box)) &&
            (holds_like(lease, "model", filter->model) || wants_like(lease, "model", filter->model));
 }
@@ -65,12 +61,12 @@ static void note_holds(const struct pool_filter *filter, const json_t *leases, s
     size_t i, j;
 
     json_array_foreach(leases, i, lease) {
-        if (filter->user && strcmp(filter->user, text(lease, "user")))
+        if (filter->user && strcmp(filter->user, table_text(lease, "user")))
             continue;
         gpus = json_object_get(lease, "gpus");
         json_array_foreach(gpus, j, gpu) {
-            note(found->boxes_of_user, text(gpu, "box"));
-            note(found->gpus_of_user, text(gpu, "gpu"));
+            note(found->boxes_of_user, table_text(gpu, "box"));
+            note(found->gpus_of_user, table_text(gpu, "gpu"));
         }
     }
 }
@@ -78,9 +74,9 @@ static void note_holds(const struct pool_filter *filter, const json_t *leases, s
 static bool box_passes(const struct pool_filter *filter, const struct found *found,
                        const json_t *box)
 {
-    const char *name = text(box, "name");
+    const char *name = table_text(box, "name");
 
-    return like(filter->box, name) && like(filter->state, text(box, "state")) &&
+    return like(filter->box, name) && like(filter->state, table_text(box, "state")) &&
            (!filter->model || is_in(found->boxes_of_model, name)) &&
            (!filter->user || is_in(found->boxes_of_user, name));
 }
@@ -88,17 +84,19 @@ static bool box_passes(const struct pool_filter *filter, const struct found *fou
 static bool gpu_passes(const struct pool_filter *filter, const struct found *found,
                        const json_t *gpu)
 {
-    return like(filter->box, text(gpu, "box")) && like(filter->state, text(gpu, "state")) &&
-           like(filter->model, text(gpu, "model")) &&
-           (!filter->user || is_in(found->gpus_of_user, text(gpu, "uuid")));
+    return like(filter->box, table_text(gpu, "box")) &&
+           like(filter->state, table_text(gpu, "state")) &&
+           like(filter->model, table_text(gpu, "model")) &&
+           (!filter->user || is_in(found->gpus_of_user, table_text(gpu, "uuid")));
 }
 
 static bool session_passes(const struct pool_filter *filter, const struct found *found,
                            const json_t *session)
 {
-    return (!filter->user || !strcmp(filter->user, text(session, "user"))) &&
-           like(filter->box, text(session, "box")) &&
-           ((!filter->model && !filter->state) || is_in(found->leases, text(session, "lease")));
+    return (!filter->user || !strcmp(filter->user, table_text(session, "user"))) &&
+           like(filter->box, table_text(session, "box")) &&
+           ((!filter->model && !filter->state) ||
+            is_in(found->leases, table_text(session, "lease")));
 }
 
 static bool passes(enum pool_list list, const struct pool_filter *filter, const struct found *found,
@@ -122,11 +120,11 @@ void pool_filter(const struct pool_filter *filter, json_t *const rows[LISTS], js
 
     note_holds(filter, rows[LIST_LEASES], &found);
     json_array_foreach(rows[LIST_GPUS], i, row)
-        if (like(filter->model, text(row, "model")))
-            note(found.boxes_of_model, text(row, "box"));
+        if (like(filter->model, table_text(row, "model")))
+            note(found.boxes_of_model, table_text(row, "box"));
     json_array_foreach(rows[LIST_LEASES], i, row)
         if (lease_passes(filter, row))
-            note(found.leases, text(row, "id"));
+            note(found.leases, table_text(row, "id"));
     for (enum pool_list list = 0; list < LISTS; list++) {
         passed[list] = json_array();
         json_array_foreach(rows[list], i, row)

@@ -90,7 +90,7 @@ static int await_moves(struct conversation *pool, const json_t *answer)
         const char *lease = json_string_value(json_object_get(row, "lease"));
         const char *reason = json_string_value(json_object_get(row, "reason"));
         if (reason)
-            fprintf(stderr, "rgpuctl drain: %s is not moved: %s\n", lease, reason);
+            (void)move_explain(pool->command, lease, reason);
         else
             status = pool_await_move(pool, lease);
         if (status && status != EXIT_ANSWER_NO)

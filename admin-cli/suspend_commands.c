@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Commands that take the sessions of a lease off the GPUs and bring them back. What takes a while is waited for, by
 // asking again, since it may go on for as long as somebody else has the memory.
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -11,18 +10,11 @@
 
 enum { WORD_MOST = 16, NAME_MOST = 160, LOOK_MS = 100 };
 
-static const char *text_of(const json_t *row, const char *member)
-{
-    const char *text = json_string_value(json_object_get(row, member));
-
-    return text ? text : "";
-}
-
 static int explain(const struct command *command, const char *name, const json_t *row)
 {
-    const char *reason = text_of(row, "reason");
+    const char *reason = table_text(row, "reason");
 
-    fprintf(stderr, "rgpuctl %s: %s is %s%s%s\n", command->name, name, text_of(row, "state"),
+    fprintf(stderr, "rgpuctl %s: %s is %s%s%s\n", command->name, name, table_text(row, "state"),
             *reason ? ": " : "", reason);
     return EXIT_ANSWER_NO;
 }
@@ -31,7 +23,7 @@ static int explain(const struct command *command, const char *name, const json_t
 static int settled(const struct command *command, const char *name, const json_t *row)
 {
     bool resumes = !strcmp(command->name, "resume");
-    const char *state = text_of(row, "state");
+    const char *state = table_text(row, "state");
 
     if (!strcmp(state, "running"))
         return resumes ? 0 : explain(command, name, row);
@@ -48,15 +40,9 @@ static int settled(const struct command *command, const char *name, const json_t
 static int ask_box(const char *path, const char *verb, const char *name, json_t **row)
 {
     char question[WORD_MOST + NAME_MOST];
-    json_t *rows = NULL;
 
     snprintf(question, sizeof(question), "%s %s", verb, name);
-    int err = box_rows(path, question, &rows);
-    if (err)
-        return err == -EBADMSG ? EXIT_ANSWER_NO : EXIT_UNREACHABLE;
-    *row = json_incref(json_array_get(rows, 0));
-    json_decref(rows);
-    return *row ? 0 : EXIT_ANSWER_NO;
+    return box_row(path, question, row);
 }
 
 static int order_box(const struct command *command, const struct command_line *line)
@@ -96,10 +82,11 @@ static bool any_held(const json_t *lease)
 static int lease_settled(const struct conversation *pool, const json_t *lease)
 {
     bool resumes = !strcmp(pool->command->name, "resume");
-    const char *suspension = text_of(lease, "suspension"), *why = text_of(lease, "not_suspended");
+    const char *suspension = table_text(lease, "suspension"),
+               *why = table_text(lease, "not_suspended");
 
     if (!*suspension && !resumes) {
-        fprintf(stderr, "rgpuctl suspend: %s is not suspended%s%s\n", text_of(lease, "id"),
+        fprintf(stderr, "rgpuctl suspend: %s is not suspended%s%s\n", table_text(lease, "id"),
                 *why ? ": " : "", why);
         return EXIT_ANSWER_NO;
     }

@@ -51,6 +51,13 @@ static void format_list(const json_t *list, char *text, size_t size)
                                      json_is_string(item) ? json_string_value(item) : "?");
 }
 
+const char *table_text(const json_t *row, const char *member)
+{
+    const char *text = json_string_value(json_object_get(row, member));
+
+    return text ? text : "";
+}
+
 void table_format_value(const json_t *value, enum table_format format, char *text, size_t size)
 {
     if (json_is_number(value) && format == TABLE_BYTES)

@@ -18,6 +18,8 @@ struct table_space {
 // Standard output, with the terminal's width, or with what the option --width says where it is not NULL.
 struct table_space table_space(const char *width);
 
+// A member of a row; empty where that has none of the name, or no text.
+const char *table_text(const json_t *row, const char *member);
 // A value as the table shows it.
 void table_format_value(const json_t *value, enum table_format format, char *text, size_t size);
 

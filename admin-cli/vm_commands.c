@@ -47,13 +47,6 @@ static int ask(const struct command *command, const struct command_line *line, c
     return EXIT_UNREACHABLE;
 }
 
-static const char *text_of(const json_t *row, const char *member)
-{
-    const char *text = json_string_value(json_object_get(row, member));
-
-    return text ? text : "";
-}
-
 // ---- attach ----
 
 static int read_user(const char *text, unsigned *user)
@@ -101,7 +94,7 @@ static int await_window(const struct command *command, const struct command_line
             return status;
         *row = json_incref(json_array_get(rows, 0));
         json_decref(rows);
-        if (!*row || strcmp(text_of(*row, "state"), "filling") != 0)
+        if (!*row || strcmp(table_text(*row, "state"), "filling") != 0)
             break;
         json_decref(*row);
         nanosleep(&look, NULL);
@@ -134,7 +127,7 @@ static int attach(const struct command *command, const struct command_line *line
     if (!status && command_value(command, line, "json"))
         json_dumpf(row, stdout, JSON_COMPACT | JSON_PRESERVE_ORDER), putchar('\n');
     else if (!status)
-        print_arguments(name, text_of(row, "socket"));
+        print_arguments(name, table_text(row, "socket"));
     json_decref(row);
     return status;
 }

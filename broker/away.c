@@ -199,7 +199,7 @@ static enum outcome stay(struct broker *broker, struct pool_lease *lease, const 
 static bool is_all_on(const struct pool_lease *lease, const struct pool_box *box)
 {
     for (size_t i = 0; i < lease->hold_count; i++)
-        if ((lease->holds[i].held || lease->holds[i].aside) && lease->holds[i].box != box)
+        if (hold_stands(&lease->holds[i]) && lease->holds[i].box != box)
             return false;
     return true;
 }
@@ -257,28 +257,13 @@ enum outcome broker_hear_suspensions(struct broker *broker, struct pool_box *box
 
 // ---- returning ----
 
-// Nobody returns to a GPU before those who wanted to return to it earlier.
-static bool is_behind(const struct broker *broker, const struct pool_lease *lease,
-                      const struct pool_gpu *gpu)
-{
-    const struct pool_lease *earlier;
-
-    TAILQ_FOREACH(earlier, &broker->pool->returning, returning) {
-        if (earlier == lease)
-            return false;
-        if (lease_holds_gpu(earlier, gpu))
-            return true;
-    }
-    return false;
-}
-
-// As for a grant, but for drains: those that run go on.
+// As for a grant, but for drains: those that run go on. Nobody returns to a GPU before those who wanted to earlier.
 static bool has_room(const struct broker *broker, const struct pool_lease *lease)
 {
     for (size_t i = 0; i < lease->hold_count; i++)
         if (lease->holds[i].aside &&
             (!lease_fits_gpu(lease, &lease->holds[i], lease->holds[i].gpu) ||
-             is_behind(broker, lease, lease->holds[i].gpu)))
+             pool_is_awaited(broker->pool, lease->holds[i].gpu, lease)))
             return false;
     return true;
 }

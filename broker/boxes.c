@@ -319,7 +319,7 @@ static enum outcome try_confirm_end(struct broker *broker, struct pool_box *box,
     enum outcome error;
 
     for (size_t i = 0; i < lease->hold_count; i++)
-        others |= (lease->holds[i].held || lease->holds[i].aside) && lease->holds[i].box != box;
+        others |= hold_stands(&lease->holds[i]) && lease->holds[i].box != box;
     change.kind = others ? "lease.freed" : "lease.ended";
     change.detail = json_pack("{s:s}", "reason", lease->reason ? lease->reason : "");
     error = broker_begin_release(broker, &change);
@@ -361,7 +361,7 @@ static enum outcome confirm_end(struct broker *broker, struct pool_box *box,
 static bool boxes_are_there(const struct pool_lease *lease)
 {
     for (size_t i = 0; i < lease->hold_count; i++)
-        if ((lease->holds[i].held || lease->holds[i].aside) && !lease->holds[i].box->connected)
+        if (hold_stands(&lease->holds[i]) && !lease->holds[i].box->connected)
             return false;
     return true;
 }

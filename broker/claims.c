@@ -112,5 +112,5 @@ static uint64_t claim_on(const struct pool *pool, struct pool_gpu *gpu)
 
 bool claims_bar(const struct pool *pool, struct pool_gpu *gpu, uint64_t sequence)
 {
-    return pool_is_awaited(pool, gpu) || claim_on(pool, gpu) < sequence;
+    return pool_is_awaited(pool, gpu, NULL) || claim_on(pool, gpu) < sequence;
 }

@@ -27,15 +27,10 @@ static const char *object_to_lease(const struct pool_lease *lease, const struct 
     return lease->suspension == LEASE_AWAY && hold->held ? "it is just being suspended" : NULL;
 }
 
-static bool is_instance(const struct pool_gpu *gpu)
-{
-    return !strncmp(gpu->uuid, "MIG-", 4);
-}
-
 static const char *object_to_kind(const struct pool_gpu *from, const struct pool_gpu *to,
                                   char *text, size_t room)
 {
-    if (is_instance(from) || is_instance(to))
+    if (gpu_is_instance(from) || gpu_is_instance(to))
         return "an instance of a divided GPU is not moved from or to: the driver does that with "
                "whole GPUs only";
     if (from->sharing != GPU_BY_TIME || to->sharing != GPU_BY_TIME)
@@ -221,7 +216,7 @@ enum outcome broker_move_off(struct broker *broker, struct pool_box *box, struct
     TAILQ_FOREACH(lease, &broker->pool->leases, all)
         for (size_t i = 0; i < lease->hold_count && !error; i++) {
             struct pool_hold *hold = &lease->holds[i];
-            if ((hold->held || hold->aside) && !hold->target && hold->box == box &&
+            if (hold_stands(hold) && !hold->target && hold->box == box &&
                 (!gpu || hold->gpu == gpu))
                 error = move_off(broker, lease, hold, actor, *moves);
         }
@@ -239,7 +234,7 @@ json_t *broker_moves(const struct broker *broker, const struct pool_box *box)
         for (size_t i = 0; i < lease->hold_count; i++) {
             const struct pool_hold *hold = &lease->holds[i];
             const struct pool_gpu *gpu = hold->target ? hold->target : hold->gpu;
-            if (hold->box == box && (hold->target || hold->moved) && (hold->held || hold->aside))
+            if (hold->box == box && (hold->target || hold->moved) && hold_stands(hold))
                 json_array_append_new(list,
                                       json_pack("{s:s, s:I, s:s}", "lease", lease->id, "ordinal",
                                                 (json_int_t)hold->ordinal, "gpu", gpu->uuid));

@@ -371,13 +371,17 @@ void pool_set_suspension(struct pool *pool, struct pool_lease *lease,
     lease->suspension = suspension;
 }
 
-bool pool_is_awaited(const struct pool *pool, const struct pool_gpu *gpu)
+bool pool_is_awaited(const struct pool *pool, const struct pool_gpu *gpu,
+                     const struct pool_lease *lease)
 {
-    const struct pool_lease *lease;
+    const struct pool_lease *earlier;
 
-    TAILQ_FOREACH(lease, &pool->returning, returning)
-        if (lease_holds_gpu(lease, gpu))
+    TAILQ_FOREACH(earlier, &pool->returning, returning) {
+        if (earlier == lease)
+            return false;
+        if (lease_holds_gpu(earlier, gpu))
             return true;
+    }
     return false;
 }
 
@@ -587,6 +591,11 @@ bool gpu_usable(const struct pool_gpu *gpu)
     return gpu_in_service(gpu) && box_usable(gpu->box);
 }
 
+bool gpu_is_instance(const struct pool_gpu *gpu)
+{
+    return !strncmp(gpu->uuid, "MIG-", 4);
+}
+
 uint64_t gpu_promised_bytes(const struct pool_gpu *gpu)
 {
     return gpu->overcommit > 100 ? gpu->memory * gpu->overcommit / 100 : gpu->memory;
@@ -602,7 +611,7 @@ uint64_t gpu_free_bytes(const struct pool_gpu *gpu)
 bool lease_holds_on(const struct pool_lease *lease, const struct pool_box *box)
 {
     for (size_t i = 0; i < lease->hold_count; i++)
-        if ((lease->holds[i].held || lease->holds[i].aside) && lease->holds[i].box == box)
+        if (hold_stands(&lease->holds[i]) && lease->holds[i].box == box)
             return true;
     return false;
 }
@@ -610,7 +619,7 @@ bool lease_holds_on(const struct pool_lease *lease, const struct pool_box *box)
 bool lease_holds_gpu(const struct pool_lease *lease, const struct pool_gpu *gpu)
 {
     for (size_t i = 0; i < lease->hold_count; i++)
-        if ((lease->holds[i].held || lease->holds[i].aside) &&
+        if (hold_stands(&lease->holds[i]) &&
             (lease->holds[i].gpu == gpu || lease->holds[i].target == gpu))
             return true;
     return false;

@@ -260,13 +260,21 @@ void pool_move_lease(struct pool *pool, struct pool_lease *lease, enum lease_sta
 // The same for its suspension.
 void pool_set_suspension(struct pool *pool, struct pool_lease *lease,
                          enum lease_suspension suspension);
-// Whether a lease waits to return to the GPU, which nobody else is granted before that.
-bool pool_is_awaited(const struct pool *pool, const struct pool_gpu *gpu);
+// Whether a lease waits to return to the GPU, which nobody else is granted before that; of those before LEASE in that
+// line, where one is given.
+bool pool_is_awaited(const struct pool *pool, const struct pool_gpu *gpu,
+                     const struct pool_lease *lease);
 // Notes that a box is to be told something.
 void pool_order(struct pool *pool, struct pool_box *box);
 
 // Notes that somebody who waits may want the GPU.
 void pool_note_freed(struct pool *pool, struct pool_gpu *gpu);
+// Held, or to be held again once its lease returns.
+static inline bool hold_stands(const struct pool_hold *hold)
+{
+    return hold->held || hold->aside;
+}
+
 // Marks a hold as held or not and keeps the counts of GPU and box, and the mode of the GPU.
 void pool_take(struct pool_hold *hold);
 void pool_give_back(struct pool_hold *hold);
@@ -288,6 +296,8 @@ const struct drain *gpu_drain(const struct pool_gpu *gpu);
 
 // Whether it may be granted at all just now.
 bool gpu_usable(const struct pool_gpu *gpu);
+// Whether it is a part of a GPU that is divided.
+bool gpu_is_instance(const struct pool_gpu *gpu);
 // Whether it could be held in this mode, as far as others that hold it are concerned.
 bool gpu_takes_mode(const struct pool_gpu *gpu, enum gpu_mode mode);
 // Bytes that all shares together may be promised, with what the box's own workers take.

@@ -431,7 +431,7 @@ static void set_mode(struct api_call *call)
     if (gpu_parse_mode(json_string_value(json_object_get(call->body, "mode")), &mode, &automatic) <
         0)
         api_refuse(call, OUTCOME_BAD_REQUEST, "\"mode\" is \"exclusive\", \"shared\" or \"auto\"");
-    else if (!strncmp(gpu->uuid, "MIG-", 4) && (automatic || mode != GPU_EXCLUSIVE))
+    else if (gpu_is_instance(gpu) && (automatic || mode != GPU_EXCLUSIVE))
         api_refuse(call, OUTCOME_BAD_REQUEST,
                    "%s is an instance of a divided GPU, which is given whole: divide the GPU into "
                    "smaller ones instead",

@@ -435,8 +435,7 @@ static struct pool_hold *hold_meant(struct api_call *call, struct pool_lease *le
         return NULL;
     }
     for (size_t i = 0; i < lease->hold_count; i++)
-        if ((lease->holds[i].held || lease->holds[i].aside) &&
-            (!from || lease->holds[i].gpu == gpu))
+        if (hold_stands(&lease->holds[i]) && (!from || lease->holds[i].gpu == gpu))
             found = &lease->holds[i];
     if (!found)
         api_refuse(call, OUTCOME_IMMOVABLE, "lease %s does not have %s", lease->id,

@@ -13,8 +13,7 @@
 
 static bool opens(const struct pool_lease *lease, const bool *chosen, size_t i)
 {
-    return (lease->holds[i].held || lease->holds[i].aside) &&
-           (!chosen || chosen[lease->holds[i].ordinal]);
+    return hold_stands(&lease->holds[i]) && (!chosen || chosen[lease->holds[i].ordinal]);
 }
 
 static bool seen_before(const struct pool_lease *lease, const bool *chosen, size_t i)

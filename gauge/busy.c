@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "proto/nvml_abi.h"
 
 enum {
@@ -40,14 +40,6 @@ void busy_find(void *handle)
     memcpy(&library.samples, &samples, sizeof(samples));
 }
 
-static long long now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 // Who asks again before the library has taken its next sample is told of the last: nothing new does not mean that
 // nothing is done.
 static void take_samples(struct reading *reading, void *device, long long now)
@@ -72,7 +64,7 @@ static void take_samples(struct reading *reading, void *device, long long now)
 void busy_read(unsigned gpu, void *device)
 {
     struct reading *reading = &readings[gpu];
-    long long now = now_ms();
+    long long now = clock_ms();
 
     if (reading->read_ms && now - reading->read_ms < LEAST_MS)
         return;

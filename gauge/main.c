@@ -31,9 +31,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "gauge/busy.h"
 #include "gauge/questions.h"
 #include "proto/nvml_abi.h"
@@ -169,14 +169,6 @@ static struct {
     bool asked;
 } known;
 
-static long long now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 // A GPU, or an instance of one that is divided, which the library calls a device of its own.
 struct gauged {
     void *device, *parent; // parent NULL: it is a GPU
@@ -199,7 +191,7 @@ static void ask_questions(const struct gauged *units, unsigned count)
 {
     struct questions_other others[GPUS_MAX];
     unsigned other_count = others_of(units, count, others);
-    long long begin = now_ms();
+    long long begin = clock_ms();
     bool wanted = !known.asked || begin < known.wanted_until_ms ||
                   begin >= known.asked_ms + UNWANTED_MS;
 
@@ -210,7 +202,7 @@ static void ask_questions(const struct gauged *units, unsigned count)
     questions_ask_system(&known.system);
     for (unsigned i = 0; i < count; i++)
         questions_ask_device(&known.gpus[i], units[i].device, others, other_count);
-    known.due_ms = now_ms() + (now_ms() - begin) * (QUESTIONS_SHARE - 1);
+    known.due_ms = clock_ms() + (clock_ms() - begin) * (QUESTIONS_SHARE - 1);
 }
 
 static void tell_known(const struct questions_text *text)
@@ -334,7 +326,7 @@ static void glance(void)
 // What clients of the box want. False: answers that are not there are wanted.
 static bool hear(const char *bytes, ssize_t count)
 {
-    bool fresh = now_ms() < known.wanted_until_ms, wanted = false, glances = false;
+    bool fresh = clock_ms() < known.wanted_until_ms, wanted = false, glances = false;
 
     for (ssize_t i = 0; i < count; i++) {
         glances = glances || bytes[i] == GAUGE_GLANCE;
@@ -345,7 +337,7 @@ static bool hear(const char *bytes, ssize_t count)
         fflush(stdout);
     }
     if (wanted)
-        known.wanted_until_ms = now_ms() + WANTED_MS;
+        known.wanted_until_ms = clock_ms() + WANTED_MS;
     return fresh || !wanted;
 }
 
@@ -353,11 +345,11 @@ static bool hear(const char *bytes, ssize_t count)
 static void pause_for(long long interval)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    long long until = now_ms() + interval;
+    long long until = clock_ms() + interval;
     char bytes[64];
     ssize_t count;
 
-    for (long long left = interval; left > 0; left = until - now_ms()) {
+    for (long long left = interval; left > 0; left = until - clock_ms()) {
         if (poll(&input, 1, (int)left) <= 0 ||
             (count = read(STDIN_FILENO, bytes, sizeof(bytes))) <= 0) {
             if (input.revents) // nobody can want anything any more

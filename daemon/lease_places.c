@@ -112,7 +112,7 @@ static void changed(struct box *box, struct lease_place *place)
     box_changed(box);
 }
 
-struct lease_place *places_put(struct box *box, const char *lease, uint32_t ordinal,
+static struct lease_place *put(struct box *box, const char *lease, uint32_t ordinal,
                                struct box_device *device, bool of_broker)
 {
     struct lease_place *place = places_find(box, lease, ordinal);
@@ -129,7 +129,16 @@ struct lease_place *places_put(struct box *box, const char *lease, uint32_t ordi
     place->device = device;
     place->of_broker = of_broker;
     *place->refused = *place->problem = '\0';
-    changed(box, place);
+    return place;
+}
+
+struct lease_place *places_put(struct box *box, const char *lease, uint32_t ordinal,
+                               struct box_device *device, bool of_broker)
+{
+    struct lease_place *place = put(box, lease, ordinal, device, of_broker);
+
+    if (place)
+        changed(box, place);
     return place;
 }
 
@@ -161,6 +170,18 @@ static struct box_device *device_named(struct box *box, const char *uuid)
     return NULL;
 }
 
+// Once, as a file that has the first lines only would be what the next run of this daemon knows.
+static void save_all(struct box *box)
+{
+    struct lease_place *place;
+
+    if (TAILQ_EMPTY(&box->places->list))
+        return;
+    save(box);
+    TAILQ_FOREACH(place, &box->places->list, link)
+        place->save = box->places->begun;
+}
+
 void places_load(struct box *box)
 {
     const char *directory = box->settings.state_dir ? box->settings.state_dir : ".";
@@ -175,12 +196,13 @@ void places_load(struct box *box)
     while (file && fscanf(file, "%127s %u %47s", lease, &ordinal, uuid) == 3) {
         struct box_device *device = device_named(box, uuid);
         if (device)
-            places_put(box, lease, ordinal, device, true);
+            put(box, lease, ordinal, device, true);
         else
             log_warn("lease=%s was moved to gpu=%s, which is not there", lease, uuid);
     }
     if (file && !feof(file))
         log_error("%s is damaged: what it says of further leases is not known", path);
+    save_all(box);
 }
 
 int places_open(struct box *box)

@@ -3,6 +3,7 @@
 #include "daemon/move_steps.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -141,7 +142,11 @@ char *move_argument(struct worker_process *worker)
         fprintf(out, "%s%s=%s", before, grant->devices[i]->uuid, worker->going[i]->uuid);
         before = ",";
     }
-    return fclose(out) ? NULL : text;
+    if (fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
 }
 
 static void tell(struct worker_process *worker)

@@ -267,7 +267,7 @@ static void adopt(struct box *box, const char *lease, uint32_t ordinal, const ch
     }
     if (device && order(box, lease, ordinal, device, true, text, sizeof(text)))
         log_info("lease=%s is not moved reason=\"%s\"", lease, text);
-    if (device || !(place = places_put(box, lease, ordinal, NULL, true)))
+    if (device || !(place = places_put(box, lease, ordinal, place ? place->device : NULL, true)))
         return;
     snprintf(place->refused, sizeof(place->refused), "%s", gpu);
     snprintf(place->problem, sizeof(place->problem), "the box has no such GPU");

@@ -115,6 +115,12 @@ static void put_devices(struct box *box, struct evbuffer *out)
     }
 }
 
+// TEXT: why, where more is known than ERR says.
+static void put_error(struct evbuffer *out, int err, const char *text)
+{
+    put_line(out, json_pack("{s:s}", "error", *text ? text : strerror(-err)));
+}
+
 // "suspend NAME" and the like: a lease, or a session that has none.
 static void put_suspension(struct box *box, const char *name, struct evbuffer *out)
 {
@@ -129,7 +135,7 @@ static void suspend(struct box *box, const char *name, struct evbuffer *out)
     int err = suspension_begin(box, name, SUSPENSION_ORDERED, text, sizeof(text));
 
     if (err)
-        put_line(out, json_pack("{s:s}", "error", *text ? text : strerror(-err)));
+        put_error(out, err, text);
     else
         put_suspension(box, name, out);
 }
@@ -163,7 +169,7 @@ static void attach_window(struct box *box, const char *order, struct evbuffer *o
     int err = vm_windows_attach(box, order, text, sizeof(text));
 
     if (err)
-        put_line(out, json_pack("{s:s}", "error", *text ? text : strerror(-err)));
+        put_error(out, err, text);
 }
 
 static void detach_window(struct box *box, const char *name, struct evbuffer *out)
@@ -186,7 +192,7 @@ static void move(struct box *box, const char *words, struct evbuffer *out)
     sscanf(words, "%127s %127s %127s", name, to, from);
     int err = moves_order(box, name, to, from, text, sizeof(text));
     if (err)
-        put_line(out, json_pack("{s:s}", "error", *text ? text : strerror(-err)));
+        put_error(out, err, text);
     else
         put_move(box, name, out);
 }

@@ -29,16 +29,6 @@ static uint64_t context_bytes(const struct box_device *device)
                                                           : device->info.context_cost;
 }
 
-static struct worker_process *find_worker(const struct box *box, pid_t pid)
-{
-    struct worker_process *worker;
-
-    TAILQ_FOREACH(worker, &box->workers, link)
-        if (worker->pid == pid)
-            return worker;
-    return NULL;
-}
-
 static bool has_budget(const struct session_grant *grant, const struct box_device *device)
 {
     for (uint32_t i = 0; i < grant->device_count; i++)
@@ -159,7 +149,7 @@ static void take_gpu(struct box_device *device, const struct gauge_round *round,
         const struct gauge_process *process = &round->processes[i];
         if (process->gpu != index)
             continue;
-        struct worker_process *worker = find_worker(device->box, process->pid);
+        struct worker_process *worker = worker_process_find(device->box, process->pid);
         tally.processes += process->used;
         if (worker) {
             tally.ours = true;

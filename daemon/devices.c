@@ -73,6 +73,14 @@ void device_uuid_text(const uint8_t uuid[16], char text[48])
     snprintf(text, 48, "GPU-%s", digits);
 }
 
+bool device_is_granted(const struct session_grant *grant, const struct box_device *device)
+{
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        if (grant->devices[i] == device)
+            return true;
+    return false;
+}
+
 device_set device_set_of(const struct session_grant *grant)
 {
     device_set set = 0;

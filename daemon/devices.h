@@ -105,6 +105,8 @@ struct session_grant {
     bool exclusive[BOX_DEVICES_MAX]; // no session of another lease beside it
 };
 
+bool device_is_granted(const struct session_grant *grant, const struct box_device *device);
+
 // Devices that one worker can reach, by their ordinals; 0: whatever the driver has, which is for the first
 // worker alone. A worker reaches the devices of its client and no others.
 typedef uint64_t device_set;

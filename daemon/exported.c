@@ -206,10 +206,12 @@ int exports_add(struct worker_process *worker, const struct control_export *expo
 {
     struct control_exported answer = {.request = exported->request};
 
-    if (!worker->session.id || (!is_granted(worker, exported->device) && !worker->has_moved))
+    if (!worker->session.id)
         return -EPROTO;
-    // It has not heard yet that it is on another GPU.
     if (!is_granted(worker, exported->device)) {
+        if (!worker->has_moved)
+            return -EPROTO;
+        // It has not heard yet that it is on another GPU.
         answer.failure = CONTROL_EXPORT_FAILURE_DEVICE;
         return control_send_packet(worker->control_fd, CONTROL_EXPORTED, &answer, -1);
     }

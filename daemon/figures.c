@@ -44,16 +44,15 @@ static uint64_t held_by(const struct worker_process *worker, const struct box_de
 
 static void take_process(struct box_device *device, const struct gauge_process *process)
 {
-    struct worker_process *worker;
+    struct worker_process *worker = worker_process_find(device->box, process->pid);
     size_t index = (size_t)(device - device->box->devices);
 
     device->processes.value++;
-    TAILQ_FOREACH(worker, &device->box->workers, link)
-        if (worker->pid == process->pid) {
-            worker->driver_bytes[index] = process->used;
-            worker->held_bytes[index] = held_by(worker, device);
-            worker->utilization[index] = process->utilization;
-        }
+    if (!worker)
+        return;
+    worker->driver_bytes[index] = process->used;
+    worker->held_bytes[index] = held_by(worker, device);
+    worker->utilization[index] = process->utilization;
 }
 
 static void take_gpu(struct box_device *device, const struct gauge_round *round, unsigned index)
@@ -91,9 +90,9 @@ static void glance_at_processes(struct box_device *device, const struct gauge_ro
             worker->utilization[place].value = 0;
     for (unsigned i = 0; i < round->process_count; i++) {
         const struct gauge_process *process = &round->processes[i];
-        TAILQ_FOREACH(worker, &device->box->workers, link)
-            if (process->gpu == index && worker->pid == process->pid)
-                worker->utilization[place] = process->utilization;
+        worker = process->gpu == index ? worker_process_find(device->box, process->pid) : NULL;
+        if (worker)
+            worker->utilization[place] = process->utilization;
     }
 }
 
@@ -110,13 +109,19 @@ static void glance_at_gpu(struct box_device *device, const struct gauge_round *r
         glance_at_processes(device, round, index);
 }
 
-static void glance(struct box *box, const struct gauge_round *round)
+static void take_gpus(struct box *box, const struct gauge_round *round,
+                      void (*take)(struct box_device *, const struct gauge_round *, unsigned))
 {
-    log_debug("how busy the GPUs are gpus=%u processes=%u", round->gpu_count, round->process_count);
     for (uint32_t i = 0; i < box->device_count; i++)
         for (unsigned j = 0; j < round->gpu_count; j++)
             if (!strcmp(round->gpus[j].uuid, box->devices[i].uuid))
-                glance_at_gpu(&box->devices[i], round, j);
+                take(&box->devices[i], round, j);
+}
+
+static void glance(struct box *box, const struct gauge_round *round)
+{
+    log_debug("how busy the GPUs are gpus=%u processes=%u", round->gpu_count, round->process_count);
+    take_gpus(box, round, glance_at_gpu);
     gpu_time_taken(box);
 }
 
@@ -129,12 +134,10 @@ void figures_take(struct box *box, const struct gauge_round *round)
     }
     forget(box);
     box->library_answers.size = 0;
-    if (round)
+    if (round) {
         box->library_answers = round->system;
-    for (uint32_t i = 0; i < box->device_count; i++)
-        for (unsigned j = 0; round && j < round->gpu_count; j++)
-            if (!strcmp(round->gpus[j].uuid, box->devices[i].uuid))
-                take_gpu(&box->devices[i], round, j);
+        take_gpus(box, round, take_gpu);
+    }
     shares_review(box, !round);
     gpu_time_taken(box);
 }
@@ -182,6 +185,14 @@ struct figure figures_session_utilization(const struct worker_process *worker)
         known += one.known;
     }
     return (struct figure){known > 0, known ? sum / known : 0};
+}
+
+bool figures_session_idle(const struct worker_process *worker, uint64_t microseconds)
+{
+    struct figure busy = figures_session_utilization(worker);
+
+    return clock_ms() - worker->active_ms >= (int64_t)(microseconds / 1000) &&
+           (!busy.known || !busy.value);
 }
 
 // ---- showing ----

@@ -22,6 +22,8 @@ uint64_t figures_taken_by(const struct worker_process *worker, const struct box_
 void figures_show_device(const struct box_device *device, json_t *object);
 void figures_show_session(const struct worker_process *worker, json_t *object);
 
+// Whether its client has asked for nothing for so long, and no kernel of it runs.
+bool figures_session_idle(const struct worker_process *worker, uint64_t microseconds);
 // Of a session over all its devices.
 uint64_t figures_session_bytes(const struct worker_process *worker);
 struct figure

@@ -53,22 +53,7 @@ static void add(struct box *box, const char *lease, int64_t milliseconds, int64_
 
 static bool uses(const struct worker_process *worker, const struct box_device *device)
 {
-    const struct session_grant *grant = &worker->session.grant;
-
-    for (uint32_t i = 0; worker->session.id && i < grant->device_count; i++)
-        if (grant->devices[i] == device)
-            return true;
-    return false;
-}
-
-static const struct worker_process *find_worker(const struct box *box, pid_t pid)
-{
-    const struct worker_process *worker;
-
-    TAILQ_FOREACH(worker, &box->workers, link)
-        if (worker->pid == pid)
-            return worker;
-    return NULL;
+    return worker->session.id && device_is_granted(&worker->session.grant, device);
 }
 
 // What the library says is of the time since the reading before, of which a session may have had a part only.
@@ -115,7 +100,7 @@ void gpu_time_take(struct box_device *device, const struct gauge_round *round, u
         const struct gauge_process *process = &round->processes[i];
         if (process->gpu != gpu || !process->utilization.known)
             continue;
-        const struct worker_process *worker = find_worker(device->box, process->pid);
+        const struct worker_process *worker = worker_process_find(device->box, process->pid);
         told = true;
         if (worker && worker->session.id)
             add(device->box, worker->session.grant.lease, time_of(device, worker, now),

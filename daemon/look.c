@@ -29,16 +29,6 @@ static bool is_of_lease(const struct worker_process *worker, const struct sessio
     return worker->session.id && !strcmp(worker->session.grant.lease, grant->lease);
 }
 
-static bool uses(const struct worker_process *worker, const struct box_device *device)
-{
-    const struct session_grant *grant = &worker->session.grant;
-
-    for (uint32_t i = 0; i < grant->device_count; i++)
-        if (grant->devices[i] == device)
-            return true;
-    return false;
-}
-
 static void add_process(const struct worker_process *worker, const struct box_device *device,
                         struct control_figures *out)
 {
@@ -65,7 +55,7 @@ static void put_processes(const struct client *client, const struct session_gran
     bool told = true;
 
     TAILQ_FOREACH(worker, &client->box->workers, link) {
-        if (!is_of_lease(worker, grant) || !uses(worker, device))
+        if (!is_of_lease(worker, grant) || !device_is_granted(&worker->session.grant, device))
             continue;
         out->used += worker->session.stats.memory;
         busy += worker->utilization[index].value;

@@ -67,11 +67,8 @@ static bool can_open(const struct worker_process *worker, const struct box_devic
 
 static const char *check_session(const struct worker_process *worker, const struct box_device *to)
 {
-    const struct session_grant *grant = &worker->session.grant;
-
-    for (uint32_t i = 0; i < grant->device_count; i++)
-        if (grant->devices[i] == to)
-            return "it has that GPU already";
+    if (device_is_granted(&worker->session.grant, to))
+        return "it has that GPU already";
     return can_open(worker, to) ? NULL
                                 : "its worker can open the device nodes of its own GPU alone "
                                   "(peer_gpus = no)";

@@ -40,7 +40,7 @@ struct tenant {
 
 struct room_ask {
     TAILQ_ENTRY(room_ask) link;
-    const struct worker_process *worker;
+    struct worker_process *worker;
     uint32_t request, device; // index of the device
     uint64_t bytes;
     int64_t since_ms;
@@ -164,17 +164,6 @@ static void put_needs(const struct box *box, const struct tenant *tenant, bool b
 
 // ---- how it is ----
 
-static bool is_called(const struct suspension *s)
-{
-    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
-    size_t count = suspension_members(s, list);
-
-    for (size_t i = 0; i < count; i++)
-        if (list[i]->pause.called_ms)
-            return true;
-    return false;
-}
-
 static bool asks(const struct box *box, const struct tenant *tenant)
 {
     for (uint32_t i = 0; i < box->device_count; i++)
@@ -189,8 +178,8 @@ static bool wants_back(const struct box *box, const struct tenant *tenant,
 {
     if (tenant->in || !s || s->state != SUSPENSION_AWAY)
         return false;
-    return !s->away_wanted ||
-           (s->cause == SUSPENSION_TURN && (s->called || is_called(s) || asks(box, tenant)));
+    return !s->away_wanted || (s->cause == SUSPENSION_TURN &&
+                               (s->called || suspension_is_called(s) || asks(box, tenant)));
 }
 
 // Suspensions that others order are this one's way out as well.
@@ -213,22 +202,14 @@ static enum turn_place place_of(const struct tenant *tenant, const struct suspen
     return on_the_way ? TURN_LEAVING : tenant->in ? TURN_IN : TURN_OUT;
 }
 
-static bool is_busy(const struct worker_process *worker)
-{
-    struct figure busy = figures_session_utilization(worker);
-
-    return (busy.known && busy.value) ||
-           clock_ms() - worker->active_ms <
-               (int64_t)(worker->box->settings.overcommit_quantum / 1000);
-}
-
 // Of no calls for a whole quantum, and no kernels.
 static bool is_idle(const struct box *box, const struct tenant *tenant)
 {
     const struct worker_process *worker;
 
     TAILQ_FOREACH(worker, &box->workers, link)
-        if (serves(worker, tenant->lease) && is_busy(worker))
+        if (serves(worker, tenant->lease) &&
+            !figures_session_idle(worker, box->settings.overcommit_quantum))
             return false;
     return !tenant->client;
 }
@@ -269,7 +250,7 @@ static void describe(const struct box *box, struct tenant *tenant, struct turn_t
 static void answer(struct box *box, struct room_ask *ask, bool given)
 {
     const struct control_room_given reply = {.request = ask->request, .given = given};
-    struct worker_process *worker = (struct worker_process *)ask->worker;
+    struct worker_process *worker = ask->worker;
 
     TAILQ_REMOVE(&box->room_asks, ask, link);
     free(ask);

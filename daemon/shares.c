@@ -19,9 +19,8 @@ static bool serves(const struct worker_process *worker)
 static bool meet(const struct session_grant *a, const struct session_grant *b)
 {
     for (uint32_t i = 0; i < a->device_count; i++)
-        for (uint32_t j = 0; j < b->device_count; j++)
-            if (a->devices[i] == b->devices[j])
-                return true;
+        if (device_is_granted(b, a->devices[i]))
+            return true;
     return false;
 }
 
@@ -102,12 +101,8 @@ unsigned shares_held(const struct box *box, const struct box_device *device)
     const struct worker_process *worker;
     unsigned count = 0;
 
-    TAILQ_FOREACH(worker, &box->workers, link) {
-        const struct session_grant *grant = &worker->session.grant;
-        bool there = !device;
-        for (uint32_t i = 0; i < grant->device_count; i++)
-            there = there || grant->devices[i] == device;
-        count += worker->held_back && serves(worker) && there;
-    }
+    TAILQ_FOREACH(worker, &box->workers, link)
+        count += worker->held_back && serves(worker) &&
+                 (!device || device_is_granted(&worker->session.grant, device));
     return count;
 }

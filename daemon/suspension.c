@@ -93,21 +93,14 @@ uint64_t suspension_bytes(const struct box *box)
     return sum;
 }
 
-static bool has_device(const struct session_grant *grant, const struct box_device *device)
-{
-    for (uint32_t i = 0; i < grant->device_count; i++)
-        if (grant->devices[i] == device)
-            return true;
-    return false;
-}
-
 unsigned suspension_sessions(const struct box *box, const struct box_device *device)
 {
     const struct worker_process *worker;
     unsigned count = 0;
 
     TAILQ_FOREACH(worker, &box->workers, link)
-        count += worker->pause.away && (!device || has_device(&worker->session.grant, device));
+        count += worker->pause.away &&
+                 (!device || device_is_granted(&worker->session.grant, device));
     return count;
 }
 
@@ -122,6 +115,17 @@ json_t *suspension_show(const struct box *box, const char *name)
                      !s->away_wanted, "bytes", (json_int_t)s->bytes, "seconds",
                      (double)(clock_ms() - s->since_ms) / 1000, "reason", s->problem, "idle",
                      s->cause == SUSPENSION_IDLE, "calls", s->called);
+}
+
+bool suspension_is_called(const struct suspension *s)
+{
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+
+    for (size_t i = 0; i < count; i++)
+        if (list[i]->pause.called_ms)
+            return true;
+    return false;
 }
 
 // ---- what becomes of it ----

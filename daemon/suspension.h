@@ -63,7 +63,7 @@ uint64_t suspension_bytes(const struct box *box); // of all images
 // How many have their memory away from this device; NULL: from any.
 unsigned suspension_sessions(const struct box *box, const struct box_device *device);
 
-// For those two.
+// For those two, and for who decides for them.
 // One that is idle is asked for something: it is to come back. What the broker may have given to others by now is the
 // broker's to give back.
 void suspension_wake(struct suspension *s);
@@ -72,6 +72,8 @@ struct suspension *suspension_find(const struct box *box, const char *name);
 struct suspension *suspension_of(const struct worker_process *worker);
 // The workers that serve it: how many, of SUSPENSION_MEMBERS_MAX at most.
 size_t suspension_members(const struct suspension *s, struct worker_process **list);
+// Whether the client of any of them waits for an answer.
+bool suspension_is_called(const struct suspension *s);
 void suspension_move(struct suspension *s, enum suspension_state state);
 void suspension_release(struct suspension *s);
 

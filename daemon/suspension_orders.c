@@ -202,11 +202,7 @@ void suspension_forget(struct box *box, const char *lease)
 
 static bool is_idle(const struct worker_process *worker)
 {
-    struct figure busy = figures_session_utilization(worker);
-    int64_t since = clock_ms() - worker->active_ms;
-
-    return since >= (int64_t)(worker->box->settings.idle_suspend / 1000) &&
-           (!busy.known || !busy.value);
+    return figures_session_idle(worker, worker->box->settings.idle_suspend);
 }
 
 static bool all_idle(const struct box *box, const char *lease)

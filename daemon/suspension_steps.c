@@ -340,14 +340,6 @@ static bool all_rest(const struct suspension *s, struct worker_process **list, s
     return true;
 }
 
-static bool any_calls(struct worker_process **list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (list[i]->pause.called_ms)
-            return true;
-    return false;
-}
-
 static void review_pause(struct suspension *s, struct worker_process **list, size_t count)
 {
     bool late = clock_ms() - s->since_ms > (int64_t)(s->box->settings.suspend_timeout / 1000);
@@ -361,7 +353,7 @@ static void review_pause(struct suspension *s, struct worker_process **list, siz
         stay(
             s,
             "copies or kernels that wait for the client, or for another box, do not come to an end");
-    else if (s->cause == SUSPENSION_IDLE && any_calls(list, count))
+    else if (s->cause == SUSPENSION_IDLE && suspension_is_called(s))
         stay(s, "it is not idle any more");
     else if (image_room_take(s, text, sizeof(text)))
         stay(s, text); // they have more than was known
@@ -389,7 +381,7 @@ static void review_away(struct suspension *s, struct worker_process **list, size
 {
     if (s->cause == SUSPENSION_MOVING)
         s->away_wanted = false;
-    if (s->cause == SUSPENSION_IDLE && any_calls(list, count))
+    if (s->cause == SUSPENSION_IDLE && suspension_is_called(s))
         suspension_wake(s);
     end_waiting(s, list, count);
     if (!s->away_wanted)

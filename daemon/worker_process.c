@@ -19,6 +19,16 @@ const char *worker_state_name(enum worker_state state)
     return state_names[state];
 }
 
+struct worker_process *worker_process_find(const struct box *box, pid_t pid)
+{
+    struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->pid == pid)
+            return worker;
+    return NULL;
+}
+
 void worker_process_count(struct worker_process *worker, int direction)
 {
     struct warm_pool *pool = warm_pool_of(worker->box, worker->device);

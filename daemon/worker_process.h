@@ -86,6 +86,8 @@ struct worker_process {
 };
 
 const char *worker_state_name(enum worker_state state);
+// NULL: there is no worker of this number.
+struct worker_process *worker_process_find(const struct box *box, pid_t pid);
 // The one place where a worker changes state.
 void worker_process_move(struct worker_process *worker, enum worker_state state);
 // Adds it (1) to the counts of its device's workers, or takes it out (-1): around a change of what is counted.

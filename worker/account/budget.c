@@ -55,6 +55,11 @@ void budget_inherit(int ordinal, uint64_t size)
     atomic_fetch_add(&gpus.list[ordinal].used, size);
 }
 
+bool budget_takes_turns(int ordinal)
+{
+    return session.account && ledger_has_room_set(session.account, gpus.list[ordinal].number);
+}
+
 uint64_t budget_used(int ordinal)
 {
     if (session.account && gpus.list[ordinal].budget)

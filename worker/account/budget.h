@@ -18,6 +18,8 @@ void budget_inherit(int device, uint64_t size);
 void budget_give(int device, uint64_t size);
 // The session's memory is on other GPUs now: the supervisor's numbers for its COUNT devices, in the client's order.
 void budget_moved(const uint32_t *to, unsigned count);
+// Whether leases take turns on the device, so that others give way to what is asked for.
+bool budget_takes_turns(int device);
 // What counts against the budget: of all processes of the lease, with their contexts.
 uint64_t budget_used(int device);
 

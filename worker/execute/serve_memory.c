@@ -17,7 +17,6 @@
 #include "worker/move/held_frees.h"
 #include "worker/move/one_sided/direct.h"
 #include "worker/move/wait_for_gpu.h"
-#include "common/ledger.h"
 #include "worker/session.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
@@ -103,8 +102,7 @@ void serve_cuMemGetInfo_v2(struct serve *serve, const struct args_cuMemGetInfo_v
         uint64_t left = used < budget ? budget - used : 0;
         total = budget;
         // Where leases take turns, the others leave for what this one asks for.
-        bool turns = session.account && ledger_has_room_set(session.account, (unsigned)ordinal);
-        available = left < available || turns ? left : available;
+        available = left < available || budget_takes_turns(ordinal) ? left : available;
     }
     reply->free = available;
     reply->total = total;

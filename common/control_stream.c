@@ -112,6 +112,18 @@ int control_receive(const struct control_stream *stream, struct control_frame *f
     return err;
 }
 
+int control_expect(const struct control_stream *stream, enum control_message_type type,
+                   void *message, int64_t deadline_ms)
+{
+    struct control_frame frame = {0};
+    int err = control_receive(stream, &frame, deadline_ms);
+
+    if (!err)
+        err = control_decode(&frame, type, message);
+    control_frame_free(&frame);
+    return err;
+}
+
 int control_secure(const struct control_stream *stream, int64_t deadline_ms)
 {
     int err;

@@ -21,6 +21,10 @@ int control_send(const struct control_stream *stream, enum control_message_type 
 int control_receive(const struct control_stream *stream, struct control_frame *frame,
                     int64_t deadline_ms) __attribute__((warn_unused_result));
 
+// Receives one frame and decodes it as TYPE, whose messages have no views.
+int control_expect(const struct control_stream *stream, enum control_message_type type,
+                   void *message, int64_t deadline_ms) __attribute__((warn_unused_result));
+
 // On a non-blocking socket: brings tls_handshake() or tls_end() to its end. -ETIMEDOUT.
 int control_secure(const struct control_stream *stream, int64_t deadline_ms)
     __attribute__((warn_unused_result));

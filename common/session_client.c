@@ -407,17 +407,13 @@ int session_propose_transport(const struct control_stream *stream, const char *t
 {
     struct control_transport_reply reply = {0};
     struct control_transport_proposal proposal = {0};
-    struct control_frame frame = {0};
     int64_t deadline = reply_deadline();
 
     snprintf(proposal.transport, sizeof(proposal.transport), "%s", transport);
     snprintf(proposal.reason, sizeof(proposal.reason), "%s", reason);
     int err = control_send(stream, CONTROL_TRANSPORT_PROPOSAL, &proposal, deadline);
     if (!err)
-        err = control_receive(stream, &frame, deadline);
-    if (!err)
-        err = control_decode(&frame, CONTROL_TRANSPORT_REPLY, &reply);
-    control_frame_free(&frame);
+        err = control_expect(stream, CONTROL_TRANSPORT_REPLY, &reply, deadline);
     if (err)
         return fail_with(error, CONTROL_RESULT_NOT_READY,
                          "the box's worker did not answer the choice of transport (%s): look at "

@@ -152,12 +152,8 @@ static int take_proposal(int64_t deadline)
 {
     struct control_transport_proposal proposal;
     struct control_transport_reply reply = {0};
-    struct control_frame frame = {0};
-    int err = control_receive(side.stream, &frame, deadline);
+    int err = control_expect(side.stream, CONTROL_TRANSPORT_PROPOSAL, &proposal, deadline);
 
-    if (!err)
-        err = control_decode(&frame, CONTROL_TRANSPORT_PROPOSAL, &proposal);
-    control_frame_free(&frame);
     if (err)
         return err;
     const struct transport *row = transport_named(proposal.transport);

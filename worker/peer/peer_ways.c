@@ -95,13 +95,9 @@ static int take_proposal(const struct peer_ways *ways, const struct control_peer
     const struct transport_peer side = side_of(ways, NULL);
     struct control_transport_proposal proposal;
     struct control_transport_reply reply = {.accepted = true};
-    struct control_frame frame = {0};
     const struct control_offer *offer = offers->offers;
-    int err = control_receive(ways->stream, &frame, ways->deadline);
+    int err = control_expect(ways->stream, CONTROL_TRANSPORT_PROPOSAL, &proposal, ways->deadline);
 
-    if (!err)
-        err = control_decode(&frame, CONTROL_TRANSPORT_PROPOSAL, &proposal);
-    control_frame_free(&frame);
     if (err)
         return err;
     const struct transport *row = transport_named(proposal.transport);
@@ -156,24 +152,8 @@ static int propose(const struct peer_ways *ways, const char *transport, const ch
 static int await_reply(const struct peer_ways *ways)
 {
     struct control_transport_reply reply;
-    struct control_frame frame = {0};
-    int err = control_receive(ways->stream, &frame, ways->deadline);
 
-    if (!err)
-        err = control_decode(&frame, CONTROL_TRANSPORT_REPLY, &reply);
-    control_frame_free(&frame);
-    return err;
-}
-
-static int receive_offers(const struct peer_ways *ways, struct control_peer_ways *offers)
-{
-    struct control_frame frame = {0};
-    int err = control_receive(ways->stream, &frame, ways->deadline);
-
-    if (!err)
-        err = control_decode(&frame, CONTROL_PEER_WAYS, offers);
-    control_frame_free(&frame);
-    return err;
+    return control_expect(ways->stream, CONTROL_TRANSPORT_REPLY, &reply, ways->deadline);
 }
 
 static const struct control_offer *offer_of(const struct control_peer_ways *offers,
@@ -212,7 +192,8 @@ static int try(const struct peer_ways *ways, const struct transport *row,
 int peer_ways_caller(const struct peer_ways *ways, struct link **out, char *reason, size_t room)
 {
     SCOPED_FREE struct control_peer_ways *offers = calloc(1, sizeof(*offers));
-    int done = offers ? receive_offers(ways, offers) : -ENOMEM;
+    int done = offers ? control_expect(ways->stream, CONTROL_PEER_WAYS, offers, ways->deadline)
+                      : -ENOMEM;
 
     *out = NULL;
     *reason = '\0';

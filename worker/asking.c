@@ -69,6 +69,18 @@ static CUresult give_up(const struct asking *mine, int err)
     return CUDA_ERROR_SYSTEM_NOT_READY;
 }
 
+// Sends the REQUEST that carries MINE's number, and waits for its answer.
+static CUresult ask(struct asking *mine, enum control_message_type type, const void *request,
+                    int fd)
+{
+    int err = control_send_packet(session.control, type, request, fd);
+
+    if (err)
+        return give_up(mine, err);
+    await(mine);
+    return CUDA_SUCCESS;
+}
+
 static CUresult result_of(enum control_export_failure failure)
 {
     switch (failure) {
@@ -88,10 +100,9 @@ CUresult ask_share(struct control_export *share, int fd, uint8_t token[CONTROL_E
     begin(&mine);
     share->request = mine.request;
     share->device = gpus.list[share->device].number;
-    int err = control_send_packet(session.control, CONTROL_EXPORT, share, fd);
-    if (err)
-        return give_up(&mine, err);
-    await(&mine);
+    CUresult result = ask(&mine, CONTROL_EXPORT, share, fd);
+    if (result != CUDA_SUCCESS)
+        return result;
     memcpy(token, mine.shared.token, CONTROL_EXPORT_TOKEN_BYTES);
     return result_of(mine.shared.failure);
 }
@@ -105,10 +116,9 @@ CUresult ask_redeem(enum control_export_kind kind, const uint8_t token[CONTROL_E
     begin(&mine);
     redeem.request = mine.request;
     memcpy(redeem.token, token, CONTROL_EXPORT_TOKEN_BYTES);
-    int err = control_send_packet(session.control, CONTROL_REDEEM, &redeem, -1);
-    if (err)
-        return give_up(&mine, err);
-    await(&mine);
+    CUresult result = ask(&mine, CONTROL_REDEEM, &redeem, -1);
+    if (result != CUDA_SUCCESS)
+        return result;
     *redeemed = mine.redeemed;
     *fd = mine.fd;
     int place = mine.redeemed.failure ? 0 : gpu_place_of(redeemed->device);
@@ -134,24 +144,21 @@ CUresult ask_expect(const uint8_t token[CONTROL_TOKEN_BYTES], uint32_t *number,
     begin(&mine);
     expect.request = *number = mine.request;
     memcpy(expect.token, token, sizeof(expect.token));
-    int err = control_send_packet(session.control, CONTROL_PEER_EXPECT, &expect, -1);
+    CUresult result = ask(&mine, CONTROL_PEER_EXPECT, &expect, -1);
     explicit_bzero(&expect, sizeof(expect));
-    if (err)
-        return give_up(&mine, err);
-    await(&mine);
+    if (result != CUDA_SUCCESS)
+        return result;
     *answer = mine.expected;
     return CUDA_SUCCESS;
 }
 
-// The answer to REQUEST, which carries MINE's number.
 static CUresult ask_connection(struct asking *mine, enum control_message_type type,
                                const void *request, struct control_peer_called *answer, int *fd)
 {
-    int err = control_send_packet(session.control, type, request, -1);
+    CUresult result = ask(mine, type, request, -1);
 
-    if (err)
-        return give_up(mine, err);
-    await(mine);
+    if (result != CUDA_SUCCESS)
+        return result;
     *answer = mine->called;
     *fd = mine->fd;
     return CUDA_SUCCESS;
@@ -189,10 +196,9 @@ CUresult ask_window_room(uint64_t size, uint64_t *place)
 
     begin(&mine);
     take.request = mine.request;
-    int err = control_send_packet(session.control, CONTROL_WINDOW_TAKE, &take, -1);
-    if (err)
-        return give_up(&mine, err);
-    await(&mine);
+    CUresult result = ask(&mine, CONTROL_WINDOW_TAKE, &take, -1);
+    if (result != CUDA_SUCCESS)
+        return result;
     *place = mine.taken.place;
     return mine.taken.size ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -208,14 +214,13 @@ void ask_window_no_more(uint64_t place)
 CUresult ask_room(unsigned device, uint64_t bytes)
 {
     struct asking mine = {.fd = -1};
-    struct control_room_ask ask = {.device = device, .bytes = bytes};
+    struct control_room_ask wanted = {.device = device, .bytes = bytes};
 
     begin(&mine);
-    ask.request = mine.request;
-    int err = control_send_packet(session.control, CONTROL_ROOM_ASK, &ask, -1);
-    if (err)
-        return give_up(&mine, err);
-    await(&mine);
+    wanted.request = mine.request;
+    CUresult result = ask(&mine, CONTROL_ROOM_ASK, &wanted, -1);
+    if (result != CUDA_SUCCESS)
+        return result;
     return mine.room.given ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

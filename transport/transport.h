@@ -20,13 +20,13 @@ enum transport_failure {
     TRANSPORT_GIVE_UP,     // nothing else can be had either
 };
 
-// What a worker's side of a transport works with. `setup` is there from the start, memory and staging once
-// the memory has been made, the rest once a client has come.
 struct transport_window {
     int fd;                     // of its memory; -1: there is none
     int bells[VM_WINDOW_BELLS]; // event files
 };
 
+// What a worker's side of a transport works with. `setup` is there from the start, memory and staging once
+// the memory has been made, the rest once a client has come.
 struct transport_worker {
     const struct control_setup *setup;
     // Of the staging blocks; a link that shares it takes it, and leaves NULL.

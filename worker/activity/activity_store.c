@@ -141,8 +141,8 @@ static bool send_name(uint32_t number, const char *text, size_t length)
     return append(record, record->size);
 }
 
-// Looked up by its hash. The number of a name, which is sent before it is used first. Number 0 is no name: none was given, or there are
-// too many.
+// The number of a name, by its hash; the name is sent before its number is used first. Number 0 is no name: none was
+// given, or there are too many.
 static uint32_t look_up(const char *text)
 {
     size_t length = strnlen(text, NAME_MAX_BYTES);

@@ -135,7 +135,7 @@ void exec_need(struct serve *serve, uint64_t handle, const struct context_set *c
 
 // Ties the handle to what was instantiated, which then has *NEEDS, or is ended.
 static void enter_exec(struct serve *serve, uint64_t handle, CUgraphExec exec,
-                       struct context_set *needs)
+                       const struct context_set *needs)
 {
     struct context_set *kept = malloc(sizeof(*kept));
 
@@ -145,7 +145,6 @@ static void enter_exec(struct serve *serve, uint64_t handle, CUgraphExec exec,
         serve_bind(serve, HANDLE_EXEC, handle, exec, 0);
     if (serve_failed(serve)) {
         driver.cuGraphExecDestroy(exec);
-        context_set_clear(needs);
         free(kept);
         return;
     }
@@ -154,7 +153,7 @@ static void enter_exec(struct serve *serve, uint64_t handle, CUgraphExec exec,
 }
 
 static void instantiate_known(struct serve *serve, const struct args_graph_instantiate *args,
-                              CUgraph graph, struct context_set *needs)
+                              CUgraph graph, const struct context_set *needs)
 {
     CUDA_GRAPH_INSTANTIATE_PARAMS params = {.flags = args->flags};
     CUgraphExec exec = NULL;

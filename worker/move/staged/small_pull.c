@@ -74,21 +74,27 @@ static bool may_be_sent(const struct small_pull *pull)
     return is_done(pull) && !pull_unsent_before(pull->number);
 }
 
-// Those before NUMBER; under lock. Asked from the last to the first: if a copy is done, those that it came behind are found
-// done as well, and arrive before it.
-static void send_done(uint64_t number)
+// Those that are over leave the list; under lock.
+static void end_over(CUresult result)
 {
     unsigned left = 0;
 
-    for (unsigned i = count; i-- > 0;)
-        list[i].over = list[i].number < number && may_be_sent(&list[i]);
     for (unsigned i = 0; i < count; i++) {
         if (list[i].over)
-            end(&list[i], CUDA_SUCCESS);
+            end(&list[i], result);
         else
             list[left++] = list[i];
     }
     count = left;
+}
+
+// Those before NUMBER; under lock. Asked from the last to the first: if a copy is done, those that it came behind are found
+// done as well, and arrive before it.
+static void send_done(uint64_t number)
+{
+    for (unsigned i = count; i-- > 0;)
+        list[i].over = list[i].number < number && may_be_sent(&list[i]);
+    end_over(CUDA_SUCCESS);
 }
 
 void small_pull_deliver_before(uint64_t number)
@@ -107,20 +113,14 @@ void small_pull_deliver(void)
 // What the GPU is still to copy is awaited, as whoever ends a context may look at its data.
 static void forget_context(CUcontext context)
 {
-    unsigned left = 0;
-
     if (!atomic_load_explicit(&count, memory_order_acquire))
         return;
     driver.cuCtxSynchronize();
     SCOPED_LOCK(&lock);
     send_done(UINT64_MAX);
-    for (unsigned i = 0; i < count; i++) {
-        if (list[i].context == context)
-            end(&list[i], CUDA_ERROR_CONTEXT_IS_DESTROYED);
-        else
-            list[left++] = list[i];
-    }
-    count = left;
+    for (unsigned i = 0; i < count; i++)
+        list[i].over = list[i].context == context;
+    end_over(CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
 // Sends what nobody has asked about for a while.

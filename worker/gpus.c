@@ -77,6 +77,16 @@ static int attribute(CUdevice device, CUdevice_attribute name)
     return driver.cuDeviceGetAttribute(&value, name, device) == CUDA_SUCCESS ? value : 0;
 }
 
+void gpu_pci(int ordinal, char *text, size_t room)
+{
+    CUdevice device = gpus.list[ordinal].handle;
+
+    snprintf(text, room, "%04x:%02x:%02x.0",
+             attribute(device, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID) & 0xffff,
+             attribute(device, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) & 0xff,
+             attribute(device, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID) & 0xff);
+}
+
 void gpus_describe(struct control_device *out)
 {
     for (int i = 0; i < gpus.count; i++) {
@@ -92,10 +102,7 @@ void gpus_describe(struct control_device *out)
         memcpy(out[i].uuid, uuid.bytes, sizeof(uuid.bytes));
         if (driver.cuDeviceGetName)
             driver.cuDeviceGetName(out[i].name, (int)sizeof(out[i].name), device);
-        snprintf(out[i].pci, sizeof(out[i].pci), "%04x:%02x:%02x.0",
-                 attribute(device, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID) & 0xffff,
-                 attribute(device, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) & 0xff,
-                 attribute(device, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID) & 0xff);
+        gpu_pci(i, out[i].pci, sizeof(out[i].pci));
         if (driver.cuDeviceTotalMem_v2)
             driver.cuDeviceTotalMem_v2(&total, device);
         out[i].memory = total;

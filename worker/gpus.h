@@ -42,6 +42,8 @@ extern struct gpus gpus;
 
 CUresult gpus_discover(void);
 void gpus_describe(struct control_device *out);
+// Where a device that is present is on its host, in words of the kernel's.
+void gpu_pci(int ordinal, char *text, size_t room);
 // Makes the primary context of a device, or gives the one that is there, without making it current.
 CUresult gpu_primary(int ordinal, CUcontext *out);
 // The place in the list of the GPU that the supervisor calls so; -1: it is not ours.

@@ -105,11 +105,12 @@ static int make_context(struct control_failed *failed)
 // Before there is memory that the GPU will copy from and to.
 static void go_near_gpu(void)
 {
-    static struct control_device list[CONTROL_DEVICES_MAX];
+    char pci[sizeof(((struct control_device *)0)->pci)];
 
-    gpus_describe(list);
-    if (setup.device < (unsigned)gpus.count)
-        placement_take(list[setup.device].pci);
+    if (setup.device >= (unsigned)gpus.count || !gpus.list[setup.device].present)
+        return;
+    gpu_pci((int)setup.device, pci, sizeof(pci));
+    placement_take(pci);
 }
 
 static int prepare(struct control_failed *failed)

@@ -5,8 +5,6 @@
 
 #include "client-lib/session/staging_blocks.h"
 
-enum { BLOCKS_IN_FLIGHT = 16 }; // of one thread's copy from the GPU, at most
-
 // A block for the caller to use; NULL with *RESULT where its wait failed. With TRY, NULL also
 // where it would have to wait.
 struct staging_block *block_take(struct box_session *session, bool try, CUresult *result);

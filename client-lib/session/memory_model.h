@@ -9,6 +9,8 @@
 
 #include "transport/link.h"
 
+enum { BLOCKS_IN_FLIGHT = 16 }; // of one thread's copy from the GPU, at most
+
 struct memory_model {
     bool
         maps_page_locked; // the box maps page-locked memory, so that the GPU has it in its address space

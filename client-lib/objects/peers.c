@@ -283,9 +283,9 @@ static const struct link_wish *wish(void)
     return &wishes[0];
 }
 
-static uint32_t ways_between(const struct box_session *a, const struct box_session *b)
+static bool know_ways(const struct box_session *a, const struct box_session *b)
 {
-    return session_knows(a, OP_peer_meet) && session_knows(b, OP_peer_meet) ? wish()->ways : 0;
+    return session_knows(a, OP_peer_meet) && session_knows(b, OP_peer_meet);
 }
 
 // Connects the two ends with each other or, where that cannot be, by way of this process.
@@ -293,12 +293,13 @@ static CUresult connect_ends(struct peer *peer)
 {
     struct box_session *caller = peer->ends[0], *called = peer->ends[1];
     bool privacy = is_private(caller) || is_private(called);
-    uint32_t ways = ways_between(caller, called);
+    const struct link_wish *wished = wish();
+    uint32_t ways = know_ways(caller, called) ? wished->ways : 0;
     struct wire_peer_offer offer = {0};
     struct wire_peer_met met = {0};
     char *why = met.refusal;
     CUresult result = ask_offer(peer, called, privacy, ways, &offer);
-    if (wish()->client)
+    if (wished->client)
         snprintf(offer.refusal, sizeof(offer.refusal), "RGPU_PEER_LINK=client");
     if (result == CUDA_SUCCESS)
         result = ask_call(peer, caller, privacy, ways, &offer, &met);

@@ -106,8 +106,16 @@ static void introduce_vm(char *text, size_t room)
     vm_windows_ids(text, room);
 }
 
+static int map_offered(const struct control_offer *offer, struct vm_part *part,
+                       const struct vm_window **window, struct shm_memory **out)
+{
+    *window = vm_part_parse(offer->address, part) ? vm_window_find(part->id) : NULL;
+    return *window ? vm_map_client(*window, part, out) : -ENODEV;
+}
+
 static const char *obstacle_of_vm(const struct transport_client *client, char *reason, size_t room)
 {
+    const struct vm_window *window;
     struct vm_part part;
     struct shm_memory *memory;
     char ids[VM_WINDOWS_MAX * VM_WINDOW_ID_TEXT];
@@ -123,9 +131,7 @@ static const char *obstacle_of_vm(const struct transport_client *client, char *r
         return "the box does not know the one of this machine";
     if (!strcmp(client->offer->address, NO_ROOM))
         return "the one of this machine is full";
-    const struct vm_window *window =
-        vm_part_parse(client->offer->address, &part) ? vm_window_find(part.id) : NULL;
-    int err = window ? vm_map_client(window, &part, &memory) : -ENODEV;
+    int err = map_offered(client->offer, &part, &window, &memory);
     if (err) {
         snprintf(reason, room, "it does not map: %s", strerror(-err));
         return reason;
@@ -144,13 +150,12 @@ static int connect_vm(struct transport_client *client, struct link **out, char *
     struct shm_memory *memory = NULL;
     const uint8_t mapped = CLIENT_MAPPED;
     struct tls *tls = NULL;
+    const struct vm_window *window = NULL;
     struct vm_part part;
     int err = session_stream_release(client->stream, CONTROL_PROTECTION_AUTHENTICATE, &tls);
 
-    const struct vm_window *window = vm_part_parse(offer->address, &part) ? vm_window_find(part.id)
-                                                                          : NULL;
     if (!err)
-        err = window ? vm_map_client(window, &part, &memory) : -ENODEV;
+        err = map_offered(offer, &part, &window, &memory);
     if (!err) {
         vm_proof_answer(memory, offer->token);
         if (send(client->stream->fd, &mapped, 1, MSG_NOSIGNAL) != 1)

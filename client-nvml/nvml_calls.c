@@ -236,8 +236,7 @@ void nvml_put_place(const struct pci_place *place, struct nvml_pci *out)
     out->domain = place->domain;
     out->bus = place->bus;
     out->device = place->device;
-    snprintf(out->bus_id_legacy, sizeof(out->bus_id_legacy), "%04X:%02X:%02X.0",
-             place->domain & 0xffff, place->bus & 0xff, place->device & 0xff);
+    pci_place_write(place, out->bus_id_legacy, sizeof(out->bus_id_legacy));
     snprintf(out->bus_id, sizeof(out->bus_id), "%08X:%02X:%02X.0", place->domain, place->bus & 0xff,
              place->device & 0xff);
 }

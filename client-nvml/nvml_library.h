@@ -34,6 +34,8 @@ int nvml_put_text(const char *text, char *out, unsigned size);
 int recorded_answer(const struct lease_gpu *gpu, unsigned number, unsigned arguments, void *out,
                     size_t size);
 
+enum { QUESTION_ANCESTOR = 200 };
+
 // The answer to a question about two GPUs of different boxes.
 int recorded_between_boxes(unsigned number, void *out);
 

@@ -128,10 +128,10 @@ static unsigned argument(unsigned value)
 // Two GPUs in different boxes are as far apart as the library has a word for, and nothing of one reaches the other's memory.
 int recorded_between_boxes(unsigned number, void *out)
 {
-    enum { COMMON_ANCESTOR = 200, PEERS = 201, LEVEL_SYSTEM = 50, PEERS_NOT_SUPPORTED = 5 };
-    const unsigned value = number == COMMON_ANCESTOR ? LEVEL_SYSTEM : PEERS_NOT_SUPPORTED;
+    enum { PEERS = 201, LEVEL_SYSTEM = 50, PEERS_NOT_SUPPORTED = 5 };
+    const unsigned value = number == QUESTION_ANCESTOR ? LEVEL_SYSTEM : PEERS_NOT_SUPPORTED;
 
-    if (number != COMMON_ANCESTOR && number != PEERS)
+    if (number != QUESTION_ANCESTOR && number != PEERS)
         return NVML_NOT_SUPPORTED;
     memcpy(out, &value, sizeof(value));
     return NVML_OK;

@@ -6,10 +6,7 @@
 
 #include "client-nvml/nvml_library.h"
 
-enum {
-    QUESTION_ANCESTOR = 200,
-    QUESTION_BEHIND_LINK = 132,
-};
+enum { QUESTION_BEHIND_LINK = 132 };
 
 // ---- what is behind a link ----
 

@@ -19,6 +19,13 @@ static inline bool pci_place_read(const char *text, struct pci_place *out)
            (out->domain = 0, sscanf(text, "%x:%x", &out->bus, &out->device) == 2);
 }
 
+// As CUDA writes it.
+static inline void pci_place_write(const struct pci_place *place, char *text, size_t room)
+{
+    snprintf(text, room, "%04X:%02X:%02X.0", place->domain & 0xffff, place->bus & 0xff,
+             place->device & 0xff);
+}
+
 // The domain by which programs know a domain of the lease's box number BOX, counted from 0.
 static inline unsigned pci_domain_seen(unsigned domain, unsigned box)
 {

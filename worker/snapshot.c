@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/pci_place.h"
 #include "proto/wire.h"
 #include "worker/gpus.h"
 #include "calls_version.h"
@@ -120,17 +121,17 @@ static void describe_calls(uint8_t *at)
 static void name_as_known(const struct gpu_identity *known_as, struct wire_device *row)
 {
     static const struct gpu_identity own;
-    unsigned domain = 0, bus = 0, slot = 0;
+    struct pci_place place;
 
     if (!memcmp(known_as->uuid, own.uuid, sizeof(own.uuid)) ||
         !memcmp(known_as->uuid, row->uuid, sizeof(row->uuid)) ||
-        sscanf(known_as->pci, "%x:%x:%x", &domain, &bus, &slot) != 3)
+        !pci_place_read(known_as->pci, &place))
         return;
     memcpy(row->uuid, known_as->uuid, sizeof(row->uuid));
-    snprintf(row->pci_bus_id, sizeof(row->pci_bus_id), "%04X:%02X:%02X.0", domain, bus, slot);
-    row->attributes[CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID] = (int32_t)domain;
-    row->attributes[CU_DEVICE_ATTRIBUTE_PCI_BUS_ID] = (int32_t)bus;
-    row->attributes[CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID] = (int32_t)slot;
+    pci_place_write(&place, row->pci_bus_id, sizeof(row->pci_bus_id));
+    row->attributes[CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID] = (int32_t)place.domain;
+    row->attributes[CU_DEVICE_ATTRIBUTE_PCI_BUS_ID] = (int32_t)place.bus;
+    row->attributes[CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID] = (int32_t)place.device;
 }
 
 void *snapshot_make(const int *ordinals, unsigned count, bool with_sections, size_t *size)

@@ -95,8 +95,7 @@ static void place_apart(struct box_session *session, unsigned number)
         if (!pci_place_read(device->pci_bus_id, &place))
             continue;
         place.domain = pci_domain_seen(place.domain, number);
-        snprintf(device->pci_bus_id, sizeof(device->pci_bus_id), "%04X:%02X:%02X.0",
-                 place.domain & 0xffff, place.bus & 0xff, place.device & 0xff);
+        pci_place_write(&place, device->pci_bus_id, sizeof(device->pci_bus_id));
         device->attributes[CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID] = (int32_t)place.domain;
     }
 }

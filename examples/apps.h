@@ -120,12 +120,31 @@ static inline double larger(double most, float a, float b)
     return isnan(most) || difference <= most ? most : difference;
 }
 
+// Work that is done in two ways.
+struct two_ways {
+    const char *name;
+    void (*start)(void); // as before the first step
+    void (*by_copies)(unsigned int steps), (*by_puts)(unsigned int steps);
+    float *(*result)(unsigned int steps);                        // malloc'd
+    double (*difference)(const float *want, unsigned int steps); // of what is there to a result
+};
+
 // What both ways have left has to be the same, but for the order in which numbers were added.
-static inline int report(const char *name, unsigned int steps, double copies, double puts,
-                         double difference)
+static inline int compare_ways(const struct two_ways *work, unsigned int steps)
 {
-    printf("%s: gpus=%d steps=%u copies_us=%.1f puts_us=%.1f speedup=%.2f difference=%g\n", name,
-           gpus, steps, 1e6 * copies / steps, 1e6 * puts / steps, copies / puts, difference);
+    work->start();
+    timed(work->by_copies, 2); // what is slow the first time
+    timed(work->by_puts, 2);
+    work->start();
+    double copies = timed(work->by_copies, steps);
+    float *want = work->result(steps);
+    work->start();
+    double puts = timed(work->by_puts, steps);
+    double difference = work->difference(want, steps);
+    free(want);
+    printf("%s: gpus=%d steps=%u copies_us=%.1f puts_us=%.1f speedup=%.2f difference=%g\n",
+           work->name, gpus, steps, 1e6 * copies / steps, 1e6 * puts / steps, copies / puts,
+           difference);
     return !(difference < 1e-4);
 }
 

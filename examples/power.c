@@ -107,6 +107,11 @@ static float *result(int g, unsigned int steps)
     return vector;
 }
 
+static float *first_result(unsigned int steps)
+{
+    return result(0, steps);
+}
+
 // Every GPU has the whole vector.
 static double difference(const float *want, unsigned int steps)
 {
@@ -130,21 +135,13 @@ int main(int argc, char **argv)
     allocate(squares, square_sizes, sizeof(float));
     RGPU(rgpu_window_register(team, vectors, sizes, 1, &window));
     RGPU(rgpu_window_register(team, squares, square_sizes, 1, &square));
-    start();
-    timed(by_copies, 2); // what is slow the first time
-    timed(by_puts, 2);
-    start();
-    double copies = timed(by_copies, steps);
-    float *want = result(0, steps);
-    start();
-    double puts = timed(by_puts, steps);
-    int wrong = report("power", steps, copies, puts, difference(want, steps));
+    int wrong = compare_ways(
+        &(struct two_ways){"power", start, by_copies, by_puts, first_result, difference}, steps);
     RGPU(rgpu_team_check(team));
     RGPU(rgpu_window_free(&window));
     RGPU(rgpu_window_free(&square));
     release(vectors);
     release(squares);
     close_gpus();
-    free(want);
     return wrong;
 }

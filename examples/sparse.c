@@ -107,11 +107,13 @@ static float *result(unsigned int steps)
     return vector;
 }
 
-static double difference(const float *a, const float *b)
+static double difference(const float *want, unsigned int steps)
 {
+    float *got = result(steps);
     double most = 0;
     for (unsigned int i = 0; i < size; i++)
-        most = larger(most, a[i], b[i]);
+        most = larger(most, got[i], want[i]);
+    free(got);
     return most;
 }
 
@@ -127,23 +129,14 @@ int main(int argc, char **argv)
     allocate(values, unused, (size_t)rows * each * sizeof(float));
     fill_matrix();
     RGPU(rgpu_window_register(team, vectors, sizes, 1, &window));
-    start();
-    timed(by_copies, 2); // what is slow the first time
-    timed(by_puts, 2);
-    start();
-    double copies = timed(by_copies, steps);
-    float *want = result(steps);
-    start();
-    double puts = timed(by_puts, steps);
-    float *got = result(steps);
-    int wrong = report("sparse", steps, copies, puts, difference(got, want));
+    int wrong =
+        compare_ways(&(struct two_ways){"sparse", start, by_copies, by_puts, result, difference},
+                     steps);
     RGPU(rgpu_team_check(team));
     RGPU(rgpu_window_free(&window));
     release(vectors);
     release(columns);
     release(values);
     close_gpus();
-    free(got);
-    free(want);
     return wrong;
 }

@@ -105,11 +105,13 @@ static float *result(unsigned int steps)
     return (float *)all;
 }
 
-static double difference(const float *a, const float *b)
+static double difference(const float *want, unsigned int steps)
 {
+    float *got = result(steps);
     double most = 0;
     for (size_t i = 0; i < (size_t)gpus * planes * width; i++)
-        most = larger(most, a[i], b[i]);
+        most = larger(most, got[i], want[i]);
+    free(got);
     return most;
 }
 
@@ -123,21 +125,12 @@ int main(int argc, char **argv)
     open_gpus();
     allocate(fields, sizes, 2 * field_size);
     RGPU(rgpu_window_register(team, fields, sizes, TAGS, &window));
-    start();
-    timed(by_copies, 2); // what is slow the first time
-    timed(by_puts, 2);
-    start();
-    double copies = timed(by_copies, steps);
-    float *want = result(steps);
-    start();
-    double puts = timed(by_puts, steps);
-    float *got = result(steps);
-    int wrong = report("stencil", steps, copies, puts, difference(got, want));
+    int wrong =
+        compare_ways(&(struct two_ways){"stencil", start, by_copies, by_puts, result, difference},
+                     steps);
     RGPU(rgpu_team_check(team));
     RGPU(rgpu_window_free(&window));
     release(fields);
     close_gpus();
-    free(got);
-    free(want);
     return wrong;
 }

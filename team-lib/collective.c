@@ -74,14 +74,10 @@ enum rgpu_result collective_end(const struct collective *c, enum rgpu_result res
 enum rgpu_result collective_check_places(const struct rgpu_window *window, size_t offset,
                                          size_t bytes)
 {
-    for (int rank = 0; rank < window->team->size; rank++) {
-        size_t size = window->sides[rank].size;
-        if (offset > size || bytes > size - offset)
-            return failure(RGPU_ERROR_RANGE,
-                           "%zu bytes at %zu are not inside the %zu bytes of member %d's window",
-                           bytes, offset, size, rank);
-    }
-    return RGPU_SUCCESS;
+    enum rgpu_result result = RGPU_SUCCESS;
+    for (int rank = 0; rank < window->team->size && !result; rank++)
+        result = window_check_place(window, rank, offset, bytes);
+    return result;
 }
 
 // ---- steps ----

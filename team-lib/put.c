@@ -80,17 +80,25 @@ static struct signal_use *sent(const struct rgpu_window *window, int from, int t
     return &window->ends[from - window->team->first].sent[to * own_tags + tag];
 }
 
-enum rgpu_result put_signal(struct rgpu_window *window, int from, int to, int tag, CUstream stream)
+// What begin_use began: ID is from there.
+static enum rgpu_result count_up(struct rgpu_window *window, int from, int to, int tag,
+                                 CUstream stream, unsigned long long id)
 {
     struct signal_use *use = sent(window, from, to, tag);
-    unsigned long long id;
-    enum rgpu_result result = begin_use(use, stream, &id);
-    if (!result && tag != RGPU_NO_SIGNAL)
+    enum rgpu_result result = RGPU_SUCCESS;
+    if (tag != RGPU_NO_SIGNAL)
         result = write_number(window, from, to, tag, use->count + 1, stream);
     if (result)
         return result;
     use->count++;
     return end_use(window, use, from, stream, id);
+}
+
+enum rgpu_result put_signal(struct rgpu_window *window, int from, int to, int tag, CUstream stream)
+{
+    unsigned long long id;
+    enum rgpu_result result = begin_use(sent(window, from, to, tag), stream, &id);
+    return result ? result : count_up(window, from, to, tag, stream, id);
 }
 
 enum rgpu_result put_wait(struct rgpu_window *window, int at, int from, int tag, int count,
@@ -120,17 +128,6 @@ static enum rgpu_result check_tag(const struct rgpu_window *window, int tag)
     return RGPU_SUCCESS;
 }
 
-static enum rgpu_result check_place(const struct rgpu_window *window, int to, size_t offset,
-                                    size_t bytes)
-{
-    size_t size = window->sides[to].size;
-    if (offset > size || bytes > size - offset)
-        return failure(RGPU_ERROR_RANGE,
-                       "%zu bytes at %zu are not inside the %zu bytes of member %d's window", bytes,
-                       offset, size, to);
-    return RGPU_SUCCESS;
-}
-
 // The numbers of signals are part of what is queued: what a graph repeats would send the same ones again.
 enum rgpu_result put_check_stream(const struct rgpu_team *team, int rank, CUstream stream)
 {
@@ -155,7 +152,7 @@ static enum rgpu_result put_and_signal(struct rgpu_window *window, int from, int
         result = begin_use(sent(window, from, to, tag), stream, &id);
     if (!result)
         result = put_data(window, from, to, offset, source, bytes, stream);
-    return result ? result : put_signal(window, from, to, tag, stream);
+    return result ? result : count_up(window, from, to, tag, stream, id);
 }
 
 RGPU_PUBLIC enum rgpu_result rgpu_put_signal_async(struct rgpu_window *window, int from, int to,
@@ -166,7 +163,7 @@ RGPU_PUBLIC enum rgpu_result rgpu_put_signal_async(struct rgpu_window *window, i
     if (!result && tag != RGPU_NO_SIGNAL)
         result = check_tag(window, tag);
     if (!result)
-        result = check_place(window, to, offset, bytes);
+        result = window_check_place(window, to, offset, bytes);
     if (result)
         return result;
     SCOPED_LOCK(&window->team->lock);

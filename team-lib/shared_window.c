@@ -17,19 +17,12 @@ struct window_offer {
     int32_t failed;
 };
 
-static void lose(struct rgpu_team *team)
-{
-    char why[sizeof(team->why)];
-    snprintf(why, sizeof(why), "%s", rgpu_error_text());
-    watch_lose(team, "%s", why);
-}
-
 bool shared_window_any(struct rgpu_team *team, bool own)
 {
     uint8_t mine[RGPU_MEMBERS_MAX] = {own}, all[RGPU_MEMBERS_MAX] = {0};
     bool any = false;
     if (company_exchange(team->company, mine, all, 1)) {
-        lose(team);
+        watch_lose(team, "%s", rgpu_error_text());
         return false;
     }
     for (int rank = 0; rank < team->size; rank++)
@@ -142,7 +135,7 @@ enum rgpu_result shared_window_open(struct rgpu_window *window, enum rgpu_result
     }
     snprintf(text, sizeof(text), "%s", rgpu_error_text());
     if (company_exchange(window->team->company, own, all, sizeof(own[0]))) {
-        lose(window->team);
+        watch_lose(window->team, "%s", rgpu_error_text());
         return result ? failure(result, "%s", text) : team_is_usable(window->team);
     }
     enum rgpu_result opened = open_all(window, all);

@@ -91,10 +91,8 @@ void watch_company(struct rgpu_team *team)
 {
     if (!team->company || team->lost || !company_stands(team->company))
         return;
-    char why[sizeof(team->why)];
-    snprintf(why, sizeof(why), "%s", rgpu_error_text());
-    log_error("a team is lost first_member=%d why=\"%s\"", team->first, why);
-    watch_lose(team, "%s", why);
+    log_error("a team is lost first_member=%d why=\"%s\"", team->first, rgpu_error_text());
+    watch_lose(team, "%s", rgpu_error_text());
 }
 
 static void ask_members(struct rgpu_team *team)

@@ -198,6 +198,17 @@ enum rgpu_result window_check_pair(const struct rgpu_window *window, const char 
     return RGPU_SUCCESS;
 }
 
+enum rgpu_result window_check_place(const struct rgpu_window *window, int rank, size_t offset,
+                                    size_t bytes)
+{
+    size_t size = window->sides[rank].size;
+    if (offset > size || bytes > size - offset)
+        return failure(RGPU_ERROR_RANGE,
+                       "%zu bytes at %zu are not inside the %zu bytes of member %d's window", bytes,
+                       offset, size, rank);
+    return RGPU_SUCCESS;
+}
+
 RGPU_PUBLIC enum rgpu_result rgpu_window_register(struct rgpu_team *team, const CUdeviceptr *bases,
                                                   const size_t *sizes, int tags,
                                                   struct rgpu_window **window)

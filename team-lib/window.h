@@ -12,8 +12,11 @@ enum rgpu_result window_make(struct rgpu_team *team, const CUdeviceptr *bases, c
 void window_close(struct rgpu_window *window);
 // Takes it out of its team, and frees it. Nothing uses it any more.
 void window_end_of_life(struct rgpu_window *window);
-// A context of a member of this process is current. NULL and an error: there is none.
+// Whether LOCAL is a member of this process, and OTHER one of the team.
 enum rgpu_result window_check_pair(const struct rgpu_window *window, const char *what, int local,
                                    int other);
+// Whether the member RANK has such a place in its window.
+enum rgpu_result window_check_place(const struct rgpu_window *window, int rank, size_t offset,
+                                    size_t bytes);
 
 #endif

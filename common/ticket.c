@@ -19,26 +19,30 @@ static int base64url_digit(char c)
     return c == '-' ? 62 : c == '_' ? 63 : -1;
 }
 
-// The 43 characters that are a signature of 32 bytes, and nothing else.
-static int decode_signature(const char *text, uint8_t signature[SHA256_SIZE])
+// The bytes that SIZE characters stand for, 3 for 4 of them: how many there are, or -EBADMSG.
+static ssize_t decode(const char *text, size_t size, uint8_t *out)
 {
     uint32_t bits = 0;
     size_t count = 0, used = 0;
 
-    if (strlen(text) != 43)
-        return -EBADMSG;
-    for (; *text; text++) {
-        int digit = base64url_digit(*text);
+    for (size_t i = 0; i < size; i++) {
+        int digit = base64url_digit(text[i]);
         if (digit < 0)
             return -EBADMSG;
         bits = bits << 6 | (uint32_t)digit;
         count += 6;
-        if (count >= 8 && used < SHA256_SIZE) {
+        if (count >= 8) {
             count -= 8;
-            signature[used++] = (uint8_t)(bits >> count);
+            out[used++] = (uint8_t)(bits >> count);
         }
     }
-    return used == SHA256_SIZE ? 0 : -EBADMSG;
+    return (ssize_t)used;
+}
+
+// The 43 characters that are a signature of 32 bytes, and nothing else.
+static int decode_signature(const char *text, uint8_t signature[SHA256_SIZE])
+{
+    return strlen(text) == 43 && decode(text, 43, signature) == SHA256_SIZE ? 0 : -EBADMSG;
 }
 
 size_t ticket_public_size(const char *token)
@@ -56,6 +60,27 @@ int ticket_secret(const char *token, uint8_t secret[SHA256_SIZE])
     size_t size = ticket_public_size(token);
 
     return size ? decode_signature(token + size + 1, secret) : -EBADMSG;
+}
+
+int ticket_lease(const struct ticket_entry *entry, char lease[TICKET_NAME_MAX])
+{
+    static const char name[] = "\"sub\":\"";
+    const char *payload = strchr(entry->token, '.') + 1, *at;
+    SCOPED_FREE char *text = calloc(1, entry->public_size);
+    size_t length;
+
+    if (!text)
+        return -ENOMEM;
+    if (decode(payload, entry->public_size - (size_t)(payload - entry->token), (uint8_t *)text) < 0)
+        return -EBADMSG;
+    at = strstr(text, name);
+    at = at ? at + strlen(name) : "";
+    length = strcspn(at, "\"");
+    if (!length || length >= TICKET_NAME_MAX)
+        return -EBADMSG;
+    memcpy(lease, at, length);
+    lease[length] = '\0';
+    return 0;
 }
 
 static bool safe_token(const char *token)

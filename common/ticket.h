@@ -59,6 +59,10 @@ void ticket_bundle_free(struct ticket_bundle *bundle);
 int ticket_secret(const char *token, uint8_t secret[SHA256_SIZE])
     __attribute__((warn_unused_result));
 
+// The lease that an entry's token says it is of, which nobody has checked here. -EBADMSG: it says none; -ENOMEM.
+int ticket_lease(const struct ticket_entry *entry, char lease[TICKET_NAME_MAX])
+    __attribute__((warn_unused_result));
+
 // ---- keys ----
 
 #define TICKET_KEY_ID_MAX 33

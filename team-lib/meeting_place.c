@@ -16,43 +16,6 @@
 
 // ---- names ----
 
-// The bytes that TEXT of SIZE characters stands for, in base64 as tokens have it; OUT is as large as that.
-static void decode(const char *text, size_t size, char *out)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    unsigned int bits = 0, count = 0;
-    for (size_t i = 0; i < size; i++) {
-        const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
-        bits = bits << 6 | (unsigned int)(digit ? digit - digits : 0);
-        count += 6;
-        if (count < 8)
-            continue;
-        count -= 8;
-        *out++ = (char)(bits >> count);
-    }
-    *out = '\0';
-}
-
-// The lease of a token whose first SIZE characters are header and payload.
-static bool lease_of(const char *token, size_t size, char *lease, size_t room)
-{
-    const char *payload = strchr(token, '.');
-    SCOPED_FREE char *text = malloc(size + 1);
-    if (!text || !payload || payload - token >= (long)size)
-        return false;
-    decode(payload + 1, size - (size_t)(payload + 1 - token), text);
-    const char *at = strstr(text, "\"sub\":\"");
-    if (!at)
-        return false;
-    at += strlen("\"sub\":\"");
-    size_t length = strcspn(at, "\"");
-    if (!length || length >= room)
-        return false;
-    memcpy(lease, at, length);
-    lease[length] = '\0';
-    return true;
-}
-
 // What a name is unique in: the lease, or the job, or who uses these boxes.
 static void scope_of_names(char *scope, size_t size)
 {
@@ -61,8 +24,7 @@ static void scope_of_names(char *scope, size_t size)
     char lease[TICKET_NAME_MAX];
     bool has_lease = false;
     if (!ticket_bundle_load(&bundle)) {
-        has_lease = bundle.count && lease_of(bundle.entries[0].token, bundle.entries[0].public_size,
-                                             lease, sizeof(lease));
+        has_lease = bundle.count && !ticket_lease(&bundle.entries[0], lease);
         ticket_bundle_free(&bundle);
     }
     if (has_lease)

@@ -79,6 +79,19 @@ static void test_round_trip(const char *token)
     is_str(got.id, "t-1", "and sees what it says");
 }
 
+static void test_lease_of_a_token(const char *token)
+{
+    const struct ticket_entry entry = {.token = token,
+                                       .public_size = (size_t)(strrchr(token, '.') - token)};
+    const struct ticket_entry other = {.token = "e30.eyJzIjoiTCJ9.z",
+                                       .public_size = 16}; // {"s":"L"}
+    char lease[TICKET_NAME_MAX] = "";
+
+    is_int(ticket_lease(&entry, lease), 0, "without the library a client finds the lease");
+    is_str(lease, sample_ticket("box1").lease, "which is that of the ticket");
+    is_int(ticket_lease(&other, lease), -EBADMSG, "and none where there is none");
+}
+
 static void test_alterations(const char *token)
 {
     size_t size = strlen(token), accepted = 0, end = (size_t)(strrchr(token, '.') - token);
@@ -226,6 +239,7 @@ int main(void)
     ticket_keyring_derive(&cluster, "box1", &box_ring);
     token = sample_token(&cluster, &ticket);
     test_round_trip(token);
+    test_lease_of_a_token(token);
     test_alterations(token);
     test_proof(token);
     test_algorithms(token);

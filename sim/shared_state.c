@@ -67,7 +67,7 @@ static struct {
     bool is_aside;
 } state = {.fd = -1, .slot = -1};
 
-static int place_of(int ordinal)
+int shared_state_place(int ordinal)
 {
     return atomic_load_explicit(&state.places[ordinal], memory_order_relaxed);
 }
@@ -239,7 +239,7 @@ static uint64_t *taken(void)
 int shared_state_charge(int ordinal, uint64_t bytes, uint64_t total)
 {
     state_lock();
-    int place = place_of(ordinal);
+    int place = shared_state_place(ordinal);
     uint64_t used = sum_used(place);
     bool fits = state.is_aside || (used <= total && bytes <= total - used);
     if (fits)
@@ -251,14 +251,14 @@ int shared_state_charge(int ordinal, uint64_t bytes, uint64_t total)
 void shared_state_release(int ordinal, uint64_t bytes)
 {
     state_lock();
-    taken()[place_of(ordinal)] -= bytes;
+    taken()[shared_state_place(ordinal)] -= bytes;
     state_unlock();
 }
 
 uint64_t shared_state_used(int ordinal)
 {
     state_lock();
-    uint64_t used = sum_used(place_of(ordinal));
+    uint64_t used = sum_used(shared_state_place(ordinal));
     state_unlock();
     return used;
 }
@@ -287,32 +287,25 @@ static bool has_room(const uint64_t wanted[SIM_MAX_DEVICES], const uint64_t tota
     return true;
 }
 
-int shared_state_place(int ordinal)
-{
-    return place_of(ordinal);
-}
-
 int shared_state_take_back(const int places[SIM_MAX_DEVICES],
                            const uint64_t totals[SIM_MAX_DEVICES])
 {
     uint64_t wanted[SIM_MAX_DEVICES] = {0};
-    int result = 0;
 
     state_lock();
     for (int i = 0; i < SIM_MAX_DEVICES; i++)
         if (places[i] >= 0)
             wanted[places[i]] += state.aside[i];
-    if (!result && !has_room(wanted, totals))
-        result = -ENOMEM;
-    if (!result) {
+    bool fits = has_room(wanted, totals);
+    if (fits) {
         memcpy(state.file->slots[state.slot].used, wanted, sizeof(wanted));
         state.is_aside = false;
         for (int i = 0; i < SIM_MAX_DEVICES; i++)
-            if (places[place_of(i)] >= 0)
-                atomic_store(&state.places[i], places[place_of(i)]);
+            if (places[shared_state_place(i)] >= 0)
+                atomic_store(&state.places[i], places[shared_state_place(i)]);
     }
     state_unlock();
-    return result;
+    return fits ? 0 : -ENOMEM;
 }
 
 struct shared_request *shared_state_own_request(void)
@@ -374,7 +367,7 @@ void shared_state_kernel_begins(int ordinal)
     SCOPED_LOCK(&kernels.lock);
 
     if (!kernels.running[ordinal]++)
-        atomic_store(&state.file->slots[state.slot].busy_since[place_of(ordinal)],
+        atomic_store(&state.file->slots[state.slot].busy_since[shared_state_place(ordinal)],
                      shared_state_now());
 }
 
@@ -382,7 +375,7 @@ void shared_state_kernel_ended(int ordinal)
 {
     SCOPED_LOCK(&kernels.lock);
     struct state_slot *slot = &state.file->slots[state.slot];
-    int place = place_of(ordinal);
+    int place = shared_state_place(ordinal);
 
     if (--kernels.running[ordinal])
         return;

@@ -256,23 +256,14 @@ static int read_capability(unsigned *capability)
     return 0;
 }
 
-static int read_addresses(bool *near)
+// Whether a setting says YES; NO is what it says where nobody has set it.
+static int read_choice(const char *name, const char *yes, const char *no, bool *out)
 {
-    const char *text = getenv("RGPU_SIM_ADDRESSES");
-    *near = text && strcmp(text, "near") == 0;
-    if (!text || !*text || *near || strcmp(text, "apart") == 0)
+    const char *text = getenv(name);
+    *out = text && strcmp(text, yes) == 0;
+    if (!text || !*text || *out || strcmp(text, no) == 0)
         return 0;
-    log_error("setting not understood, name=RGPU_SIM_ADDRESSES value=\"%s\"", text);
-    return -EINVAL;
-}
-
-static int read_stale(bool *crashes)
-{
-    const char *text = getenv("RGPU_SIM_STALE");
-    *crashes = text && strcmp(text, "crash") == 0;
-    if (!text || !*text || *crashes || strcmp(text, "refuse") == 0)
-        return 0;
-    log_error("setting not understood, name=RGPU_SIM_STALE value=\"%s\"", text);
+    log_error("setting not understood, name=%s value=\"%s\"", name, text);
     return -EINVAL;
 }
 
@@ -288,7 +279,9 @@ int sim_config_load(struct sim_config *config)
         read_size("RGPU_SIM_PAGE", 0, 0, (size_t)1 << 30, &config->page) ||
         read_size("RGPU_SIM_THREADS", cores > 0 ? (size_t)cores : 1, 1, 1024, &threads) ||
         read_size("RGPU_SIM_LAZY", 0, 0, 1, &lazy) || read_capability(&config->capability) ||
-        read_addresses(&config->near) || read_stale(&config->crashes) || choose_state_path(config))
+        read_choice("RGPU_SIM_ADDRESSES", "near", "apart", &config->near) ||
+        read_choice("RGPU_SIM_STALE", "crash", "refuse", &config->crashes) ||
+        choose_state_path(config))
         return -EINVAL;
     config->threads = (unsigned)threads;
     config->lazy = lazy;

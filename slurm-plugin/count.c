@@ -84,13 +84,6 @@ static uint64_t number_of(const json_t *object, const char *name)
     return value > 0 ? (uint64_t)value : 0;
 }
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-
-    return text ? text : "";
-}
-
 static int compare_leases(const void *a, const void *b)
 {
     const struct count_lease *left = a, *right = b;
@@ -108,18 +101,18 @@ static int read_leases(const struct slurm_settings *settings, const json_t *list
     if (!leases)
         return -ENOMEM;
     json_array_foreach(list, i, entry) {
-        const char *state = json_string_value(json_object_get(entry, "state"));
-        struct count_lease lease = {.ending = state && !strcmp(state, "ending"),
-                                    .away = *text_of(entry, "suspension"),
+        struct count_lease lease = {.ending = !strcmp(lease_text(entry, "state"), "ending"),
+                                    .away = *lease_text(entry, "suspension"),
                                     .idle = json_is_true(json_object_get(entry, "idle")),
-                                    .returning = !strcmp(text_of(entry, "suspension"), "returning"),
+                                    .returning =
+                                        !strcmp(lease_text(entry, "suspension"), "returning"),
                                     .gpus = number_of(entry, "gpus"),
                                     .memory = number_of(entry, "memory"),
                                     .aside_gpus = number_of(entry, "aside_gpus"),
                                     .aside_memory = number_of(entry, "aside_memory")};
-        snprintf(lease.id, sizeof(lease.id), "%s", text_of(entry, "id"));
+        snprintf(lease.id, sizeof(lease.id), "%s", lease_text(entry, "id"));
         snprintf(lease.not_suspended, sizeof(lease.not_suspended), "%s",
-                 text_of(entry, "not_suspended"));
+                 lease_text(entry, "not_suspended"));
         if ((lease.gpus || lease.memory || lease.aside_gpus || lease.aside_memory) &&
             lease_key_parse(settings, json_string_value(json_object_get(entry, "key")), &lease.job,
                             &lease.start))

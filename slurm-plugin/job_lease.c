@@ -199,14 +199,12 @@ int lease_acquire(const struct slurm_settings *settings, const struct job_lease 
 static int lease_state(struct broker_client *client, const char *key, char *state, size_t size)
 {
     json_t *body = json_pack("{s:s}", "key", key), *answer = NULL;
-    const char *text;
     int error = broker_client_call(client, "POST", "/v1/leases/release", body, &answer);
 
     json_decref(body);
     if (error)
         return error;
-    text = json_string_value(json_object_get(json_object_get(answer, "lease"), "state"));
-    snprintf(state, size, "%s", text ? text : "");
+    snprintf(state, size, "%s", lease_text(json_object_get(answer, "lease"), "state"));
     json_decref(answer);
     return 0;
 }
@@ -242,23 +240,35 @@ int lease_release(const struct slurm_settings *settings, const struct job_lease 
     return error;
 }
 
-// ---- return ----
+// ---- what leases say, and what they are told ----
+
+const char *lease_text(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    return text ? text : "";
+}
+
+int lease_order(struct broker_client *client, const char *id, const char *order)
+{
+    char path[160];
+
+    snprintf(path, sizeof(path), "/v1/leases/%.100s/%s", id, order);
+    return broker_client_call(client, "POST", path, NULL, NULL);
+}
 
 int lease_return(const struct slurm_settings *settings, uint32_t job)
 {
     struct broker_client *client;
     struct step_lease lease;
-    char path[128];
     int error = slurm_settings_open(settings, CALL_TIMEOUT_MS, &client);
 
     if (error == -ENOMEM)
         return error;
     if (!error)
         error = lease_find(client, settings, job, &lease);
-    if (!error) {
-        snprintf(path, sizeof(path), "/v1/leases/%s/resume", lease.id);
-        error = broker_client_call(client, "POST", path, NULL, NULL);
-    }
+    if (!error)
+        error = lease_order(client, lease.id, "resume");
     broker_client_close(&client);
     return error;
 }

@@ -62,6 +62,11 @@ struct step_lease {
 int lease_find(struct broker_client *client, const struct slurm_settings *settings, uint32_t job,
                struct step_lease *lease) __attribute__((warn_unused_result));
 
+// What a lease, or another object of an answer, says under a name; "" where it says nothing.
+const char *lease_text(const json_t *object, const char *name);
+// Has a lease suspend or resume: ORDER is that word.
+int lease_order(struct broker_client *client, const char *id, const char *order)
+    __attribute__((warn_unused_result));
 // Has a job's suspended lease return to its GPUs as soon as these are free.
 int lease_return(const struct slurm_settings *settings, uint32_t job)
     __attribute__((warn_unused_result));

@@ -237,7 +237,6 @@ void preempt_resume(struct broker_client *client, const struct count *count)
 {
     struct lenders lenders = {.count = count, .back = json_array()};
     const json_t *id;
-    char path[128];
     size_t i;
 
     lock_slurmctld(locks);
@@ -245,8 +244,7 @@ void preempt_resume(struct broker_client *client, const struct count *count)
         list_for_each(job_list, look_at_lender, &lenders);
     unlock_slurmctld(locks);
     json_array_foreach(lenders.back, i, id) {
-        snprintf(path, sizeof(path), "/v1/leases/%.60s/resume", json_string_value(id));
-        if (broker_client_call(client, "POST", path, NULL, NULL) < 0)
+        if (lease_order(client, json_string_value(id), "resume") < 0)
             info("job_submit/rgpu: %s", broker_client_error(client));
     }
     json_decref(lenders.back);

@@ -12,6 +12,7 @@
 
 #include "common/log.h"
 #include "common/program.h"
+#include "slurm-plugin/job_lease.h"
 #include "slurm-plugin/plugin_settings.h"
 #include "slurm-plugin/sync_busy.h"
 #include "slurm-plugin/sync_lost.h"
@@ -93,10 +94,8 @@ static int follow_suspensions(struct sync *sync, json_t *orders)
     json_array_foreach(orders, i, entry) {
         const char *id = json_string_value(json_object_get(entry, "lease"));
         const char *order = json_string_value(json_object_get(entry, "order"));
-        char path[160];
-        snprintf(path, sizeof(path), "/v1/leases/%.100s/%s", id, order);
         log_info("lease=%s follows its job: %s", id, order);
-        error = broker_client_call(sync->client, "POST", path, NULL, NULL);
+        error = lease_order(sync->client, id, order);
         if (error)
             break;
     }

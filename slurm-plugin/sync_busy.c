@@ -16,20 +16,14 @@
 // answers until one is given up; seconds until slurmdbd is asked again.
 enum { LOOK_BACK = 199, PAGE = 200, ENDED_MAX = 10000, TRIES = 200, SILENT_SECONDS = 5 };
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-
-    return text ? text : "";
-}
-
 // ---- leases that have ended ----
 
 static void take_event(struct busy_jobs *busy, const json_t *event)
 {
     busy->last = json_integer_value(json_object_get(event, "sequence"));
-    if (!strcmp(text_of(event, "kind"), "lease.ended") && json_object_size(busy->ended) < ENDED_MAX)
-        json_object_set_new(busy->ended, text_of(event, "lease"), json_integer(TRIES));
+    if (!strcmp(lease_text(event, "kind"), "lease.ended") &&
+        json_object_size(busy->ended) < ENDED_MAX)
+        json_object_set_new(busy->ended, lease_text(event, "lease"), json_integer(TRIES));
 }
 
 static int take_page(struct busy_jobs *busy, struct broker_client *client, bool *more)
@@ -77,7 +71,7 @@ static int note_lease(const struct slurm_settings *settings, struct broker_clien
         return error == -ENOENT ? 0 : error;
     lease = json_object_get(answer, "lease");
     seconds = json_real_value(json_object_get(lease, "busy_gpu_seconds"));
-    if (seconds > 0 && lease_key_parse(settings, text_of(lease, "key"), &job, &start))
+    if (seconds > 0 && lease_key_parse(settings, lease_text(lease, "key"), &job, &start))
         *outcome = accounting_note_busy(accounts, job, start, seconds);
     json_decref(answer);
     return 0;

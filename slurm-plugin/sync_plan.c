@@ -33,16 +33,9 @@ const struct live_job *job_table_find(const struct job_table *table, uint32_t id
 
 // ---- leases ----
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-
-    return text ? text : "";
-}
-
 static bool is_over(const json_t *lease)
 {
-    const char *state = text_of(lease, "state");
+    const char *state = lease_text(lease, "state");
 
     return !strcmp(state, "ending") || !strcmp(state, "ended");
 }
@@ -56,8 +49,9 @@ static bool has_lease(const struct slurm_settings *settings, const json_t *lease
     json_array_foreach(leases, i, lease) {
         uint32_t job;
         time_t its_start;
-        if (!is_over(lease) && lease_key_parse(settings, text_of(lease, "key"), &job, &its_start) &&
-            job == id && (any_start || its_start == start))
+        if (!is_over(lease) &&
+            lease_key_parse(settings, lease_text(lease, "key"), &job, &its_start) && job == id &&
+            (any_start || its_start == start))
             return true;
     }
     return false;
@@ -84,9 +78,9 @@ json_t *plan_orphans(const struct slurm_settings *settings, const json_t *leases
     json_array_foreach(leases, i, lease) {
         uint32_t job;
         time_t start;
-        if (!is_over(lease) && lease_key_parse(settings, text_of(lease, "key"), &job, &start) &&
+        if (!is_over(lease) && lease_key_parse(settings, lease_text(lease, "key"), &job, &start) &&
             !is_wanted(settings, leases, jobs, job, start))
-            json_array_append_new(orphans, json_string(text_of(lease, "id")));
+            json_array_append_new(orphans, json_string(lease_text(lease, "id")));
     }
     return orphans;
 }
@@ -103,11 +97,11 @@ static bool is_lent(const struct job_table *jobs, const struct live_job *job)
 static const char *order_for(const struct job_table *jobs, const struct live_job *job,
                              const json_t *lease)
 {
-    const char *suspension = text_of(lease, "suspension");
+    const char *suspension = lease_text(lease, "suspension");
     bool away = job->suspended && (!job->lent_to || is_lent(jobs, job)),
          back = job->suspended ? !away : job->runs && !json_is_true(json_object_get(lease, "idle"));
 
-    if (away && !*suspension && !(job->lent_to && *text_of(lease, "not_suspended")))
+    if (away && !*suspension && !(job->lent_to && *lease_text(lease, "not_suspended")))
         return "suspend";
     return back && !strcmp(suspension, "suspended") ? "resume" : NULL;
 }
@@ -124,13 +118,13 @@ json_t *plan_suspensions(const struct slurm_settings *settings, const json_t *le
         time_t start;
         const struct live_job *job;
         const char *order;
-        if (strcmp(text_of(lease, "state"), "granted") ||
-            !lease_key_parse(settings, text_of(lease, "key"), &id, &start))
+        if (strcmp(lease_text(lease, "state"), "granted") ||
+            !lease_key_parse(settings, lease_text(lease, "key"), &id, &start))
             continue;
         job = job_table_find(jobs, id);
         order = job ? order_for(jobs, job, lease) : NULL;
         if (order)
-            json_array_append_new(orders, json_pack("{s:s, s:s}", "lease", text_of(lease, "id"),
+            json_array_append_new(orders, json_pack("{s:s, s:s}", "lease", lease_text(lease, "id"),
                                                     "order", order));
     }
     return orders;

@@ -79,6 +79,30 @@ static enum rgpu_result fill_handle(const struct rgpu_window *window, int rank, 
     return result;
 }
 
+static void free_part(struct rgpu_window *window, int rank)
+{
+    struct window_end *end = &window->ends[rank];
+    if (end->handle && !team_enter(window->team, rank)) {
+        cuMemFree_v2(end->handle);
+        team_leave();
+    }
+    end->handle = 0;
+}
+
+// All parts or none.
+static enum rgpu_result make_parts(struct rgpu_window *window, int blocks)
+{
+    struct parts parts = parts_of(window, blocks);
+    enum rgpu_result result = RGPU_SUCCESS;
+    for (int rank = 0; rank < window->team->size && !result; rank++)
+        result = allocate_part(window, rank, &parts);
+    for (int rank = 0; rank < window->team->size && !result; rank++)
+        result = fill_handle(window, rank, blocks, &parts);
+    for (int rank = 0; rank < window->team->size && result; rank++)
+        free_part(window, rank);
+    return result;
+}
+
 RGPU_PUBLIC enum rgpu_result rgpu_window_open_device(struct rgpu_window *window, int blocks,
                                                      CUdeviceptr *handles)
 {
@@ -88,16 +112,13 @@ RGPU_PUBLIC enum rgpu_result rgpu_window_open_device(struct rgpu_window *window,
         return failure(RGPU_ERROR_RANGE, "kernels have 1 to %d blocks, not %d", RGPU_BLOCKS_MAX,
                        blocks);
     SCOPED_LOCK(&window->team->lock);
-    struct parts parts = parts_of(window, blocks);
     enum rgpu_result result = team_is_usable(window->team);
     if (!result)
         result = check_near(window->team);
     if (!result && window->ends[0].handle)
         result = failure(RGPU_ERROR_INVALID, "the window is open for kernels already");
-    for (int rank = 0; rank < window->team->size && !result; rank++)
-        result = allocate_part(window, rank, &parts);
-    for (int rank = 0; rank < window->team->size && !result; rank++)
-        result = fill_handle(window, rank, blocks, &parts);
+    if (!result)
+        result = make_parts(window, blocks);
     for (int rank = 0; rank < window->team->size && !result; rank++)
         handles[rank] = window->ends[rank].handle;
     return result;

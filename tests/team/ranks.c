@@ -62,6 +62,22 @@ static void wait_in_vain(const CUdeviceptr *handles)
     cuStreamSynchronize(streams[0]);
 }
 
+// The GPU of the last member has no memory for its part.
+static void open_in_vain(struct rgpu_window *window, CUdeviceptr *handles)
+{
+    CUdeviceptr taken[64];
+    int count = 0;
+    on(members - 1);
+    for (size_t size = (size_t)1 << 36; size >= 1 << 16; size /= 2)
+        while (count < 64 && cuMemAlloc(&taken[count], size) == CUDA_SUCCESS)
+            count++;
+    refuses(rgpu_window_open_device(window, RGPU_BLOCKS_MAX, handles), RGPU_ERROR_MEMORY,
+            "no memory is left");
+    on(members - 1);
+    while (count)
+        CHECK(cuMemFree(taken[--count]));
+}
+
 int main(int argc, char **argv)
 {
     CUdeviceptr handles[MOST];
@@ -72,6 +88,7 @@ int main(int argc, char **argv)
                 "GPUs that do not reach each other have no windows for kernels");
     } else {
         refuses(rgpu_window_open_device(area.window, 0, handles), RGPU_ERROR_RANGE, "no blocks");
+        open_in_vain(area.window, handles);
         TEAM(rgpu_window_open_device(area.window, BLOCKS, handles));
         refuses(rgpu_window_open_device(area.window, BLOCKS, handles), RGPU_ERROR_INVALID,
                 "a window is opened once");

@@ -43,8 +43,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     try_token(text, strlen(text));
     if (ticket_bundle_parse(text, size, &bundle) == 0)
-        for (size_t i = 0; i < bundle.count; i++)
+        for (size_t i = 0; i < bundle.count; i++) {
+            char lease[TICKET_NAME_MAX];
             try_token(bundle.entries[i].token, bundle.entries[i].public_size);
+            if (ticket_lease(&bundle.entries[i], lease) == 0 && !*lease)
+                abort();
+        }
     ticket_bundle_free(&bundle);
     if (ticket_keyring_parse(text, size, &keys) == 0 &&
         (keys.count == 0 || keys.count > TICKET_KEYS_MAX))

@@ -43,9 +43,8 @@ static inline bool spin_more(struct spin *spin, uint32_t turns)
 // keeps away who is waited for and who is to wake us: if it was in vain it is left out then, ever more often. Elsewhere it
 // only takes time that nobody needs.
 struct spin_habit {
-    uint32_t skip;    // waits that do not spin from now on
-    uint32_t pause;   // and after the next one that spins in vain
-    long preemptions; // of the thread that waited last
+    uint32_t skip;  // waits that do not spin from now on
+    uint32_t pause; // and after the next one that spins in vain
 };
 enum { SPIN_PAUSE_MAX = 63, SPIN_FEW_US = 20 }; // who may spin no longer has few processors
 
@@ -64,12 +63,13 @@ static inline void spin_paid(struct spin_habit *habit)
 
 static inline void spin_was_in_vain(struct spin_habit *habit, uint32_t spin_us)
 {
+    static __thread long preemptions; // several threads may wait by turns, each has its own
     struct rusage usage;
     bool disturbs = spin_us <= SPIN_FEW_US;
 
     if (!disturbs && getrusage(RUSAGE_THREAD, &usage) == 0) {
-        disturbs = usage.ru_nivcsw != habit->preemptions;
-        habit->preemptions = usage.ru_nivcsw;
+        disturbs = usage.ru_nivcsw != preemptions;
+        preemptions = usage.ru_nivcsw;
     }
     if (disturbs)
         habit->pause = 2 * habit->pause + 1 < SPIN_PAUSE_MAX ? 2 * habit->pause + 1

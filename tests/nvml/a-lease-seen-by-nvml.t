@@ -34,7 +34,9 @@ export RGPU_BROKER=unix:$BROKER_SOCKET
 # A whole GPU, and two.
 lease '{"gpus": [{}], "constraints": {"box": "box1"}}'
 whole=$TICKET
-look "$whole" >"$TMP/whole"
+# A box is in the pool before its library has answered everything.
+is_told() { look "$whole" >"$TMP/whole" && [ "$(said driver <"$TMP/whole")" != None ]; }
+await "the library's answers" is_told
 is "$(gpus <"$TMP/whole")" 1 "a lease of one GPU shows one"
 is "$(said gpus.0.temperature <"$TMP/whole") $(said gpus.0.power <"$TMP/whole")" "3 3" \
     "what a software GPU has not got is not supported"

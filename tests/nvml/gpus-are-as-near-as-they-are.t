@@ -40,7 +40,9 @@ start_cuda_box box1 --devices sim:4
 start_cuda_box box2 --devices sim:4
 RGPU_SIM_DEVICES=4 RGPU_SIM_HOST=box1 topology "$BUILD/lib/libnvidia-ml-sim.so" >"$TMP/native"
 one=$(lease '{"gpus": [{"count": 4}], "constraints": {"box": "box1"}}')
-seen_by "$one" >"$TMP/one"
+# A box is in the pool before its library has answered everything.
+is_told() { seen_by "$one" >"$TMP/one" && [ "$(at levels.0.0 <"$TMP/one")" != None ]; }
+await "the library's answers" is_told
 ok "all GPUs of a box are to each other what its library says" as_natively "$TMP/one"
 api GET /v1/leases >"$TMP/leases"
 for id in $(python3 -c 'import json, sys; print(*[l["id"] for l in json.load(sys.stdin)["leases"]])' <"$TMP/leases"); do

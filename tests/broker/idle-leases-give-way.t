@@ -3,24 +3,18 @@
 # A lease that asks for nothing leaves its GPU to others of the pool by itself. With its first call it queues up for the
 # GPU, before those who come later, and goes on with its data; and a call that waits too long fails clearly.
 . "$(dirname "$0")/broker.sh"
+. "$(dirname "$0")/held_leases.sh"
 [ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"
 
 start_broker
 ctl=$BUILD/bin/rgpuctl
 export RGPU_BROKER=unix:$BROKER_SOCKET
-declare -A say_to=() lease=()
+declare -A lease=()
 # job NAME [CONSTRAINT]: a lease with a program that looks at its data when told to.
 job() {
-    local fd
-    rm -f "$TMP/$1.in"
-    mkfifo "$TMP/$1.in"
-    exec {fd}<>"$TMP/$1.in"
-    say_to[$1]=$fd
-    start "$1" "$ctl" run ${2:+--constraint "$2"} -- bash -c 'exec "$1" 8 <"$2"' - "$BUILD/tests/held-data" "$TMP/$1.in"
-    await_line "$1" ready || bail "$1 does not start"
-    lease[$1]=$("$ctl" leases --json | sed -n 's/.*"id":"\([^"]*\)".*/\1/p' | sort | tail -n 1)
+    hold_lease "$1" 8 ${2:+--constraint "$2"}
+    lease[$1]=$LEASE
 }
-look() { echo look >&"${say_to[$1]}"; }
 is_so() { [ "$(api GET "/v1/leases/${lease[$1]}" | at lease.suspension)" = "$2" ]; }
 is_waiting() { "$ctl" leases --json | grep -q '"state":"queued"'; }
 busy() { start "$1" "$ctl" run ${2:+--constraint "$2"} -- "$BUILD/tests/programs/endure" --busy; }

@@ -4,6 +4,7 @@
 # and nothing has changed; over restarts of the broker and of the box, and with a revocation on the way. A drain has
 # leases go by itself.
 . "$(dirname "$0")/broker.sh"
+. "$(dirname "$0")/held_leases.sh"
 [ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"
 
 export RGPU_SIM_MEMORY=512M,512M,512M,256M
@@ -15,20 +16,8 @@ box_port=${BOX##*:} box_pid=$BOX_PID
 ctl=$BUILD/bin/rgpuctl
 export RGPU_BROKER=unix:$BROKER_SOCKET
 for i in 0 1 2; do "$ctl" mode "box1:$i" auto; done
-declare -A say_to=()
-# job NAME "MIB [NANOSECONDS]" [rgpuctl run arguments]: a lease with a program that looks at its data when told to. Sets LEASE.
-job() {
-    local fd name=$1 what=$2
-    shift 2
-    rm -f "$TMP/$name.in"
-    mkfifo "$TMP/$name.in"
-    exec {fd}<>"$TMP/$name.in"
-    say_to[$name]=$fd
-    start "$name" "$ctl" run --constraint min-memory=400M "$@" -- bash -c 'exec "$1" $2 <"$3"' - "$BUILD/tests/held-data" "$what" "$TMP/$name.in"
-    await_line "$name" ready || bail "$name does not start"
-    LEASE=$("$ctl" leases --json | sed -n 's/.*"id":"\([^"]*\)".*/\1/p' | sort | tail -n 1)
-}
-look() { echo look >&"${say_to[$1]}"; }
+# job NAME "MIB [NANOSECONDS]" [rgpuctl run arguments]: such a lease on a GPU that is large enough. Sets LEASE.
+job() { hold_lease "$1" "$2" --constraint min-memory=400M "${@:3}"; }
 place() { api GET "/v1/leases/$1" | at "lease.gpus.${2:-0}.index"; }
 target() { api GET "/v1/leases/$1" | at lease.gpus.0.target; }
 holders() { "$ctl" gpus --json | grep '"box":"box1"' | sed -n 's/.*"index":\([0-9]\),.*"leases":\([0-9]*\).*/\1 \2/p' | sort | sed 's/..//' | tr '\n' ' '; }

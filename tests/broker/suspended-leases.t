@@ -3,30 +3,18 @@
 # A lease that is suspended gives its GPU to who waits for it, and takes it again when it is to return; over restarts of
 # the broker, too, and whatever is said of it meanwhile.
 . "$(dirname "$0")/broker.sh"
+. "$(dirname "$0")/held_leases.sh"
 [ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"
 
 start_broker
 start_cuda_box box1 --devices sim:1
 ctl=$BUILD/bin/rgpuctl
 export RGPU_BROKER=unix:$BROKER_SOCKET
-declare -A say_to=()
-# job NAME "MIB [NANOSECONDS]" [OPTION...]: a lease with a program that looks at its data when told to. Sets LEASE.
-job() {
-    local fd
-    rm -f "$TMP/$1.in"
-    mkfifo "$TMP/$1.in"
-    exec {fd}<>"$TMP/$1.in"
-    say_to[$1]=$fd
-    start "$1" "$ctl" run "${@:3}" -- bash -c 'exec "$1" $2 <"$3"' - "$BUILD/tests/held-data" "$2" "$TMP/$1.in"
-    await_line "$1" ready || bail "$1 does not start"
-    LEASE=$("$ctl" leases --json | sed -n 's/.*"id":"\([^"]*\)".*/\1/p' | head -n 1)
-}
-look() { echo look >&"${say_to[$1]}"; }
 suspension() { api GET "/v1/leases/$1" | at lease.suspension; }
 is_waiting() { "$ctl" leases --json | grep -q '"state":"queued"'; }
 none_left() { [ -z "$("$ctl" leases --json)" ]; }
 
-job one 8
+hold_lease one 8
 one=$LEASE
 start two "$ctl" run -- "$BUILD/tests/programs/saxpy"
 ok "another job waits for the GPU" await "it waits" is_waiting
@@ -48,9 +36,7 @@ ok "and goes on with its data" await_line one '^right 1$'
 is "$(suspension "$one")" "" "as if nothing had been"
 
 ok "once more" "$ctl" suspend "$one"
-job two 8
-two=$(api GET /v1/leases | at leases.1.id)
-[ "$two" != "$one" ] || two=$(api GET /v1/leases | at leases.0.id)
+hold_lease two 8
 ok "it is to return while another has the GPU" "$ctl" resume --no-wait "$one"
 is "$(suspension "$one")" returning "which it waits for"
 look one
@@ -65,7 +51,7 @@ ok "and is over" await "the end" none_left
 stop "${line_pid[one]}"
 
 start_cuda_box impatient --devices sim:1 --suspend-timeout 1s
-job busy "1 600000000000" --constraint box=impatient
+hold_lease busy "1 600000000000" --constraint box=impatient
 fails "a kernel that does not end keeps its lease on the GPU" "$ctl" suspend "$LEASE"
 like "$(cat "$TMP/ok.out")" 'is not suspended: its work on the GPU does not come to an end' "which is said"
 is "$(suspension "$LEASE")" "" "and it is not suspended"

@@ -27,6 +27,24 @@ run_program() {
     fi
 }
 
+# run_checks NAME...: programs of $BUILD/tests, each of which prints TAP of its own; here it is one check, shown where it
+# fails or skips itself.
+run_checks() {
+    local name status
+    for name; do
+        status=0
+        timeout --kill-after=5 "$PROGRAM_SECONDS" "$BUILD/tests/$name" >"$TMP/out" 2>"$TMP/err" </dev/null || status=$?
+        if [ $status = 0 ] && grep -q '^1\.\.[1-9]' "$TMP/out"; then
+            pass "$name ($(grep -c '^ok' "$TMP/out") checks)"
+        else
+            fail "$name"
+            diag "status $status"
+            grep -A3 '^not ok' "$TMP/out" >&2 || true
+            tail -n 5 "$TMP/err" >&2
+        fi
+    done
+}
+
 # run_programs [SKIPPED...]: all but those named.
 run_programs() {
     local program name kind

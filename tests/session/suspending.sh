@@ -1,25 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Shared by the tests of suspended sessions, on a box whose administration socket is $TMP/admin.
 . "$TOP/tests/session/faults.sh"
+. "$TOP/tests/session/held.sh"
 
 ctl() { "$BUILD/bin/rgpuctl" "$@" --socket "$TMP/admin"; }
 
-# hold NAME "MIB [NANOSECONDS]" [VARIABLE=VALUE...]: a program with so much in each of three kinds of memory, for which
-# a kernel runs so long. It looks at its data and changes them when told to `look`.
-declare -A say_to=()
+# hold NAME "MIB [NANOSECONDS]" [VARIABLE=VALUE...]: a program of start_held that has its data.
 hold() {
-    local name=$1 mib=$2 fd where=("RGPU_BOXES=$BOX")
+    local name=$1 mib=$2 where=("RGPU_BOXES=$BOX")
     shift 2
     [[ "$*" != RGPU_TICKET=* ]] || where=() # which says where
-    rm -f "$TMP/$name.in"
-    mkfifo "$TMP/$name.in"
-    exec {fd}<>"$TMP/$name.in"
-    say_to[$name]=$fd
-    start "$name" env LD_LIBRARY_PATH="$BUILD/lib" "${where[@]}" "$@" bash -c \
-        'exec "$1" $2 <"$3"' - "$BUILD/tests/held-data" "$mib" "$TMP/$name.in"
+    start_held "$name" "$mib" env LD_LIBRARY_PATH="$BUILD/lib" "${where[@]}" "$@"
     await_line "$name" ready || bail "$name does not start"
 }
-look() { echo look >&"${say_to[$1]}"; }
 
 last_session() { ctl sessions --json | sed -n 's/.*"session":\([0-9]*\).*/\1/p' | sort -n | tail -n 1; }
 state_of() { ctl sessions --json | grep "\"session\":$1," | sed -n 's/.*"suspension":"\([^"]*\)".*/\1/p'; }

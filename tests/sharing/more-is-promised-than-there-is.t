@@ -3,6 +3,7 @@
 # Leases of a GPU may be promised more memory than it has: they have it by turns, all that work get on, each has its data,
 # and what cannot be is said.
 . "$(dirname "$0")/../broker/broker.sh"
+. "$TOP/tests/session/held.sh"
 [ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"
 
 export RGPU_SIM_MEMORY=512M
@@ -15,17 +16,8 @@ figure() {
     python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())' "http://127.0.0.1:$metrics/metrics" |
         sed -n "s/^rgpu_box_$1[ {].* //p" | head -n 1
 }
-declare -A say_to=()
 # job NAME BUDGET MIB [CONSTRAINT]: a program with three times MIB, which looks at its data when told to.
-job() {
-    local fd
-    rm -f "$TMP/$1.in"
-    mkfifo "$TMP/$1.in"
-    exec {fd}<>"$TMP/$1.in"
-    say_to[$1]=$fd
-    start "$1" "$ctl" run --no-wait --mem "$2" ${4:+--constraint "$4"} -- bash -c 'exec "$1" "$2" <"$3"' - "$BUILD/tests/held-data" "$3" "$TMP/$1.in"
-}
-look() { for ((i = 0; i < ${2:-1}; i++)); do echo look >&"${say_to[$1]}"; done; }
+job() { start_held "$1" "$3" "$ctl" run --no-wait --mem "$2" ${4:+--constraint "$4"} --; }
 suspended() { "$ctl" sessions --socket "$TMP/admin" --json | grep -c '"suspension":"suspended"'; }
 are_suspended() { [ "$(suspended)" -ge 1 ]; }
 one_is_left() { [ "$("$ctl" sessions --socket "$TMP/admin" --json | wc -l)" = 1 ]; }

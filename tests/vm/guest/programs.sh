@@ -5,6 +5,7 @@
 # usage: programs.sh BOX-PORT
 . "$TOP/tests/lib.sh"
 . "$TOP/tests/session/programs.sh"
+. "$TOP/tests/session/held.sh"
 BOX=10.0.2.2:$1
 export RGPU_LOG=info
 device=
@@ -31,18 +32,7 @@ like "$log" 'transport=tcp' "and nobody else"
 
 # ---- the transport, inside of the window ----
 export RGPU_TEST_TRANSPORT=vm RGPU_TEST_WINDOW=$device/resource2
-for name in records bulk waiting shutdown backpressure idle fork peer_death; do
-    status=0
-    timeout --kill-after=5 200 "$BUILD/tests/transport-$name" >"$TMP/out" 2>"$TMP/err" </dev/null || status=$?
-    if [ $status = 0 ] && grep -q '^1\.\.[1-9]' "$TMP/out"; then
-        pass "transport-$name ($(grep -c '^ok' "$TMP/out") checks)"
-    else
-        fail "transport-$name"
-        diag "status $status"
-        grep -A3 '^not ok' "$TMP/out" >&2 || true
-        tail -n 5 "$TMP/err" >&2
-    fi
-done
+PROGRAM_SECONDS=200 run_checks transport-{records,bulk,waiting,shutdown,backpressure,idle,fork,peer_death}
 
 # ---- programs ----
 run=(on_box RGPU_TRANSPORT=vm)
@@ -58,10 +48,7 @@ for i in 1 2 3; do
 done
 
 # ---- at work when the machine ends ----
-mkfifo "$TMP/in"
-exec {feed}<>"$TMP/in"
-start held env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOX" RGPU_TRANSPORT=vm \
-    bash -c 'exec "$0" 1 <"$1"' "$BUILD/tests/held-data" "$TMP/in"
+start_held held 1 env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOX" RGPU_TRANSPORT=vm
 await_line held ready || bail "no session is held"
 pass "a session is held"
 echo "1..$tap_count"

@@ -168,6 +168,28 @@ static inline void *must_alloc(size_t size)
     return memory;
 }
 
+// Memory of the current device, with what fill_random() makes of the seed, which may be on its way to it still.
+static inline CUdeviceptr device_random(size_t size, uint64_t seed)
+{
+    void *host = must_alloc(size);
+    CUdeviceptr data = device_alloc(size);
+    fill_random(host, size, seed);
+    CHECK(cuMemcpyHtoD(data, host, size));
+    free(host);
+    return data;
+}
+
+static inline bool has_random(CUdeviceptr data, size_t size, uint64_t seed)
+{
+    unsigned char *got = must_alloc(size), *want = must_alloc(size);
+    CHECK(cuMemcpyDtoH(got, data, size));
+    fill_random(want, size, seed);
+    bool same = !memcmp(got, want, size);
+    free(got);
+    free(want);
+    return same;
+}
+
 static inline uint32_t word_at(CUdeviceptr address)
 {
     uint32_t word;

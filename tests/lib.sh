@@ -95,6 +95,9 @@ skip_all() {
     exit 0
 }
 
+# web URL: prints the page there.
+web() { python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())' "$1"; }
+
 # requires COMMAND...: the whole test is skipped where one of them is missing.
 requires() {
     local command

@@ -99,7 +99,7 @@ ok "the session is over" await "its end" no_session
 seen=$(busy "$id")
 ok "its time was told by then" test "$seen" -gt 0
 ok "metrics have it" grep -q "rgpu_lease_busy_gpu_seconds_total{lease=\"$id\",owner=\"[0-9]*\"} [0-9.]*[1-9]" \
-    <(python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())' "http://$BROKER/metrics")
+    <(web "http://$BROKER/metrics")
 invariants >/dev/null
 kill -KILL "$BROKER_PID"
 start_broker --anonymous-read=yes

@@ -9,9 +9,8 @@ ok "the alerts are well-formed" promtool check rules "$TOP/config/rgpu-alerts.ym
 start_broker --anonymous-read=yes --synchronous full
 start_pool_box box1 --metrics-listen 127.0.0.1:0
 port=$(grep -o 'metrics_listen=.* port=[0-9]*' "$BOX_LOG" | grep -o '[0-9]*$')
-figures() { python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())' "$1"; }
-figures "http://$BROKER/metrics" >"$TMP/broker.prom"
-figures "http://127.0.0.1:$port/metrics" >"$TMP/box.prom"
+web "http://$BROKER/metrics" >"$TMP/broker.prom"
+web "http://127.0.0.1:$port/metrics" >"$TMP/box.prom"
 ok "what the broker says" promtool check metrics <"$TMP/broker.prom"
 ok "and the box" promtool check metrics <"$TMP/box.prom"
 like "$(cat "$TMP/box.prom")" '^rgpu_build_info\{program="rgpud",version="[0-9.]+"\} 1' "which program it is"
@@ -22,13 +21,13 @@ except e.HTTPError as error: print(error.code)' "http://127.0.0.1:$port/")" 404 
 lease=$(api POST /v1/leases '{"request": {"gpus": [{}]}, "ticket": true}')
 RGPU_TICKET=$(at ticket <<<"$lease") "$CLIENT" "$BOX" echo hi >/dev/null
 api POST /v1/leases '{"request": {"gpus": [{"count": 2}]}, "queue": true}' >/dev/null
-figures "http://$BROKER/metrics" >"$TMP/broker.prom"
+web "http://$BROKER/metrics" >"$TMP/broker.prom"
 like "$(cat "$TMP/broker.prom")" "^rgpu_lease_gpus\{lease=\"$(at lease.id <<<"$lease")\",owner=\"$(id -u)\",state=\"granted\"\} 1" "a lease"
 like "$(cat "$TMP/broker.prom")" '^rgpu_pool_gpu_leases\{box="box1",gpu="0",model="[^"]+"\} 1' "its GPU"
 like "$(cat "$TMP/broker.prom")" '^rgpu_acquire_seconds_count 2' "how long acquires took"
 like "$(cat "$TMP/broker.prom")" '^rgpu_sync_wait_seconds_count [1-9]' "and the disk"
 like "$(cat "$TMP/broker.prom")" '^rgpu_queue_length 1' "who waits"
-like "$(figures "http://127.0.0.1:$port/metrics")" '^rgpu_box_session_start_seconds_count 1' "and how long the session took to start"
+like "$(web "http://127.0.0.1:$port/metrics")" '^rgpu_box_session_start_seconds_count 1' "and how long the session took to start"
 
 mkdir "$TMP/prometheus"
 cat >"$TMP/prometheus.yml" <<END

@@ -13,7 +13,6 @@ port=$(grep -o 'metrics_listen=.* port=[0-9]*' "$BOX_LOG" | grep -o '[0-9]*$')
 ctl=$BUILD/bin/rgpuctl
 export RGPU_BROKER=unix:$BROKER_SOCKET
 
-web() { python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())' "$1"; }
 # gpu COMMAND... MEMBER: of the first GPU that a command lists; "none" where it is not told.
 gpu() { "$ctl" "${@:1:$#-1}" --json | python3 -c '
 import json, sys

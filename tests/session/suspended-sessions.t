@@ -11,7 +11,7 @@ start_box --devices sim:1 --admin-socket "$TMP/admin" --metrics-listen 127.0.0.1
     --suspend-timeout 2s --worker-backoff-max 1s
 metrics=$(grep -o 'metrics_listen=.* port=[0-9]*' "$BOX_LOG" | grep -o '[0-9]*$')
 figure() {
-    python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())' "http://127.0.0.1:$metrics/metrics" |
+    web "http://127.0.0.1:$metrics/metrics" |
         sed -n "s/^rgpu_box_suspended_$1 //p"
 }
 suspended_of_gpu() { ctl devices --json | sed -n 's/.*"suspended":\([0-9]*\).*/\1/p'; }

@@ -23,8 +23,7 @@ for line in sys.stdin:
 is_held() { [ "$(of held_back 10)" = True ]; }
 goes_on() { ! is_held && [ "$(of calls 10)" -gt "$1" ]; }
 has_called() { [ "$(of calls 100)" -gt "$1" ]; }
-held_by_metrics() { python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())' \
-    "http://127.0.0.1:$metrics/metrics" | grep -q '^rgpu_box_gpu_held_back_sessions.* 1$'; }
+held_by_metrics() { web "http://127.0.0.1:$metrics/metrics" | grep -q '^rgpu_box_gpu_held_back_sessions.* 1$'; }
 
 busy hog 10%
 ok "a lease that is alone has the GPU" await "its calls" goes_on 20

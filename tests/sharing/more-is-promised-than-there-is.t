@@ -13,7 +13,7 @@ export RGPU_BROKER=$BROKER RGPU_BROKER_KEY=$TMP/admin.key
 start_cuda_box box1 --devices sim:1 --gpu-mode shared --overcommit 2.0 --overcommit-quantum 200ms --admin-socket "$TMP/admin" --metrics-listen 127.0.0.1:0
 box1=$BOX_PID metrics=$(grep -o 'metrics_listen=.* port=[0-9]*' "$BOX_LOG" | grep -o '[0-9]*$')
 figure() {
-    python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())' "http://127.0.0.1:$metrics/metrics" |
+    web "http://127.0.0.1:$metrics/metrics" |
         sed -n "s/^rgpu_box_$1[ {].* //p" | head -n 1
 }
 # job NAME BUDGET MIB [CONSTRAINT]: a program with three times MIB, which looks at its data when told to.

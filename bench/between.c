@@ -4,15 +4,17 @@
 //
 //   between [--max BYTES]     sizes of copies up to this
 //   between --only BYTES      copies of one size, and no event waits
+//   --memory plain|vmm|pool   (in front) what the memory is of: cuMemAlloc, cuMemMap, or a device's pool
 #include <stdlib.h>
 #include <time.h>
 
 #include "tests/programs/driver.h"
 
-enum { KIB = 1024, WAITS = 500 };
+enum { KIB = 1024, MIB = 1024 * KIB, WAITS = 500 };
 
 static struct gpu gpu[2];
 static CUstream stream[2];
+static int reach; // whether the devices reach each other's memory
 
 static double now(void)
 {
@@ -33,6 +35,11 @@ static void figure(const char *name, size_t size, double value, const char *unit
     fflush(stdout);
 }
 
+static double less(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 static double copies(CUdeviceptr to, CUdeviceptr from, size_t size, unsigned times)
 {
     double began = now();
@@ -42,32 +49,85 @@ static double copies(CUdeviceptr to, CUdeviceptr from, size_t size, unsigned tim
     return now() - began;
 }
 
+// ---- memory, which stays until the end ----
+
+static CUdeviceptr plain_memory(int device, size_t size)
+{
+    return device_alloc(size);
+}
+
+static CUdeviceptr mapped_memory(int device, size_t size)
+{
+    CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, device}};
+    CUmemAccessDesc access = {properties.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle memory;
+    CUdeviceptr address;
+    size_t granularity;
+    CHECK(
+        cuMemGetAllocationGranularity(&granularity, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    size = (size + granularity - 1) / granularity * granularity;
+    CHECK(cuMemAddressReserve(&address, size, 0, 0, 0));
+    CHECK(cuMemCreate(&memory, size, &properties, 0));
+    CHECK(cuMemMap(address, size, 0, memory, 0));
+    CHECK(cuMemSetAccess(address, size, &access, 1));
+    if (reach) { // a copy over NVLink needs both GPUs to reach it
+        access.location.id = !device;
+        CHECK(cuMemSetAccess(address, size, &access, 1));
+    }
+    return address;
+}
+
+static CUdeviceptr pooled_memory(int device, size_t size)
+{
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, !device},
+                              CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemoryPool pool;
+    CUdeviceptr address;
+    CHECK(cuDeviceGetDefaultMemPool(&pool, device));
+    if (reach)
+        CHECK(cuMemPoolSetAccess(pool, &access, 1));
+    CHECK(cuMemAllocAsync(&address, size, stream[device]));
+    CHECK(cuStreamSynchronize(stream[device]));
+    return address;
+}
+
+static const struct memory {
+    const char *name;
+    CUdeviceptr (*allocate)(int device, size_t size);
+} memories[] = {{"plain", plain_memory}, {"vmm", mapped_memory}, {"pool", pooled_memory}};
+static const struct memory *memory = &memories[0];
+
+// ---- figures ----
+
 // Rates of many copies behind each other, and the time of one alone.
 static void measure_copies(size_t least, size_t largest)
 {
     CUdeviceptr from, to;
     on(1);
-    to = device_alloc(largest);
+    to = memory->allocate(1, largest);
     on(0);
-    from = device_alloc(largest);
+    from = memory->allocate(0, largest);
     CHECK(cuMemsetD8(from, 1, largest));
     CHECK(cuCtxSynchronize());
-    for (size_t size = least; size <= largest; size *= 4) {
+    static const size_t sizes[] = {4 * KIB,  64 * KIB, 1 * MIB,   4 * MIB,   16 * MIB,
+                                   32 * MIB, 64 * MIB, 128 * MIB, 256 * MIB, 512 * MIB};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        size_t size = least == largest ? largest : sizes[i];
+        if (size < least || size > largest)
+            continue;
         copies(to, from, size, 3);
         double alone = copies(to, from, size, 1);
-        for (int i = 0; i < 4; i++) {
-            double again = copies(to, from, size, 1);
-            alone = again < alone ? again : alone;
-        }
+        for (int again = 0; again < 4; again++)
+            alone = less(alone, copies(to, from, size, 1));
         unsigned times = (unsigned)(0.2 / alone) + 1;
         times = times > 1000 ? 1000 : times;
         double all = copies(to, from, size, times);
         figure("copy_alone", size, alone * 1e6, "us");
         figure("copy_rate", size, (double)size * times / all * 1e-9, "GB/s");
+        if (least == largest)
+            return;
     }
-    CHECK(cuMemFree(from));
-    on(1);
-    CHECK(cuMemFree(to));
 }
 
 static void measure_waits(void)
@@ -94,10 +154,26 @@ static void measure_waits(void)
     figure("event_wait", 0, best * 1e6, "us");
 }
 
+// Takes --memory KIND out of the arguments.
+static void choose_memory(int *argc, char ***argv)
+{
+    if (*argc < 3 || strcmp((*argv)[1], "--memory"))
+        return;
+    size_t i = 0;
+    while (i < sizeof(memories) / sizeof(memories[0]) && strcmp(memories[i].name, (*argv)[2]))
+        i++;
+    if (i == sizeof(memories) / sizeof(memories[0]))
+        bail("--memory is plain, vmm or pool");
+    memory = &memories[i];
+    *argc -= 2;
+    *argv += 2;
+}
+
 int main(int argc, char **argv)
 {
+    choose_memory(&argc, &argv);
     size_t largest = argc == 3 ? strtoull(argv[2], NULL, 0) : (size_t)256 << 20;
-    int count = 0, access = 0;
+    int count = 0;
     CHECK(cuInit(0));
     CHECK(cuDeviceGetCount(&count));
     if (count < 2)
@@ -108,8 +184,8 @@ int main(int argc, char **argv)
     }
     for (int d = 0; d < 2; d++) {
         on(d);
-        CHECK(cuDeviceCanAccessPeer(&access, gpu[d].device, gpu[!d].device));
-        if (access)
+        CHECK(cuDeviceCanAccessPeer(&reach, gpu[d].device, gpu[!d].device));
+        if (reach)
             CHECK(cuCtxEnablePeerAccess(gpu[!d].context, 0));
     }
     bool only = argc == 3 && !strcmp(argv[1], "--only");

@@ -133,6 +133,13 @@ struct wire_peer_memory {
     uint8_t handle[64];
 };
 
+// peer_lend: physical memory of a GPU, whose descriptor travels over the link of that number. Handed on as it is.
+struct wire_peer_loan {
+    uint64_t size;
+    uint32_t region; // number of the descriptor
+    uint32_t reserved;
+};
+
 struct wire_peer_over {
     uint32_t peer;
     int32_t result;

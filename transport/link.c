@@ -194,13 +194,13 @@ int link_send_region(struct link *link, uint32_t region, int fd)
     return link->ops->sharing->send_region(link, region, fd);
 }
 
-int link_receive_region(struct link *link, uint32_t region, bool sealed, int *fd)
+int link_receive_region(struct link *link, uint32_t region, enum link_region_kind kind, int *fd)
 {
     int failure = link_failure(link);
 
     if (failure)
         return failure;
-    return link->ops->sharing->receive_region(link, region, sealed, fd);
+    return link->ops->sharing->receive_region(link, region, kind, fd);
 }
 
 const char *link_name(const struct link *link)

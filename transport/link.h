@@ -86,11 +86,16 @@ struct link_staging {
 };
 enum { LINK_FLAGS = 1024 };
 const struct link_staging *link_staging(const struct link *link); // NULL where memory is not shared
-// The descriptor of a file travels to the peer under the number REGION; the peer takes it by that
+// A descriptor travels to the peer under the number REGION; the peer takes it by that
 // number (waiting for it, -ETIMEDOUT after a few seconds) and closes it. The receiver gets -EINVAL for
-// what is no file, and, where it wants a SEALED one, for a memory file that could still shrink.
+// what is not of the KIND that it wants.
+enum link_region_kind {
+    LINK_REGION_SEALED, // a memory file that can no longer shrink
+    LINK_REGION_FILE,
+    LINK_REGION_ANY, // whatever a driver gives
+};
 int link_send_region(struct link *link, uint32_t region, int fd);
-int link_receive_region(struct link *link, uint32_t region, bool sealed, int *fd);
+int link_receive_region(struct link *link, uint32_t region, enum link_region_kind kind, int *fd);
 
 // The memory of the window that the link is a part of, to be mapped; -1: it is in none.
 int link_window(const struct link *link);

@@ -19,7 +19,8 @@ static int send_no_region(struct link *link, uint32_t region, int fd)
     return -EOPNOTSUPP;
 }
 
-static int receive_no_region(struct link *link, uint32_t region, bool sealed, int *fd)
+static int receive_no_region(struct link *link, uint32_t region, enum link_region_kind kind,
+                             int *fd)
 {
     return -EOPNOTSUPP;
 }

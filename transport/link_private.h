@@ -12,7 +12,7 @@
 // Memory that both sides map: regions by number.
 struct link_sharing {
     int (*send_region)(struct link *link, uint32_t region, int fd);
-    int (*receive_region)(struct link *link, uint32_t region, bool sealed, int *fd);
+    int (*receive_region)(struct link *link, uint32_t region, enum link_region_kind kind, int *fd);
 };
 
 // Memory of the client that the worker reads and writes one-sidedly.

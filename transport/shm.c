@@ -479,14 +479,25 @@ static int take_region(struct shm_link *shm, uint32_t region, int *fd)
     return r;
 }
 
-static int shm_receive_region(struct link *link, uint32_t region, bool sealed, int *fd)
+static bool is_of_kind(int fd, enum link_region_kind kind)
+{
+    switch (kind) {
+    case LINK_REGION_SEALED: return shm_region_is_sealed(fd);
+    case LINK_REGION_FILE: return shm_region_is_file(fd);
+    case LINK_REGION_ANY: break;
+    }
+    return true;
+}
+
+static int shm_receive_region(struct link *link, uint32_t region, enum link_region_kind kind,
+                              int *fd)
 {
     SCOPED_FD int got = -1;
     int r = take_region(shm_of(link), region, &got);
 
     if (r)
         return r;
-    if (sealed ? !shm_region_is_sealed(got) : !shm_region_is_file(got))
+    if (!is_of_kind(got, kind))
         return -EINVAL;
     *fd = scoped_take_fd(&got);
     return 0;

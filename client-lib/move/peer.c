@@ -42,6 +42,36 @@ static struct peer_side peer_side(struct object *context, const struct side *sid
     return (struct peer_side){context, side->address, side->pitch, side->slice};
 }
 
+// What each mapping of the other box's memory has of it is a copy of its own.
+static CUresult copy_linear(struct peer_copy copy, CUstream stream, const struct object *waiting)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (size_t left = copy.width; left && result == CUDA_SUCCESS; left -= copy.width) {
+        struct peer_copy part = copy;
+        uint64_t reached = peers_reach(&part, waiting);
+        copy.width = reached && reached < left ? reached : left;
+        part.width = copy.width;
+        result = reached ? remote_cuMemcpyDtoDAsync_v2(part.to.address, part.from.address,
+                                                       part.width, stream)
+                         : peers_copy(&part, stream, waiting);
+        copy.from.address += copy.width;
+        copy.to.address += copy.width;
+    }
+    return result;
+}
+
+static bool is_reached(struct peer_copy *copy, const struct object *waiting)
+{
+    const struct peer_side *other = copy->from.context->session == waiting->session ? &copy->to
+                                                                                    : &copy->from;
+    uint64_t size = peer_side_extent(other, copy);
+    struct peer_copy seen = *copy;
+    if (peers_reach(&seen, waiting) < size)
+        return false;
+    *copy = seen;
+    return true;
+}
+
 // STREAM belongs to one of the boxes that the memory is on, and to the context WAITING.
 static CUresult copy_near(struct object *to, struct object *from, const struct rect_copy *copy,
                           CUstream stream, const struct object *waiting)
@@ -55,11 +85,10 @@ static CUresult copy_near(struct object *to, struct object *from, const struct r
     if (from->session == to->session)
         return remote_copy_peer_3d(&request, (CUcontext)(uintptr_t)to->handle,
                                    (CUcontext)(uintptr_t)from->handle, stream);
-    if (!peers_reach(&between, waiting))
-        return peers_copy(&between, stream, waiting);
     if (copy->height == 1 && copy->depth == 1)
-        return remote_cuMemcpyDtoDAsync_v2(between.to.address, between.from.address, copy->width,
-                                           stream);
+        return copy_linear(between, stream, waiting);
+    if (!is_reached(&between, waiting))
+        return peers_copy(&between, stream, waiting);
     request.srcDevice = between.from.address;
     request.dstDevice = between.to.address;
     return remote_copy_3d(&request, stream);

@@ -442,15 +442,19 @@ CUresult peers_copy(const struct peer_copy *copy, CUstream stream, const struct 
     return result;
 }
 
-bool peers_reach(struct peer_copy *copy, const struct object *waiting)
+uint64_t peer_side_extent(const struct peer_side *side, const struct peer_copy *copy)
+{
+    return (copy->depth - 1) * side->slice + (copy->height - 1) * side->pitch + copy->width;
+}
+
+uint64_t peers_reach(struct peer_copy *copy, const struct object *waiting)
 {
     struct box_session *from = copy->from.context->session, *to = copy->to.context->session;
     struct peer_side *other = from == waiting->session ? &copy->to : &copy->from;
-    uint64_t size = (copy->depth - 1) * other->slice + (copy->height - 1) * other->pitch +
-                    copy->width;
     struct peer *peer;
-    return get_peer(from, to, &peer) == CUDA_SUCCESS && peer->lost == CUDA_SUCCESS &&
-           windows_reach(peer->number, waiting, other->address, size, &other->address);
+    return get_peer(from, to, &peer) == CUDA_SUCCESS && peer->lost == CUDA_SUCCESS
+               ? windows_reach(peer->number, waiting, other->address, &other->address)
+               : 0;
 }
 
 // ---- what comes in ----

@@ -21,9 +21,11 @@ struct peer_copy {
 // Copies in the order of STREAM, which is one of the two sessions', has been resolved and belongs to the context
 // WAITING. Returns at once, but for the first copy between two boxes, and where very many are under way.
 CUresult peers_copy(const struct peer_copy *copy, CUstream stream, const struct object *waiting);
-// Whether the GPU of the stream's box reaches the memory of the other's. Then the address of that side is as it knows it,
-// and the copy is its alone.
-bool peers_reach(struct peer_copy *copy, const struct object *waiting);
+// How many bytes of each side, from its beginning, the GPU of the stream's box can copy alone: 0, where it does not reach
+// the memory of the other's. Else the address of that side is as it knows it.
+uint64_t peers_reach(struct peer_copy *copy, const struct object *waiting);
+// Bytes from the first of a side to behind its last.
+uint64_t peer_side_extent(const struct peer_side *side, const struct peer_copy *copy);
 // EVENT_PEER_FRAME: a frame for the other end, and PAYLOAD, which is taken. Never blocks.
 void peers_frame(struct box_session *session, const struct wire_peer_frame *frame, void *payload);
 // EVENT_PEER_OVER.

@@ -10,6 +10,7 @@
 #include "client-lib/objects/physical_memory.h"
 #include "client-lib/objects/ranges.h"
 #include "client-lib/objects/thread.h"
+#include "client-lib/objects/windows.h"
 #include "client-lib/session/process.h"
 #include "client_calls.h"
 #include "common/log.h"
@@ -166,6 +167,7 @@ static CUresult unmap_all(CUdeviceptr address, size_t size)
     for (uint64_t at = address; at - address < size && result == CUDA_SUCCESS; at += gone.size) {
         if (!take_mapping(at, &gone))
             return CUDA_ERROR_INVALID_VALUE; // another thread was quicker
+        windows_forget(at);
         result = remote_memory_unmap(gone.device, at, gone.size);
         physical_unmap(gone.memory);
     }

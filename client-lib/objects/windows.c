@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // See windows.h. Memory is shown when it is allocated, since later something might run that the box would have to
-// wait for. It is mapped when the first copy needs it. Where that fails once between two boxes it is not tried again:
+// wait for. It is mapped when the first copy needs it. What the program maps itself is lent when a copy needs it: each
+// mapping by a descriptor that goes over the link. Where that fails once between two boxes it is not tried again:
 // a worker may not open another box's GPU (peer_gpus), or there is no way between the two.
 #include "client-lib/objects/windows.h"
 
@@ -29,14 +30,15 @@ struct opened_window {
 struct shown {
     struct wire_peer_memory memory;
     struct box_session *of;
-    uint64_t context; // of the memory
+    uint64_t context; // of the memory; 0: it goes with none
+    bool lent;        // not shown: the memory is a mapping
     struct opened_window *windows;
     struct shown *next;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shown *all;
-static bool impossible[SESSIONS_MAX][SESSIONS_MAX]; // from whom, to whose memory
+static bool impossible[2][SESSIONS_MAX][SESSIONS_MAX]; // lent or not, from whom, to whose memory
 
 static unsigned int number_of(const struct box_session *session)
 {
@@ -52,20 +54,25 @@ static bool is_allowed(void)
     return !text || !strcmp(text, "auto");
 }
 
+static bool is_known(const struct box_session *from, const struct box_session *to, bool lent)
+{
+    return lent ? session_knows(from, OP_peer_borrow) && session_knows(to, OP_peer_lend)
+                : session_knows(from, OP_peer_map) && session_knows(to, OP_peer_show);
+}
+
 // Whether GPUs of one may reach memory of the other.
-static bool is_near(const struct box_session *from, const struct box_session *to)
+static bool is_near(const struct box_session *from, const struct box_session *to, bool lent)
 {
     static const uint8_t unknown[sizeof(from->boot_id)];
     return from != to && memcmp(from->boot_id, unknown, sizeof(unknown)) != 0 &&
-           !memcmp(from->boot_id, to->boot_id, sizeof(unknown)) &&
-           session_knows(from, OP_peer_map) && session_knows(to, OP_peer_show) &&
-           !impossible[number_of(from)][number_of(to)];
+           !memcmp(from->boot_id, to->boot_id, sizeof(unknown)) && is_known(from, to, lent) &&
+           !impossible[lent][number_of(from)][number_of(to)];
 }
 
 static bool any_near(const struct box_session *of)
 {
     for (unsigned int i = 0; i < session_count; i++)
-        if (is_near(sessions[i], of))
+        if (is_near(sessions[i], of, false))
             return true;
     return false;
 }
@@ -87,20 +94,59 @@ void windows_show(const struct allocation *memory)
     struct shown *shown = malloc(sizeof(*shown));
     if (!shown)
         return;
-    *shown = (struct shown){got, memory->session, memory->context, NULL, all};
+    *shown = (struct shown){
+        .memory = got, .of = memory->session, .context = memory->context, .next = all};
     all = shown;
+}
+
+// What is mapped at ADDRESS, to be lent. NULL: it is nothing that could be.
+static struct shown *add_mapping(CUdeviceptr address)
+{
+    struct allocation found;
+    if (!is_allowed() || !memory_find(address, &found) || !found.memory || found.size < SHOW_MIN)
+        return NULL;
+    struct shown *shown = malloc(sizeof(*shown));
+    if (!shown)
+        return NULL;
+    *shown = (struct shown){.memory = {.base = found.base, .size = found.size},
+                            .of = found.session,
+                            .lent = true,
+                            .next = all};
+    return all = shown;
 }
 
 // ---- mapping ----
 
-static struct shown *find_shown(CUdeviceptr address, uint64_t size)
+static struct shown *find_shown(CUdeviceptr address)
 {
     struct shown *shown = all;
     while (shown &&
-           !(address >= shown->memory.base && address - shown->memory.base < shown->memory.size &&
-             size <= shown->memory.size - (address - shown->memory.base)))
+           !(address >= shown->memory.base && address - shown->memory.base < shown->memory.size))
         shown = shown->next;
     return shown;
+}
+
+static CUresult ask_loan(uint32_t peer, const struct shown *shown, struct wire_peer_loan *loan)
+{
+    struct call call = {.session = shown->of, .op = OP_peer_lend};
+    struct args_peer_lend *args = call_reserve(&call, sizeof(*args));
+    size_t used = 0;
+    if (!args)
+        return call.result;
+    *args = (struct args_peer_lend){.peer = peer,
+                                    .address = shown->memory.base,
+                                    .reply_room = sizeof(*loan)};
+    CUresult result = call_wait_bytes(&call, NULL, 0, loan, sizeof(*loan), &used);
+    return result == CUDA_SUCCESS && used != sizeof(*loan) ? CUDA_ERROR_UNKNOWN : result;
+}
+
+static CUresult map_shown(uint32_t peer, const struct shown *shown, CUdeviceptr *there)
+{
+    struct wire_peer_loan loan;
+    if (!shown->lent)
+        return remote_peer_map(peer, there, &shown->memory, sizeof(shown->memory));
+    CUresult result = ask_loan(peer, shown, &loan);
+    return result == CUDA_SUCCESS ? remote_peer_borrow(peer, there, &loan, sizeof(loan)) : result;
 }
 
 static CUresult map(uint32_t peer, const struct object *context, const struct shown *shown,
@@ -109,7 +155,7 @@ static CUresult map(uint32_t peer, const struct object *context, const struct sh
     CUresult result = thread_push_context((CUcontext)(uintptr_t)context->handle);
     if (result != CUDA_SUCCESS)
         return result;
-    result = remote_peer_map(peer, there, &shown->memory, sizeof(shown->memory));
+    result = map_shown(peer, shown, there);
     thread_pop_context(NULL);
     return result;
 }
@@ -120,11 +166,12 @@ static struct opened_window *open_window(uint32_t peer, const struct object *con
     struct opened_window *window = calloc(1, sizeof(*window));
     CUresult result = window ? map(peer, context, shown, &window->there) : CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS) {
-        impossible[number_of(context->session)][number_of(shown->of)] = true;
+        impossible[shown->lent][number_of(context->session)][number_of(shown->of)] = true;
         log_info(
-            "the GPU of one box does not reach another's, though they are of one host: copies go over "
+            "the GPU of one box does not reach %s, though they are of one host: copies go over "
             "their link box=%s other=%s result=%d",
-            context->session->box, shown->of->box, (int)result);
+            shown->lent ? "what is mapped on another's" : "another's", context->session->box,
+            shown->of->box, (int)result);
         free(window);
         return NULL;
     }
@@ -139,21 +186,24 @@ static struct opened_window *open_window(uint32_t peer, const struct object *con
     return shown->windows = window;
 }
 
-bool windows_reach(uint32_t peer, const struct object *context, CUdeviceptr address, uint64_t size,
-                   CUdeviceptr *there)
+uint64_t windows_reach(uint32_t peer, const struct object *context, CUdeviceptr address,
+                       CUdeviceptr *there)
 {
     SCOPED_LOCK(&lock);
-    struct shown *shown = find_shown(address, size);
-    if (!shown || !is_near(context->session, shown->of))
-        return false;
+    struct shown *shown = find_shown(address);
+    if (!shown)
+        shown = add_mapping(address);
+    if (!shown || !is_near(context->session, shown->of, shown->lent))
+        return 0;
     struct opened_window *window = shown->windows;
     while (window && (window->context != context->handle || window->wire != context->ctx.wire))
         window = window->next;
     if (!window)
         window = open_window(peer, context, shown);
-    if (window)
-        *there = window->there + (address - shown->memory.base);
-    return window != NULL;
+    if (!window)
+        return 0;
+    *there = window->there + (address - shown->memory.base);
+    return shown->memory.size - (address - shown->memory.base);
 }
 
 // ---- the end ----

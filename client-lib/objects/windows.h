@@ -9,11 +9,11 @@
 
 // The program has got this memory, and nothing uses it yet: it is shown, should another box be near.
 void windows_show(const struct allocation *memory);
-// The address at which CONTEXT, of a box near that of the memory, reaches SIZE bytes at ADDRESS over the link PEER.
-// False: it does not.
-bool windows_reach(uint32_t peer, const struct object *context, CUdeviceptr address, uint64_t size,
-                   CUdeviceptr *there);
-// The memory at BASE is about to be freed.
+// The address at which CONTEXT, of a box near that of the memory, reaches what is at ADDRESS over the link PEER, and how
+// many bytes from there. 0: it does not.
+uint64_t windows_reach(uint32_t peer, const struct object *context, CUdeviceptr address,
+                       CUdeviceptr *there);
+// The memory at BASE is about to be freed, or unmapped.
 void windows_forget(uint64_t base);
 // The link PEER is given up: what its ends reached of each other they reach no more.
 void windows_forget_link(uint32_t peer);

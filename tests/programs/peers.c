@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: peers [lost DEVICE STREAM | text TEXT | calls | cut | cut-held]. Copies between two devices, whatever lies between them: right, in the order of the
+// usage: peers [lost DEVICE STREAM | text TEXT | calls | mapped | cut | cut-held]. Copies between two devices, whatever lies between them: right, in the order of the
 // stream that they belong to, and of no other, and without holding up the program. With `lost`, the script that runs
 // this takes the device away in the middle of copies that are in a stream of device STREAM. With `cut` and `cut-held` it
 // cuts what the two devices are linked by, between copies or while one is still to come.
@@ -450,6 +450,106 @@ static void captured(void)
     free_on(1, dst);
 }
 
+// ---- memory that the program maps itself ----
+
+enum { CHUNKS = 3 };
+struct mapped {
+    CUdeviceptr address;
+    CUmemGenericAllocationHandle memory[CHUNKS];
+    size_t chunk, size;
+};
+
+static void map_chunks(struct mapped *mapped, int device)
+{
+    CUmemAccessDesc own = {{CU_MEM_LOCATION_TYPE_DEVICE, gpu[device].device},
+                           CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    on(device);
+    for (int i = 0; i < CHUNKS; i++)
+        CHECK(cuMemMap(mapped->address + (size_t)i * mapped->chunk, mapped->chunk, 0,
+                       mapped->memory[i], 0));
+    CHECK(cuMemSetAccess(mapped->address, mapped->size, &own, 1));
+    own.location.id = gpu[!device].device;
+    if (access)
+        CHECK(cuMemSetAccess(mapped->address, mapped->size, &own, 1));
+}
+
+static struct mapped map_memory(int device)
+{
+    CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                      .location = {CU_MEM_LOCATION_TYPE_DEVICE,
+                                                   gpu[device].device}};
+    struct mapped mapped = {0};
+    on(device);
+    CHECK(cuMemGetAllocationGranularity(&mapped.chunk, &properties,
+                                        CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
+    mapped.chunk = (MIB + mapped.chunk - 1) / mapped.chunk * mapped.chunk;
+    mapped.size = CHUNKS * mapped.chunk;
+    CHECK(cuMemAddressReserve(&mapped.address, mapped.size, 0, 0, 0));
+    for (int i = 0; i < CHUNKS; i++)
+        CHECK(cuMemCreate(&mapped.memory[i], mapped.chunk, &properties, 0));
+    map_chunks(&mapped, device);
+    return mapped;
+}
+
+static void unmap_memory(const struct mapped *mapped, int device)
+{
+    on(device);
+    CHECK(cuMemUnmap(mapped->address, mapped->size));
+    for (int i = 0; i < CHUNKS; i++)
+        CHECK(cuMemRelease(mapped->memory[i]));
+    CHECK(cuMemAddressFree(mapped->address, mapped->size));
+}
+
+static void refill(int device, CUdeviceptr data, size_t size, uint64_t seed)
+{
+    unsigned char *host = must_alloc(size);
+    fill_random(host, size, seed);
+    on(device);
+    CHECK(cuMemcpyHtoD(data, host, size));
+    free(host);
+}
+
+// From within one chunk to within another, over all between them.
+static bool crosses_chunks(const struct mapped *src, const struct mapped *dst, int from, int with)
+{
+    const size_t begin = 4096, size = src->size - 2 * begin;
+    refill(from, src->address + begin, size, 100);
+    refill(!from, dst->address + begin, size, 101);
+    on(with);
+    CHECK(cuMemcpyPeerAsync(dst->address + begin, gpu[!from].context, src->address + begin,
+                            gpu[from].context, size, stream[with]));
+    CHECK(cuStreamSynchronize(stream[with]));
+    return holds(!from, dst->address + begin, size, 100);
+}
+
+// The same addresses stand for other memory from then on.
+static void exchange_chunks(struct mapped *mapped, int device)
+{
+    CUmemGenericAllocationHandle first = mapped->memory[0];
+    on(device);
+    CHECK(cuMemUnmap(mapped->address, mapped->size));
+    mapped->memory[0] = mapped->memory[CHUNKS - 1];
+    mapped->memory[CHUNKS - 1] = first;
+    map_chunks(mapped, device);
+}
+
+static void mapped_copies(void)
+{
+    struct mapped memory[2] = {map_memory(0), map_memory(1)};
+    for (int round = 0; round < 2; round++) {
+        bool right = true;
+        for (int from = 0; from < 2; from++)
+            for (int with = 0; with < 2; with++)
+                right &= crosses_chunks(&memory[from], &memory[!from], from, with);
+        ok(right, round ? "and so where other memory is mapped there"
+                        : "memory that is mapped piece by piece is copied both ways");
+        for (int d = 0; d < 2 && !round; d++)
+            exchange_chunks(&memory[d], d);
+    }
+    for (int d = 0; d < 2; d++)
+        unmap_memory(&memory[d], d);
+}
+
 static int lose(int lost, int with)
 {
     enum { SIZE = 8 * MIB };
@@ -578,6 +678,10 @@ int main(int argc, char **argv)
         return cut();
     if (argc == 2 && !strcmp(argv[1], "cut-held"))
         return cut_held();
+    if (argc == 2 && !strcmp(argv[1], "mapped")) {
+        mapped_copies();
+        return done();
+    }
     every_call();
     if (argc == 2) // the first part, where programs are slow
         return done();
@@ -591,6 +695,7 @@ int main(int argc, char **argv)
     rectangle(600000, 3, 2, 600032, 600064);
     rectangle(12, 40000, 1, 16, 20);
     parts();
+    mapped_copies();
     captured();
     refusals();
     for (int d = 0; d < 2; d++) {

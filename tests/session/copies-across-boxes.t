@@ -38,6 +38,8 @@ for transport in shm tcp; do
     run=(on_box RGPU_LOG=info "RGPU_TRANSPORT=$transport")
     run_program "$transport: GPUs of two boxes that reach each other" "$PEERS"
     like "$(cat "$TMP/program.err")" 'the GPU of one box reaches another' "$transport: and do"
+    run_program "$transport: memory that is mapped piece by piece" "$PEERS" mapped
+    like "$(cat "$TMP/program.err")" 'the GPU of one box reaches another' "$transport: is reached as well"
     run=(on_box RGPU_LOG=info "RGPU_TRANSPORT=$transport" RGPU_PEER_LINK=tcp)
     run_program "$transport: the same over the link" "$PEERS"
     unlike "$(cat "$TMP/program.err")" 'the GPU of one box reaches another' "$transport: for which a variable asks"

@@ -56,9 +56,9 @@ static void check_passing(const struct pair *pair)
     send_region(pair, 1, memory_file("one", true));
     send_region(pair, 65535, memory_file("last", true));
     send_region(pair, 3, memory_file("three", true));
-    r = link_receive_region(pair->worker, 3, true, &fds[0]);
-    r = r ? r : link_receive_region(pair->worker, 1, true, &fds[1]);
-    r = r ? r : link_receive_region(pair->worker, 65535, true, &fds[2]);
+    r = link_receive_region(pair->worker, 3, LINK_REGION_SEALED, &fds[0]);
+    r = r ? r : link_receive_region(pair->worker, 1, LINK_REGION_SEALED, &fds[1]);
+    r = r ? r : link_receive_region(pair->worker, 65535, LINK_REGION_SEALED, &fds[2]);
     is_int(r, 0, "%s: regions are taken in any order", pair->name);
     ok(!r && holds(fds[0], "three") && holds(fds[1], "one") && holds(fds[2], "last"),
        "%s: each under its number", pair->name);
@@ -67,20 +67,21 @@ static void check_passing(const struct pair *pair)
         close(fds[i]);
 
     send_region(pair, 4, memory_file("soft", false));
-    is_int(link_receive_region(pair->worker, 4, true, &fd), -EINVAL,
+    is_int(link_receive_region(pair->worker, 4, LINK_REGION_SEALED, &fd), -EINVAL,
            "%s: a file that can shrink is not taken", pair->name);
     send_region(pair, 8, memory_file("soft", false));
-    is_int(link_receive_region(pair->worker, 8, false, &fd), 0,
+    is_int(link_receive_region(pair->worker, 8, LINK_REGION_FILE, &fd), 0,
            "%s: unless who takes it says that it may", pair->name);
     close(fd);
     send_region(pair, 5, open("/dev/null", O_RDWR | O_CLOEXEC));
-    is_int(link_receive_region(pair->worker, 5, true, &fd), -EINVAL, "%s: nor a device",
-           pair->name);
+    is_int(link_receive_region(pair->worker, 5, LINK_REGION_SEALED, &fd), -EINVAL,
+           "%s: nor a device", pair->name);
     if (pipe2(nothing, O_CLOEXEC))
         bail("no pipe");
     close(nothing[1]);
     send_region(pair, 6, nothing[0]);
-    is_int(link_receive_region(pair->worker, 6, true, &fd), -EINVAL, "%s: nor a pipe", pair->name);
+    is_int(link_receive_region(pair->worker, 6, LINK_REGION_SEALED, &fd), -EINVAL, "%s: nor a pipe",
+           pair->name);
     is_str(link_error(pair->worker), "", "%s: and the link stays up", pair->name);
 }
 
@@ -88,7 +89,7 @@ static void take_region_seven(struct waiter *waiter)
 {
     int fd;
 
-    waiter->result = link_receive_region(waiter->link, 7, true, &fd);
+    waiter->result = link_receive_region(waiter->link, 7, LINK_REGION_SEALED, &fd);
     if (!waiter->result)
         close(fd);
 }
@@ -118,7 +119,7 @@ static void check_flood(const struct pair_kind *kind, const struct link_options 
         if (link_send_region(pair.client, number, fd))
             break;
     close(fd);
-    is_int(link_receive_region(pair.worker, 101, true, &taken), -EPROTO,
+    is_int(link_receive_region(pair.worker, 101, LINK_REGION_SEALED, &taken), -EPROTO,
            "%s: too many regions that nobody asked for end the link", kind->name);
     pair_close(&pair);
     ok(count_fds() < before, "%s: and none stays open", kind->name);
@@ -151,7 +152,8 @@ static void check_garbage(const void *message, size_t size, bool with_fd, const 
     if (fd >= 0)
         close(fd);
     int before = count_fds();
-    is_int(link_receive_region(link, 1, true, &taken), -EPROTO, "shm: refused: %s", what);
+    is_int(link_receive_region(link, 1, LINK_REGION_SEALED, &taken), -EPROTO, "shm: refused: %s",
+           what);
     is_int(count_fds(), before, "shm: nothing stays open");
     link_free(&link);
     close(ends[1]);

@@ -13,7 +13,9 @@
 #include "worker/execute/array_uses.h"
 #include "worker/execute/box_memory.h"
 #include "worker/gpus.h"
+#include "worker/peer/peer_windows.h"
 #include "worker/session.h"
+#include "worker/setup.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
 
@@ -174,6 +176,19 @@ uint64_t box_memory_granularity(int device)
                : 1;
 }
 
+// Where other boxes' GPUs may reach ours, a link can lend all that is made, whatever the program has asked for. Not every
+// kind of memory can be had so.
+static CUresult create(CUmemGenericAllocationHandle *handle, size_t size,
+                       const CUmemAllocationProp *wanted)
+{
+    CUmemAllocationProp lendable = *wanted;
+
+    lendable.requestedHandleTypes |= CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    if (setup.peer_gpus && driver.cuMemCreate(handle, size, &lendable, 0) == CUDA_SUCCESS)
+        return CUDA_SUCCESS;
+    return driver.cuMemCreate(handle, size, wanted, 0);
+}
+
 void serve_memory_create(struct serve *serve, const struct args_memory_create *args,
                          struct reply_memory_create *reply)
 {
@@ -191,7 +206,7 @@ void serve_memory_create(struct serve *serve, const struct args_memory_create *a
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     if (serve_failed(serve))
         return;
-    serve_fail(serve, driver.cuMemCreate(&handle, args->size, &prop, 0));
+    serve_fail(serve, create(&handle, args->size, &prop));
     if (!serve_failed(serve))
         box_memory_adopt(serve, handle, args->memory, args->size, device, args->size);
     if (serve_failed(serve))
@@ -273,6 +288,32 @@ static void end_mapping(struct box_mapping *mapping)
     mapping->physical->mappings--;
     end_unused(mapping->physical);
     free(mapping);
+}
+
+// A descriptor of the memory behind the mapping that begins at ADDRESS, and its size.
+static CUresult describe(uint64_t address, uint64_t *size, int *fd)
+{
+    SCOPED_LOCK(&lock);
+    const struct box_mapping *mapping = *find(address);
+    if (!mapping)
+        return CUDA_ERROR_INVALID_VALUE;
+    *size = mapping->physical->size;
+    return driver.cuMemExportToShareableHandle(fd, mapping->physical->handle,
+                                               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+}
+
+void serve_peer_lend(struct serve *serve, const struct args_peer_lend *args)
+{
+    struct wire_peer_loan loan = {0};
+    SCOPED_FD int fd = -1;
+
+    if (!peer_windows_allowed(serve) || !serve_require(serve, driver.cuMemExportToShareableHandle))
+        return;
+    serve_fail(serve, describe(args->address, &loan.size, &fd));
+    if (!serve_failed(serve))
+        peer_windows_lend(serve, args->peer, fd, &loan.region);
+    if (!serve_failed(serve))
+        serve_reply_bytes(serve, &loan, sizeof(loan));
 }
 
 // The driver may wait for the GPU inside, so nothing is held meanwhile.

@@ -8,6 +8,7 @@
 
 #include "common/log.h"
 #include "common/scope.h"
+#include "transport/link.h"
 #include "worker/account/allocation.h"
 #include "worker/context_watchers.h"
 #include "worker/peer/peer_link.h"
@@ -20,6 +21,8 @@ struct mapped_window {
     uint32_t peer;
     CUdeviceptr address;
     CUcontext context; // in which it is mapped
+    uint64_t borrowed; // bytes of MEMORY; 0: it is a whole allocation
+    CUmemGenericAllocationHandle memory;
     struct mapped_window *next;
 };
 
@@ -29,8 +32,7 @@ static struct mapped_window *windows;
 _Static_assert(sizeof(CUipcMemHandle) == sizeof(((struct wire_peer_memory *)0)->handle),
                "what travels is a handle");
 
-// A handle carries no lease and no charge, so a box shows and maps memory only where its administrator has said so.
-static bool allowed(struct serve *serve)
+bool peer_windows_allowed(struct serve *serve)
 {
     if (!setup.peer_gpus)
         serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
@@ -46,7 +48,7 @@ void serve_peer_show(struct serve *serve, const struct args_peer_show *args)
     CUcontext context;
     uint64_t end = 0;
 
-    if (!allowed(serve) || !serve_require(serve, driver.cuIpcGetMemHandle))
+    if (!peer_windows_allowed(serve) || !serve_require(serve, driver.cuIpcGetMemHandle))
         return;
     if (!allocation_is_plain(args->address, &memory.base, &end, &context)) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
@@ -59,16 +61,56 @@ void serve_peer_show(struct serve *serve, const struct args_peer_show *args)
         serve_reply_bytes(serve, &memory, sizeof(memory));
 }
 
+// The link over which descriptors go, and we use it until left; NULL with the failure noted.
+static struct peer_link *enter_link(struct serve *serve, uint32_t number)
+{
+    SCOPED_LOCK(&peer_mover.lock);
+    struct peer_link *link = peer_link_find(number);
+    if (!link || link->state != PEER_DIRECT || link->lost != CUDA_SUCCESS ||
+        link_memory(link->direct) != LINK_MEMORY_SHARED) {
+        serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
+        return NULL;
+    }
+    link->users++;
+    return link;
+}
+
+static void leave_link(struct peer_link *link)
+{
+    SCOPED_LOCK(&peer_mover.lock);
+    peer_link_leave(link);
+}
+
+static uint32_t next_region(void)
+{
+    static _Atomic uint32_t last;
+
+    return 1 + atomic_fetch_add(&last, 1) % (WIRE_REGION_LIMIT - 1);
+}
+
+void peer_windows_lend(struct serve *serve, uint32_t peer, int fd, uint32_t *region)
+{
+    struct peer_link *link = enter_link(serve, peer);
+
+    if (!link)
+        return;
+    *region = next_region();
+    if (link_send_region(link->direct, *region, fd))
+        serve_fail(serve, CUDA_ERROR_DEVICE_UNAVAILABLE);
+    leave_link(link);
+}
+
 // ---- mapping ----
 
-static bool keep(uint32_t peer, CUdeviceptr address, CUcontext context)
+static bool keep(const struct mapped_window *made)
 {
     struct mapped_window *window = malloc(sizeof(*window));
 
     if (!window)
         return false;
     SCOPED_LOCK(&lock);
-    *window = (struct mapped_window){peer, address, context, windows};
+    *window = *made;
+    window->next = windows;
     windows = window;
     return true;
 }
@@ -90,7 +132,7 @@ void serve_peer_map(struct serve *serve, const struct args_peer_map *args,
     CUipcMemHandle handle;
     CUdeviceptr address = 0;
 
-    if (!allowed(serve) || !serve_require(serve, driver.cuIpcOpenMemHandle_v2))
+    if (!peer_windows_allowed(serve) || !serve_require(serve, driver.cuIpcOpenMemHandle_v2))
         return;
     if (args->bytes != sizeof(*memory)) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
@@ -99,13 +141,88 @@ void serve_peer_map(struct serve *serve, const struct args_peer_map *args,
     memcpy(&handle, memory->handle, sizeof(handle));
     serve_fail(serve,
                driver.cuIpcOpenMemHandle_v2(&address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    if (!serve_failed(serve) && !keep(args->peer, address, serve->current)) {
+    const struct mapped_window window = {.peer = args->peer,
+                                         .address = address,
+                                         .context = serve->current};
+    if (!serve_failed(serve) && !keep(&window)) {
         driver.cuIpcCloseMemHandle(address);
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     }
     if (!serve_failed(serve))
         note_reached(args->peer);
     reply->address = address;
+}
+
+static void give_borrowed_back(const struct mapped_window *window)
+{
+    driver.cuMemUnmap(window->address, window->borrowed);
+    driver.cuMemRelease(window->memory);
+    driver.cuMemAddressFree(window->address, window->borrowed);
+}
+
+// What was imported is the window's, or let go.
+static CUresult map_borrowed(struct mapped_window *window)
+{
+    CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUdevice device = 0;
+    CUresult result = driver.cuCtxGetDevice(&device);
+
+    access.location.id = device;
+    if (result == CUDA_SUCCESS)
+        result = driver.cuMemAddressReserve(&window->address, window->borrowed, 0, 0, 0);
+    if (result != CUDA_SUCCESS) {
+        driver.cuMemRelease(window->memory);
+        return result;
+    }
+    result = driver.cuMemMap(window->address, window->borrowed, 0, window->memory, 0);
+    if (result == CUDA_SUCCESS)
+        result = driver.cuMemSetAccess(window->address, window->borrowed, &access, 1);
+    if (result == CUDA_SUCCESS && !keep(window))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (result != CUDA_SUCCESS)
+        give_borrowed_back(window);
+    return result;
+}
+
+static int take_descriptor(struct serve *serve, uint32_t peer, uint32_t region)
+{
+    struct peer_link *link = enter_link(serve, peer);
+    int fd = -1;
+
+    if (!link)
+        return -1;
+    if (link_receive_region(link->direct, region, LINK_REGION_ANY, &fd))
+        serve_fail(serve, CUDA_ERROR_DEVICE_UNAVAILABLE);
+    leave_link(link);
+    return fd;
+}
+
+void serve_peer_borrow(struct serve *serve, const struct args_peer_borrow *args,
+                       struct reply_peer_borrow *reply)
+{
+    const struct wire_peer_loan *loan = (const void *)(args + 1);
+    struct mapped_window window = {.peer = args->peer, .context = serve->current};
+
+    if (!peer_windows_allowed(serve) ||
+        !serve_require(serve, driver.cuMemImportFromShareableHandle) ||
+        !serve_require(serve, driver.cuMemMap))
+        return;
+    if (args->bytes != sizeof(*loan) || !loan->size) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return;
+    }
+    window.borrowed = loan->size;
+    SCOPED_FD int fd = take_descriptor(serve, args->peer, loan->region);
+    if (!serve_failed(serve))
+        serve_fail(serve,
+                   driver.cuMemImportFromShareableHandle(&window.memory, (void *)(intptr_t)fd,
+                                                         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    if (!serve_failed(serve))
+        serve_fail(serve, map_borrowed(&window));
+    if (!serve_failed(serve))
+        note_reached(args->peer);
+    reply->address = window.address;
 }
 
 // ---- the end ----
@@ -125,7 +242,9 @@ static struct mapped_window *take(uint32_t peer, CUdeviceptr address)
 
 static void close_window(struct mapped_window *window)
 {
-    if (driver.cuCtxSetCurrent(window->context) == CUDA_SUCCESS)
+    if (window->borrowed)
+        give_borrowed_back(window);
+    else if (driver.cuCtxSetCurrent(window->context) == CUDA_SUCCESS)
         driver.cuIpcCloseMemHandle(window->address);
     free(window);
     atomic_fetch_add(&session.memory_epoch, 1);
@@ -161,6 +280,7 @@ void peer_windows_drop(uint32_t peer)
         pthread_detach(thread);
 }
 
+// What is borrowed does not go with the context by itself.
 static void forget_context(CUcontext context)
 {
     SCOPED_LOCK(&lock);
@@ -168,6 +288,8 @@ static void forget_context(CUcontext context)
         struct mapped_window *window = *at;
         if (window->context == context) {
             *at = window->next;
+            if (window->borrowed)
+                give_borrowed_back(window);
             free(window);
         } else {
             at = &window->next;

@@ -4,8 +4,16 @@
 #ifndef RGPU_WORKER_PEER_WINDOWS_H
 #define RGPU_WORKER_PEER_WINDOWS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+struct serve;
+
+// A handle carries no lease and no charge, so a box shows and maps memory only where its administrator has said so. False,
+// and noted: it may not.
+bool peer_windows_allowed(struct serve *serve);
+// Sends FD, which stays the caller's, to the other end of the link PEER, where it is *REGION. Failures are noted.
+void peer_windows_lend(struct serve *serve, uint32_t peer, int fd, uint32_t *region);
 // Before requests are served.
 void peer_windows_prepare(void);
 // The other end of the link of that number is gone: nothing of it is kept. Any thread; does not wait.

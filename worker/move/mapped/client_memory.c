@@ -182,7 +182,8 @@ static void map_region(struct serve *serve, const struct region_place *place, bo
         serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
         return;
     }
-    int err = link_receive_region(session.link, place->region, sealed, &fd);
+    int err = link_receive_region(session.link, place->region,
+                                  sealed ? LINK_REGION_SEALED : LINK_REGION_FILE, &fd);
     if (err || !sensible(place) || regions[place->region].base) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         if (!err)

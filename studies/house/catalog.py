@@ -80,12 +80,14 @@ def read_column(path):
         [environment]                        of the client; {port} is the server's
         OTHER_SERVER = 127.0.0.1:{port}
         [server]                             environment of the server
+
+    {directory} is where this file lies, {devices} the GPUs of this run as rgpud's --devices has them.
     """
     parser = configparser.ConfigParser(interpolation=None)
     parser.optionxform = str
     try:
         with open(path) as file:
-            parser.read_file(file)
+            parser.read_string(file.read().replace("{directory}", os.path.dirname(os.path.abspath(path))), path)
     except (OSError, configparser.Error, UnicodeDecodeError) as error:
         raise CatalogError("%s: no declaration of a column: %s" % (path, str(error).replace("\n", " "))) from None
     if "column" not in parser or not parser["column"].get("name") or not parser["column"].get("title"):
@@ -99,11 +101,11 @@ def read_column(path):
                   environment=dict(parser["environment"]) if "environment" in parser else {},
                   server=tuple(section.get("server", "").split()),
                   server_environment=dict(parser["server"]) if "server" in parser else {},
-                  ready=section.get("ready"), note=section.get("note", ""),
+                  ready=section.get("ready"), note=section.get("note", ""), own=True,
                   needs=tuple(Need("file", word) for word in section.get("needs", "").split()))
 
 
 def column_from(row):
     """A user's column as a file of results has it."""
-    row = dict(row, needs=tuple(Need(**need) for need in row["needs"]), server=tuple(row["server"]), boxes=())
+    row = dict(row, needs=tuple(Need(**need) for need in row["needs"]), server=tuple(row["server"]), boxes=(), own=True)
     return Column(**row)

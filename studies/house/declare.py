@@ -34,7 +34,7 @@ class Column:
 
     LIBRARY is a directory that programs load libcuda.so.1 from; None is the machine's own driver.
     SERVER is the command of somebody else's server, READY what it prints when it is ready (None: it takes connections).
-    Where the box is another machine, programs that use no server run there: HERE says that they do not.
+    Where the box is another machine, programs that use no server run there: HERE says that they do not. OWN: it is a user's.
     """
     name: str
     title: str
@@ -47,6 +47,7 @@ class Column:
     needs: tuple = ()
     cores: str = None
     here: bool = False
+    own: bool = False
     note: str = ""
 
     def but(self, name, title, **changes):
@@ -196,7 +197,6 @@ class Study:
     answers: tuple = ()
     headlines: tuple = ()
     gpus: int = 1
-    less_is_better: dict = dataclasses.field(default_factory=dict)
     derive: object = None
 
     def __post_init__(self):
@@ -241,3 +241,10 @@ def miniature(study):
     """The study as tests run it: as its programs say."""
     return dataclasses.replace(study, programs=tuple(
         dataclasses.replace(program, **program.miniature) for program in study.programs))
+
+
+def pilot(study):
+    """The study with the first size of each program only, each figure in a fiftieth of a second: whether all works here."""
+    return dataclasses.replace(study, programs=tuple(
+        dataclasses.replace(program, sizes=program.sizes[:1], environment={**program.environment, "STUDY_SECONDS": "0.02"})
+        for program in study.programs))

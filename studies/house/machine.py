@@ -32,15 +32,23 @@ def where(known, command, environment=None):
     return known["host"].command(command, environment) if known.get("host") else command
 
 
+def visible(rows):
+    """Of (index, uuid, name, memory) those that CUDA_VISIBLE_DEVICES, where it is set, lets programs see, in its order."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if chosen is None:
+        return rows
+    return [row for word in chosen.split(",") for row in rows if word and (row[0] == word or row[1].startswith(word))]
+
+
 def gpus(known):
     """Names and memory in MiB of the NVIDIA GPUs that programs can use where the box is."""
     environment = without_ours(os.environ, known)
     if not said_by(where(known, [os.path.join(known["bench"], "measure"), "--probe"]), environment, 90):
         return []
-    query = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits"]
-    rows = said_by(where(known, query), environment)
-    found = [row.rsplit(", ", 1) for row in rows.splitlines()]
-    return [{"name": row[0], "memory": int(row[1])} for row in found if len(row) == 2 and row[1].isdigit()]
+    query = ["nvidia-smi", "--query-gpu=index,uuid,name,memory.total", "--format=csv,noheader,nounits"]
+    rows = [row.split(", ") for row in said_by(where(known, query), environment).splitlines()]
+    found = visible([row for row in rows if len(row) == 4 and row[3].isdigit()])
+    return [{"name": row[2], "memory": int(row[3])} for row in found]
 
 
 def describe(known, real):
@@ -66,6 +74,19 @@ def describe(known, real):
     }
 
 
+SAME = {"host": "host", "box": "machine of the box", "cpu": "processor", "cores": "number of cores", "gpu": "GPU", "driver": "driver",
+        "kernel": "kernel", "rgpu": "version of rgpu"}
+
+
+def differences(a, b):
+    """What keeps results of both from standing in one file, in words."""
+    found = ["%s (%s, now %s)" % (word, a.get(part) or "none", b.get(part) or "none") for part, word in SAME.items()
+             if a.get(part) != b.get(part)]
+    if len(a["gpus"]) != len(b["gpus"]):
+        found.append("number of GPUs (%d, now %d)" % (len(a["gpus"]), len(b["gpus"])))
+    return found
+
+
 def same_machine(a, b):
     """Whether results of both may stand in one file."""
-    return all(a.get(part) == b.get(part) for part in ("host", "box", "cpu", "cores", "gpu", "driver", "kernel", "rgpu"))
+    return not differences(a, b)

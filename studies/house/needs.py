@@ -47,12 +47,19 @@ def not_one_host(_, context):
     return "box and programs are on two machines" if context.known.get("host") else None
 
 
+def no_mps(_, context):
+    if not context.real or shutil.which("nvidia-cuda-mps-control"):
+        return None
+    return "nvidia-cuda-mps-control is not there: it comes with NVIDIA's driver"
+
+
 def no_root(_, __):
     return None if os.getuid() == 0 else "it is for root"
 
 
 KINDS = {"file": no_file, "command": no_command, "python": no_module, "real-gpu": no_real_gpu, "gpus": too_few_gpus,
-         "rdma": no_rdma, "cores": too_few_cores, "memory": too_little_memory, "same-host": not_one_host, "root": no_root}
+         "rdma": no_rdma, "cores": too_few_cores, "memory": too_little_memory, "same-host": not_one_host, "root": no_root,
+         "mps": no_mps}
 
 
 def obstacle(needs, context):

@@ -57,7 +57,7 @@ def machines_of(all_results):
     for results in all_results:
         said = results.run["machine"]
         for known in machines:
-            if same_machine(known.says(), said) and len(known.says()["gpus"]) == len(said["gpus"]):
+            if same_machine(known.says(), said):
                 break
         else:
             known = Machine(len(machines))

@@ -32,9 +32,15 @@ def skipped(study, program, column, why):
             "column": column.name if column else None, "why": why}
 
 
+def takes(program, column):
+    """Whether the program runs in the column: where it names it, or none. A user's own is measured with what runs natively and over TCP."""
+    if program.columns is None:
+        return True
+    return {"native", "tcp"} <= set(program.columns) if column.own else column.name in program.columns
+
+
 def program_columns(program, columns):
-    """Of the declared columns those that the program names; a user's columns go with programs that name none."""
-    return [column for column in columns if program.columns is None or column.name in program.columns]
+    return [column for column in columns if takes(program, column)]
 
 
 def of_study(study, columns, context, only=None):

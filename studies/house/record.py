@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The file of results: JSON lines, each written whole. The first is the run: machine, studies, columns, rounds.
+"""The file of results: JSON lines, each written whole. The first is the run: machine, studies, columns, rounds. A run that was
+gone on with has another such line, and what is left out behind it.
 
     {"kind": "run", "version": 1, "machine": {...}, "studies": [...], ...}
     {"kind": "sample", "study": "copies", "program": "pinned", "column": "shm", "round": 0, "figure": "to", "x": 64, ...}
@@ -75,6 +76,9 @@ class Results:
                 kinds[record["kind"]].append(record)
             elif self.run is None:
                 self.run = record
+            else:
+                self.run["settings"] = record["settings"]
+                self.skipped.clear()
             if self.run is None:
                 raise ResultError("%s: does not begin with a line of kind run: this is no file of results" % self.path)
         if self.run is None:

@@ -39,15 +39,17 @@ def arguments(argv):
     p.add_argument("--box-shell", metavar="COMMAND", default="ssh -o BatchMode=yes", help=argparse.SUPPRESS)
     p.add_argument("--devices", choices=("auto", "real", "software"), default="auto", help="which GPUs")
     p.add_argument("--miniature", action="store_true", help="small sizes on software GPUs: shows that all works, measures nothing")
+    p.add_argument("--pilot", action="store_true", help="one round of the first size of each program: shows in short what a long run will do")
     p.add_argument("--output", metavar="DIRECTORY", help="for results; default BUILD/studies/results/DATE")
-    p.add_argument("--resume", metavar="DIRECTORY", help="go on with a run that was interrupted")
+    p.add_argument("--resume", metavar="DIRECTORY", help="go on with a run that was interrupted, or has become able to "
+                   "do more; with --rounds more than it had, add rounds")
     p.add_argument("--declared", metavar="DIRECTORY", default=catalog.DECLARED, help="studies of your own instead of rgpu's")
     p.add_argument("--build", default=os.path.join(TOP, "build"), help="where rgpu is built")
     a = p.parse_args(argv)
     if a.rounds is not None and a.rounds < 1:
         p.error("--rounds: at least one")
-    if a.resume and (a.names or a.output or a.column or a.columns or a.rounds or a.miniature):
-        p.error("--resume takes studies, columns and rounds from the run itself")
+    if a.resume and (a.names or a.output or a.column or a.columns or a.miniature or a.pilot):
+        p.error("--resume takes studies and columns from the run itself; --rounds may add rounds")
     return a
 
 
@@ -71,7 +73,8 @@ def settings_of(options):
     own = None if options.declared == catalog.DECLARED else os.path.abspath(options.declared)
     return {"studies": [study.name for study in studies], "programs": catalog.chosen_programs(options.names),
             "chosen": chosen, "more": [dataclasses.asdict(c) for c in more], "declared": own,
-            "rounds": options.rounds or (1 if options.miniature else 5), "miniature": options.miniature,
+            "rounds": options.rounds or (1 if options.miniature or options.pilot else 5), "miniature": options.miniature,
+            "pilot": options.pilot,
             "devices": "software" if options.miniature else options.devices}
 
 
@@ -80,6 +83,8 @@ def studies_of(settings):
     studies = [catalog.load(name, settings["declared"] or catalog.DECLARED) for name in settings["studies"]]
     if settings["miniature"]:
         studies = [declare.miniature(study) for study in studies]
+    if settings.get("pilot"):
+        studies = [declare.pilot(study) for study in studies]
     more = [catalog.column_from(row) for row in settings["more"]]
     return studies, {study.name: plan.with_columns(study, settings["chosen"], more) for study in studies}
 
@@ -91,9 +96,14 @@ def start(options, known):
         if before.path.endswith(".gz"):
             raise record.ResultError("%s: is packed and done; unpack it to go on with it" % before.path)
         settings, real = before.run["settings"], find_gpus(before.run["settings"]["devices"], known)
+        if options.rounds and options.rounds < settings["rounds"]:
+            raise record.ResultError("%s: has %d rounds, which --rounds can only add to" % (before.path, settings["rounds"]))
+        settings["rounds"] = options.rounds or settings["rounds"]
         now = machine.describe(known, real)
-        if not machine.same_machine(before.run["machine"], now):
-            raise record.ResultError("%s: is of another machine, driver or version; start anew" % before.path)
+        differ = machine.differences(before.run["machine"], now)
+        if differ:
+            raise record.ResultError("%s: is of another machine: its %s differ: start anew; a report may be of both" %
+                                     (before.path, ", ".join(differ)))
         return settings, real, now, before.path, {record.key_of(done) for done in before.done}
     settings = settings_of(options)
     real = find_gpus(settings["devices"], known)
@@ -159,11 +169,12 @@ def measure(options, known):
     jobs, left_out = plan.make(studies, columns, plan.Context(now, real, known), settings["rounds"], settings["programs"])
     jobs = [job for job in jobs if record.key_of(named(job)) not in before]
     writer = record.Writer(path)
-    if not options.resume:
+    if jobs or not options.resume:
         writer.add([{"kind": "run", "version": record.VERSION, "machine": now, "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
                      "studies": settings["studies"], "settings": settings, "limit": options.limit}] + left_out)
     say_before(jobs, left_out, now, writer)
     scratch = tempfile.mkdtemp(prefix="rgpu-studies.")
+    os.chmod(scratch, 0o711)  # a GPU's MPS daemon runs as another user
     servers = Servers(known, scratch, real, max([study.gpus for study in studies], default=1))
     try:
         run_jobs(jobs, servers, known, writer, options.limit)

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 
-from house.declare import ALL
+from house.declare import ALL, Box
 from house.places import fill, fill_all, without_ours, with_library
 
 READY_SECONDS = 120
@@ -134,7 +134,7 @@ class Servers:
         log = self.log(name)
         command = [os.path.join(self.known["bin"], "rgpud"), "--standalone", "--devices", self.devices(box), "--name", name,
                    "--admin-socket", ""]
-        options = fill_all(box.options, self.known)
+        options = fill_all(box.options, dict(self.known, scratch=self.scratch))
         host, listen = self.known.get("host"), os.environ.get("STUDY_BOX_ADDRESS", "127.0.0.1")
         if not any(option.startswith("--listen") for option in options):
             options += ["--listen", "0.0.0.0:0" if host else listen + ":0"]
@@ -160,7 +160,7 @@ class Servers:
 
     def start_other(self, column):
         port = free_port()
-        known = dict(self.known, port=port)
+        known = dict(self.known, port=port, devices=self.devices(Box()))
         environment = without_ours(os.environ, self.known)
         environment.update((name, fill(value, known)) for name, value in column.server_environment.items())
         log = self.log(column.name)
@@ -199,12 +199,12 @@ class Servers:
         while self.running:
             end(self.running.popitem()[1].process)
 
-    def native_library(self):
-        """A directory in which libcuda.so.1 is the software GPU; on another machine too where that sees our files."""
-        directory = os.path.join(self.known["programs"] if self.known.get("host") else self.scratch, "native")
-        if not os.path.isdir(directory):
-            os.makedirs(directory)
-            os.symlink(os.path.join(self.known["lib"], "libcuda-sim.so"), os.path.join(directory, "libcuda.so.1"))
+    def directory_of(self, name, link, library):
+        """A directory with nothing but a LIBRARY of ours under the name LINK; on another machine too where that sees our files."""
+        directory = os.path.join(self.known["programs"] if self.known.get("host") else self.scratch, name)
+        os.makedirs(directory, exist_ok=True)
+        if not os.path.lexists(os.path.join(directory, link)):
+            os.symlink(os.path.join(self.known["lib"], library), os.path.join(directory, link))
         return directory
 
     def client_environment(self, column, servers, known):
@@ -221,9 +221,10 @@ class Servers:
             environment.update(STUDY_BOX_SHELL=shlex.join(self.known["host"].shell), STUDY_BOX_HOST=self.known["host"].address)
         if "STUDY_CLIENT_ADDRESS" in os.environ:
             environment["RGPU_RDMA_ADDRESS"] = os.environ["STUDY_CLIENT_ADDRESS"]
+        environment = with_library(environment, self.directory_of("team", "librgpu.so.1", "librgpu.so.1"))
         if column.library:
             environment = with_library(environment, fill(column.library, known))
-        elif not self.real and not column.server:
-            environment = with_library(environment, self.native_library())
+        elif not self.real:
+            environment = with_library(environment, self.directory_of("native", "libcuda.so.1", "libcuda-sim.so"))
         environment.update((name, fill(value, known)) for name, value in column.environment.items())
         return environment, known

@@ -6,6 +6,7 @@
 //   own_kernels training STEPS N [NAME] a linear model of N by N is trained and used; as NAME it stands in for a program
 //   own_kernels part N THINK STEPS CLIENTS   one of CLIENTS that use the GPU for a part of their time: a product, then
 //                                       THINK milliseconds without it; waits for a line after "begin" and after "end"
+//   own_kernels hold MIB                holds so much memory, says "holds", waits for a line, and looks whether all is there
 #include "studies/programs/study.h"
 
 enum { TILE = 16, MAX_SAMPLES = 1000 };
@@ -227,6 +228,28 @@ static void part(int n, double think, unsigned steps, unsigned clients)
     study_figure("steps of all clients", clients * steps / spent, "/s");
 }
 
+// Memory full of one word, which is found again at both ends.
+static void hold(size_t mebibytes)
+{
+    const uint32_t word = 0x5eed5eed;
+    size_t size = mebibytes << 20;
+    CUdeviceptr memory = device_alloc(size);
+    uint32_t ends[2] = {0, 0};
+    CHECK(cuMemsetD32(memory, word, size / 4));
+    CHECK(cuCtxSynchronize());
+    printf("holds\n");
+    fflush(stdout);
+    if (getchar() == EOF)
+        return;
+    double start = study_now();
+    CHECK(cuMemcpyDtoH(&ends[0], memory, 4));
+    CHECK(cuMemcpyDtoH(&ends[1], memory + size - 4, 4));
+    study_figure("first calls afterwards", (study_now() - start) * 1e3, "ms");
+    if (ends[0] != word || ends[1] != word)
+        bail("the memory is not what it was");
+    CHECK(cuMemFree(memory));
+}
+
 int main(int count, char **arguments)
 {
     const char *mode = count > 1 ? arguments[1] : "";
@@ -243,9 +266,11 @@ int main(int count, char **arguments)
         training((unsigned)first, atoi(arguments[3]), arguments[4]);
     else if (!strcmp(mode, "part") && count == 6 && first > 0 && atoi(arguments[4]) > 0)
         part(first, atof(arguments[3]), (unsigned)atoi(arguments[4]), (unsigned)atoi(arguments[5]));
+    else if (!strcmp(mode, "hold") && count == 3 && first > 0)
+        hold((size_t)first);
     else
         bail(
-            "usage: own_kernels whole s N | calls | training STEPS N [NAME] | part N THINK STEPS CLIENTS");
+            "usage: own_kernels whole s N | calls | training STEPS N [NAME] | part N THINK STEPS CLIENTS | hold MIB");
     close_gpu(&gpu);
     return 0;
 }

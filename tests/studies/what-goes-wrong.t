@@ -102,11 +102,14 @@ all=$(ends)
 ok "until all is measured" [ "$all" -gt 10 ]
 ok "and then nothing is left" run --resume "$TMP/cut"
 is "$(ends)" "$all" "or measured twice"
+ok "rounds are added" run --resume "$TMP/cut" --rounds 2
+is "$(ends)" "$((2 * all))" "as many as are missing"
+refused "to take rounds away" 'has 2 rounds' --resume "$TMP/cut" --rounds 1
 fails "what --resume cannot change is refused" run --resume "$TMP/cut" kernels
 like "$(cat "$TMP/err")" 'takes studies' "and says so"
 cp -r "$TMP/cut" "$TMP/foreign"
 sed -i '1s/"host": "[^"]*"/"host": "elsewhere"/' "$TMP/foreign/results.jsonl"
-refused "another machine's run" 'another machine' --resume "$TMP/foreign"
+refused "another machine's run" 'another machine: its host .elsewhere, now .* start anew' --resume "$TMP/foreign"
 start halted "$TOP/studies/run" --build "$BUILD" kernels --miniature --rounds 99 --output "$TMP/halted"
 await "a program has run through a box" grep -q '"column": "tcp".*"kind": "done"\|"kind": "done".*"column": "tcp"' "$TMP/halted/results.jsonl"
 children=$(ps -o pid= --ppid "$PID")

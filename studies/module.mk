@@ -23,6 +23,7 @@ $(B)/obj/studies/programs/jacobi.o: studies/programs/stencil.ptx
 STUDY_PROGRAMS += $(B)/studies/ping_pong
 $(eval $(call link_rule,$(B)/studies/ping_pong,studies/programs/ping_pong.c,,\
   -L$(B)/lib -l:librgpu.so.1 -l:libcuda.so.1,,$(B)/lib/librgpu.so.1 $(B)/lib/libcuda.so.1))
+$(B)/obj/studies/programs/ping_pong.o: EXTRA_CPPFLAGS := -Iteam-lib
 $(B)/obj/studies/programs/ping_pong.o: tests/programs/kernels.ptx studies/programs/ping_pong.ptx
 
 # What keeps processors busy; left out where OpenBLAS is not, and what needs it says so.

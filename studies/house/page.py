@@ -19,6 +19,8 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; 
 h1, h2, h3 { line-height: 1.2; } h2 { border-bottom: 1px solid #ccc; margin-top: 2.5em; }
 table { border-collapse: collapse; font-size: 13px; margin: 1em 0; }
 th, td { border-bottom: 1px solid #ddd; padding: 3px 8px; text-align: left; vertical-align: top; }
+table.answers { table-layout: fixed; width: 100%; min-width: 50em; } table.answers td:nth-child(3) { background: #f4f8fc; }
+table.answers th:nth-child(1) { width: 14%; } table.answers th:nth-child(2) { width: 16%; } table.answers th:nth-child(3) { width: 27%; }
 td.number { text-align: right; white-space: nowrap; } .ratio { color: #666; }
 .warning { background: #fff4d6; padding: .3em .8em; } .missing { color: #777; }
 figure { margin: 1.5em 0; break-inside: avoid; } figure svg { max-width: 100%; height: auto; } figcaption { color: #555; font-size: 13px; }
@@ -73,9 +75,9 @@ def tag(name, text, **attributes):
                                             for key, value in attributes.items()), text, name)
 
 
-def table(head, rows):
+def table(head, rows, kind="figures"):
     cells = "".join(tag("tr", "".join(rows_)) for rows_ in rows)
-    return tag("div", tag("table", tag("thead", tag("tr", "".join(tag("th", e(name)) for name in head))) + tag("tbody", cells)),
+    return tag("div", tag("table", tag("thead", tag("tr", "".join(tag("th", e(name)) for name in head))) + tag("tbody", cells), class_=kind),
                class_="wide")
 
 
@@ -130,18 +132,25 @@ def figures_table(figures, study, program, base):
 
 
 def picture(figures, study, plot):
+    """The picture with what is to be said of it, or nothing where nothing of it was measured."""
     from house import pictures
     try:
         svg = pictures.draw(figures, study, plot)
-    except pictures.Empty as error:
-        return tag("figure", tag("figcaption", e("Not drawn: %s" % error), class_="missing"), class_="plot empty",
-                   data_study=study.name, data_plot=plot.title)
+    except pictures.Empty:
+        return ""
     drawn = " ".join(sorted({name for name, _ in pictures.series(figures, study, plot)}))
     sources = "; ".join("%s: %s" % (", ".join(r.label for r in plot.references if r.source == source), source)
                         for source in dict.fromkeys(r.source for r in plot.references))
-    caption = plot.title + (". " + plot.note if plot.note else ".") + (" Others' figures: %s." % sources if sources else "")
-    return tag("figure", svg + tag("figcaption", e(caption)), class_="plot", data_study=study.name, data_plot=plot.title,
+    caption = " ".join(part for part in (plot.note, "Others' figures: %s." % sources if sources else "") if part)
+    return tag("figure", svg + (tag("figcaption", e(caption)) if caption else ""), class_="plot", data_study=study.name, data_plot=plot.title,
                data_columns=drawn)
+
+
+def all_pictures(figures, study):
+    drawn = [(plot, picture(figures, study, plot)) for plot in study.plots]
+    missing = [plot.title for plot, text in drawn if not text]
+    note = "Not drawn, as nothing of it was measured here: %s." % "; ".join(missing)
+    return "".join(text for _, text in drawn) + (tag("p", e(note), class_="missing") if missing else "")
 
 
 def left_out(known, study):
@@ -207,7 +216,8 @@ def in_brief(studies, machines):
     lines = [(study, headline) for study in studies for headline in study.headlines]
     if not lines:
         return ""
-    columns = list(dict.fromkeys(column for _, headline in lines for column in headline.columns))
+    columns = [column for column in dict.fromkeys(column for _, headline in lines for column in headline.columns)
+               if any(first_ratio(machines, *line, column, "native") for line in lines if column in line[1].columns)]
     rows = [[tag("td", tag("a", e(headline.text), href="#" + study.name))]
             + [headline_cell(machines, study, headline, column) for column in columns] for study, headline in lines]
     titles = {column.name: column.title for study in studies for column in study.columns}
@@ -215,18 +225,23 @@ def in_brief(studies, machines):
             + table(["what"] + [titles[column] for column in columns], rows))
 
 
+def ours_ratio(machines, study, wanted):
+    """Our ratio, with the number of the machine where that is not the first."""
+    found = first_ratio(machines, study, wanted, wanted.column, wanted.base)
+    if not found:
+        return "not measured"
+    known, ratio = found
+    return "%.2f" % ratio.median + (tag("sup", str(known.number + 1), title=known.name()) if known.number else "")
+
+
 def ours_text(machines, study, ours):
-    parts = []
+    """One line for each figure and size, with its columns."""
+    lines = {}
     for wanted in ours:
-        found = first_ratio(machines, study, wanted, wanted.column, wanted.base)
-        if not found:
-            parts.append("%s, %s: not measured here" % (wanted.figure, wanted.column))
-            continue
-        known, ratio = found
         size = " at %s" % shown_size(wanted.x) if wanted.x is not None else ""
-        parts.append("%s%s, %s: %.2f × %s (%s)" % (wanted.figure, size, wanted.column, ratio.median, wanted.base,
-                                                 known.says()["gpu"]))
-    return tag("td", "<br>".join(e(part) for part in parts) or "–")
+        line = lines.setdefault("%s%s" % (wanted.figure, size) + ("" if wanted.base == "native" else ", over %s" % wanted.base), [])
+        line.append("%s %s" % (e(wanted.column), tag("b", ours_ratio(machines, study, wanted))))
+    return tag("td", "<br>".join("%s: %s" % (e(what), ", ".join(line)) for what, line in lines.items()) or "–")
 
 
 def answers(studies, machines):
@@ -235,7 +250,10 @@ def answers(studies, machines):
         for answer in study.answers:
             rows.append([tag("td", e("%s, %s" % (answer.paper, answer.figure))), tag("td", e(answer.same)),
                          ours_text(machines, study, answer.ours), tag("td", e(answer.theirs)), tag("td", e(answer.why))])
-    return table(("paper", "same experiment?", "ours (median ratio)", "theirs", "why they differ"), rows) if rows else ""
+    head = ("paper", "same experiment?", "ours (× native)", "theirs", "why they differ")
+    note = "Ratios are medians: time over native time, or over that of the column that is named. What others found is their own figure, "
+    note += "of their machines." + (" A small number is that of the machine in the table above." if len(machines) > 1 else "")
+    return paragraph(note) + table(head, rows, "answers") if rows else ""
 
 
 def section(study, machines):
@@ -248,7 +266,7 @@ def section(study, machines):
         text += left_out(known, study)
         if study.name not in known.studies():
             continue
-        text += gap_note(known, study) + spread_note(known, study) + "".join(picture(known.figures, study, plot) for plot in study.plots)
+        text += gap_note(known, study) + spread_note(known, study) + all_pictures(known.figures, study)
         text += "".join(figures_table(known.figures, study, program, study.columns[0].name) for program in study.programs)
     for title, more in (study.derive([known.figures for known in machines]) if study.derive else ()):
         text += tag("h3", e(title)) + more

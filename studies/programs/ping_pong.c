@@ -7,7 +7,7 @@
 //
 // The digit says on how many GPUs. All of a round trip is queued before it begins, and what starting costs is taken off.
 #include "studies/programs/study.h"
-#include "team-lib/rgpu.h"
+#include <rgpu.h>
 
 enum { TRIES = 5, GO = 1, TAGS = 2, THREADS = 256 };
 

@@ -5,7 +5,7 @@
 usage: arrows.py SOURCES BUILD folders    folder -> folder: the files that tie them
        arrows.py SOURCES BUILD circles    each set of files of which everyone needs everyone
        arrows.py SOURCES BUILD between    circles that span folders
-Programs of tests and benchmarks do not count. A header counts as the file of its name, so `a.c`
+Programs of tests, benchmarks and studies do not count. A header counts as the file of its name, so `a.c`
 needs `b.c` where it includes `b.h`; an object's symbols tell what includes do not.
 """
 import collections
@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 
-LEFT_OUT = ('tests', 'bench', 'examples', 'build', 'docs', 'templates')
+LEFT_OUT = ('tests', 'bench', 'examples', 'studies', 'build', 'docs', 'templates')
 
 
 def unit(path):

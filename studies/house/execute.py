@@ -53,7 +53,9 @@ class Client:
             pass
 
     def words(self):
-        return (last_words(self.log) or self.text.decode(errors="replace")[-600:].strip() or "it said nothing")
+        """The last that it said, on both ways; lines of figures say nothing of what went wrong."""
+        said = [line for line in self.text.decode(errors="replace")[-600:].splitlines() if not line.startswith("{")]
+        return "\n".join(part for part in (last_words(self.log), "\n".join(said).strip()) if part) or "it said nothing"
 
     def check(self):
         status = self.process.wait()

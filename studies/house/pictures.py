@@ -154,7 +154,7 @@ def draw(figures, study, plot):
     axes.set_title(plot.title, loc="left", fontsize=10)
     axes.set_xlabel(plot.x)
     axes.set_ylabel(plot.y or {"ratio": "ratio (less is better)", "rate": "GB/s"}.get(plot.show, ""))
-    axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.14 if len(groups) < 6 else -0.26), ncol=2,
+    axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14 if len(groups) < 6 else -0.32), ncol=2,
                 frameon=False)
     text = io.StringIO()
     picture.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})

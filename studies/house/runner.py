@@ -107,6 +107,10 @@ def start(options, known):
         return settings, real, now, before.path, {record.key_of(done) for done in before.done}
     settings = settings_of(options)
     real = find_gpus(settings["devices"], known)
+    if not real and settings["devices"] == "auto":
+        print("studies: no NVIDIA GPU answers here: small sizes on software GPUs show how all works and measure nothing; "
+              "--devices software takes the full sizes", file=sys.stderr)
+        settings.update(miniature=True, devices="software", rounds=options.rounds or 1)
     directory = options.output or os.path.join(known["programs"], "results", time.strftime("%Y-%m-%d-%H%M%S"))
     path = os.path.join(directory, "results.jsonl")
     if os.path.exists(path):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Trains and uses one of the models of standard_models.py, as programs do, and prints a JSON line per figure:
 
-    learn.py resnet50|gpt2|llama [SECONDS]
+    learn.py resnet50|gpt2|llama     (each figure takes STUDY_SECONDS, 2 unless set)
 
 A step has its batch copied from page-locked memory, the model forwards and backwards in bfloat16, and the optimizer. How
 busy the GPU is says the driver's management library of this machine while the steps run. The loss must fall."""
@@ -17,7 +17,7 @@ import torch.nn.functional as F
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from standard_models import GPT2, LLAMA, Language, resnet50  # noqa: E402
 
-SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 2.0
+SECONDS = float(os.environ.get("STUDY_SECONDS", "2"))
 
 
 def figure(name, value, unit):
@@ -155,7 +155,7 @@ def main():
     elif what == "llama":
         language("Llama", LLAMA, 4, 512)
     else:
-        sys.exit("usage: learn.py resnet50|gpt2|llama [SECONDS]")
+        sys.exit("usage: learn.py resnet50|gpt2|llama")
 
 
 main()

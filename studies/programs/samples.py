@@ -11,9 +11,9 @@ import sys
 import time
 
 EACH = 40  # seconds
-PROGRAMS = ("allocations", "array", "batches", "callbacks", "contexts", "cooperative", "copies", "crossing", "graph", "handles", "large",
+PROGRAMS = ("allocations", "batches", "callbacks", "contexts", "cooperative", "copies", "crossing", "devices", "draining", "handles", "large",
             "linking", "managed", "mapped-host", "matmul", "modules", "overlap", "peers", "pinned", "pools", "print", "queries",
-            "rectangles", "refusals", "registered", "saxpy", "shared", "small-copies", "tables", "textures", "threads", "virtual")
+            "rectangles", "refusals", "registered", "saxpy", "sharing", "small-copies", "tables", "textures", "threads", "virtual")
 
 
 def run(path):
@@ -30,6 +30,9 @@ def main():
     directory, names = sys.argv[1], sys.argv[2:] or PROGRAMS
     start, passed, runnable = time.perf_counter(), 0, 0
     for name in names:
+        if not os.path.isfile(os.path.join(directory, name)):
+            print("%s: is not there" % name, file=sys.stderr)
+            continue
         well, has_work, words = run(os.path.join(directory, name))
         runnable += has_work
         passed += well and has_work

@@ -6,18 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/endpoint.h"
 #include "common/scope.h"
+#include "team-lib/company_bytes.h"
+#include "team-lib/introduction.h"
 #include "team-lib/meeting_place.h"
 
 enum {
-    NONCE = 32,
-    PROOF_MS = 5000, // in which a process that has connected says who it is
     RETRY_MS = 20,
     TEXT_MAX = 240,
 };
@@ -39,62 +38,13 @@ struct company {
     int other_count;
 };
 
-// What a process says of itself. Proven with the key of the meeting place.
-struct introduction {
-    uint8_t nonce[NONCE];
-    int32_t size, first, count;
-};
-
-// ---- bytes ----
-
-static int await(int fd, short what, uint64_t deadline)
-{
-    struct pollfd poller = {.fd = fd, .events = what};
-    int ready = poll(&poller, 1, deadline_left(deadline));
-    return ready > 0 ? 0 : ready ? -errno : -ETIMEDOUT;
-}
-
-static int send_bytes(int fd, const void *data, size_t size, uint64_t deadline)
-{
-    const char *at = data;
-    while (size) {
-        ssize_t sent = send(fd, at, size, MSG_NOSIGNAL);
-        if (sent > 0) {
-            at += sent;
-            size -= (size_t)sent;
-        } else if (errno != EAGAIN && errno != EINTR) {
-            return -errno;
-        } else if (errno == EAGAIN && await(fd, POLLOUT, deadline) == -ETIMEDOUT) {
-            return -ETIMEDOUT;
-        }
-    }
-    return 0;
-}
-
-static int take_bytes(int fd, void *data, size_t size, uint64_t deadline)
-{
-    char *at = data;
-    while (size) {
-        ssize_t got = recv(fd, at, size, 0);
-        if (!got)
-            return -ECONNRESET;
-        if (got > 0) {
-            at += got;
-            size -= (size_t)got;
-        } else if (errno != EAGAIN && errno != EINTR) {
-            return -errno;
-        } else if (errno == EAGAIN && await(fd, POLLIN, deadline) == -ETIMEDOUT) {
-            return -ETIMEDOUT;
-        }
-    }
-    return 0;
-}
+// ---- frames ----
 
 static int send_frame(int fd, enum frame_kind kind, const void *data, size_t size)
 {
     struct frame_head head = {kind, (uint32_t)size};
-    int err = send_bytes(fd, &head, sizeof(head), UINT64_MAX);
-    return err ? err : send_bytes(fd, data, size, UINT64_MAX);
+    int err = bytes_send(fd, &head, sizeof(head), UINT64_MAX);
+    return err ? err : bytes_send(fd, data, size, UINT64_MAX);
 }
 
 static enum rgpu_result gone(const struct process *process)
@@ -105,7 +55,7 @@ static enum rgpu_result gone(const struct process *process)
 static enum rgpu_result take_lost(const struct process *process, size_t size)
 {
     char text[TEXT_MAX] = "";
-    if (size >= sizeof(text) || take_bytes(process->fd, text, size, UINT64_MAX))
+    if (size >= sizeof(text) || bytes_take(process->fd, text, size, UINT64_MAX))
         return gone(process);
     return failure(RGPU_ERROR_LOST, "%s", text);
 }
@@ -113,7 +63,7 @@ static enum rgpu_result take_lost(const struct process *process, size_t size)
 static enum rgpu_result take_frame(const struct process *process, void *data, size_t size)
 {
     struct frame_head head;
-    if (take_bytes(process->fd, &head, sizeof(head), UINT64_MAX))
+    if (bytes_take(process->fd, &head, sizeof(head), UINT64_MAX))
         return gone(process);
     if (head.kind == FRAME_LOST)
         return take_lost(process, head.size);
@@ -121,69 +71,10 @@ static enum rgpu_result take_frame(const struct process *process, void *data, si
         return failure(RGPU_ERROR_LOST,
                        "the process of member %d does not make the same calls as this one",
                        process->first);
-    return take_bytes(process->fd, data, size, UINT64_MAX) ? gone(process) : RGPU_SUCCESS;
+    return bytes_take(process->fd, data, size, UINT64_MAX) ? gone(process) : RGPU_SUCCESS;
 }
 
 // ---- meeting ----
-
-static void prove(const struct meeting_place *place, const char *role,
-                  const struct introduction *hello, const uint8_t *nonce, uint8_t *proof)
-{
-    struct hmac_sha256 mac;
-    hmac_sha256_start(&mac, place->key, PLACE_KEY);
-    hmac_sha256_add(&mac, role, strlen(role));
-    hmac_sha256_add(&mac, hello, sizeof(*hello));
-    hmac_sha256_add(&mac, nonce, NONCE);
-    hmac_sha256_finish(&mac, proof);
-}
-
-static bool is_proven(const struct meeting_place *place, const char *role,
-                      const struct introduction *hello, const uint8_t *nonce, const uint8_t *proof)
-{
-    uint8_t want[SHA256_SIZE];
-    prove(place, role, hello, nonce, want);
-    return secret_equal(want, proof, sizeof(want));
-}
-
-// The one that leads hears of another process. -EPERM: it has not read the file.
-static int hear(int fd, const struct meeting_place *place, struct introduction *hello)
-{
-    uint8_t nonce[NONCE], proof[SHA256_SIZE];
-    uint64_t deadline = deadline_in(PROOF_MS);
-    if (getrandom(nonce, NONCE, 0) != NONCE)
-        return -EIO;
-    int err = send_bytes(fd, nonce, NONCE, deadline);
-    if (!err)
-        err = take_bytes(fd, hello, sizeof(*hello), deadline);
-    if (!err)
-        err = take_bytes(fd, proof, sizeof(proof), deadline);
-    if (err)
-        return err;
-    if (!is_proven(place, "member", hello, nonce, proof))
-        return -EPERM;
-    prove(place, "leader", hello, nonce, proof);
-    return send_bytes(fd, proof, sizeof(proof), deadline);
-}
-
-static int introduce(int fd, const struct meeting_place *place, struct introduction *hello)
-{
-    uint8_t nonce[NONCE], proof[SHA256_SIZE];
-    uint64_t deadline = deadline_in(PROOF_MS);
-    if (getrandom(hello->nonce, NONCE, 0) != NONCE)
-        return -EIO;
-    int err = take_bytes(fd, nonce, NONCE, deadline);
-    if (err)
-        return err;
-    prove(place, "member", hello, nonce, proof);
-    err = send_bytes(fd, hello, sizeof(*hello), deadline);
-    if (!err)
-        err = send_bytes(fd, proof, sizeof(proof), deadline);
-    if (!err)
-        err = take_bytes(fd, proof, sizeof(proof), deadline);
-    if (!err && !is_proven(place, "leader", hello, nonce, proof))
-        err = -EPERM;
-    return err;
-}
 
 static bool overlap(int a, int a_count, int b, int b_count)
 {
@@ -208,8 +99,8 @@ static void admit(struct company *company, const struct meeting_place *place, in
 {
     struct introduction hello;
     const char *why = NULL;
-    if (!hear(fd, place, &hello) && !(why = objection(company, &hello)) &&
-        !send_frame(fd, FRAME_ALL, "", 0)) {
+    if (!introduction_hear(fd, place, &hello) && !(why = objection(company, &hello)) &&
+        !send_frame(fd, FRAME_ALL, &(int32_t){company->first}, sizeof(int32_t))) {
         company->others[company->other_count++] = (struct process){hello.first, hello.count, fd};
         return;
     }
@@ -226,11 +117,27 @@ static int members_here(const struct company *company)
     return here;
 }
 
+// Somebody comes to the listener (1), one who had come has gone (-ECONNRESET, *WHO), or it is too late.
+static int await_anybody(const struct company *company, int listener, uint64_t deadline, int *who)
+{
+    struct pollfd pollers[RGPU_MEMBERS_MAX + 1] = {{.fd = listener, .events = POLLIN}};
+    for (int i = 0; i < company->other_count; i++)
+        pollers[i + 1] = (struct pollfd){.fd = company->others[i].fd, .events = POLLRDHUP};
+    int ready = poll(pollers, (nfds_t)company->other_count + 1, deadline_left(deadline));
+    for (*who = 0; ready > 0 && *who < company->other_count; ++*who)
+        if (pollers[*who + 1].revents)
+            return -ECONNRESET;
+    return ready > 0 ? 1 : ready ? -errno : -ETIMEDOUT;
+}
+
 static enum rgpu_result wait_for_others(struct company *company, const struct meeting_place *place,
                                         int listener, uint64_t deadline)
 {
     while (members_here(company) < company->size) {
-        if (await(listener, POLLIN, deadline) == -ETIMEDOUT)
+        int who, ready = await_anybody(company, listener, deadline, &who);
+        if (ready == -ECONNRESET)
+            return gone(&company->others[who]);
+        if (ready == -ETIMEDOUT)
             return failure(RGPU_ERROR_LOST, "%d of %d members have come in time",
                            members_here(company), company->size);
         int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -261,32 +168,63 @@ static enum rgpu_result lead(struct company *company, const char *name, const ch
     return result;
 }
 
-static int reach_leader(const char *path, struct introduction *hello, uint64_t deadline)
+static int reach_host(const struct meeting_place *place, const char *host,
+                      struct introduction *hello, uint64_t deadline)
 {
-    uint8_t boot_id[CONTROL_BOOT_ID_BYTES];
-    struct meeting_place place;
-    int err = meeting_place_read(path, &place);
-    if (err)
-        return err;
-    struct endpoint there = {.port = place.port};
-    bool near = !control_boot_id(boot_id) && !memcmp(boot_id, place.boot_id, sizeof(boot_id));
-    snprintf(there.host, sizeof(there.host), "%s", near ? "127.0.0.1" : place.host);
+    struct endpoint there = {.port = place->port};
+    snprintf(there.host, sizeof(there.host), "%s", host);
     int left = deadline_left(deadline);
     int fd = endpoint_connect(&there, left < 0 || left > PROOF_MS ? PROOF_MS : left);
     if (fd < 0)
         return fd;
-    err = introduce(fd, &place, hello);
-    explicit_bzero(&place, sizeof(place));
+    int err = introduction_make(fd, place, hello);
     if (!err)
         return fd;
     close(fd);
     return err;
 }
 
+// Tries all names that the host goes by. That nobody listens there (-ECONNREFUSED) is what one of them says, else what the last one does.
+static int reach_place(const struct meeting_place *place, struct introduction *hello,
+                       uint64_t deadline)
+{
+    uint8_t boot_id[CONTROL_BOOT_ID_BYTES];
+    char hosts[sizeof(place->host)], *rest = hosts;
+    bool refused = false;
+    int fd = -EHOSTUNREACH;
+    bool near = !control_boot_id(boot_id) && !memcmp(boot_id, place->boot_id, sizeof(boot_id));
+    snprintf(hosts, sizeof(hosts), "%s", near ? "127.0.0.1" : place->host);
+    for (char *host; fd < 0 && (host = strsep(&rest, ","));) {
+        fd = reach_host(place, host, hello, deadline);
+        refused |= fd == -ECONNREFUSED;
+    }
+    return fd < 0 && refused ? -ECONNREFUSED : fd;
+}
+
+static int reach_leader(const char *path, struct introduction *hello, uint64_t deadline)
+{
+    struct meeting_place place;
+    int fd = meeting_place_read(path, &place);
+    if (!fd)
+        fd = reach_place(&place, hello, deadline);
+    explicit_bzero(&place, sizeof(place));
+    return fd;
+}
+
 static void pause_meeting(void)
 {
     struct timespec step = {.tv_nsec = RETRY_MS * 1000000L};
     nanosleep(&step, NULL);
+}
+
+// The one that leads says which member it has.
+static enum rgpu_result be_admitted(struct company *company, int fd)
+{
+    int32_t first = 0;
+    company->others[company->other_count++] = (struct process){0, 1, fd};
+    enum rgpu_result result = take_frame(&company->others[0], &first, sizeof(first));
+    company->others[0].first = first;
+    return result;
 }
 
 // What is there may be left of a process that is gone; the right one may still come.
@@ -304,26 +242,45 @@ static enum rgpu_result join(struct company *company, const char *name, const ch
     if (fd < 0)
         return failure(RGPU_ERROR_LOST, "member 0 of team %s did not come in time (%s)", name,
                        strerror(-fd));
-    company->others[company->other_count++] = (struct process){0, 1, fd};
-    return take_frame(&company->others[0], NULL, 0);
+    return be_admitted(company, fd);
 }
 
-enum rgpu_result company_meet(const char *name, int size, int first, int count, uint64_t deadline,
-                              struct company **company)
+// At a place that is not left behind: nobody listens there only if the process is gone.
+static enum rgpu_result join_at(struct company *company, const struct meeting_place *place,
+                                uint64_t deadline)
 {
-    char path[512];
-    if (meeting_place_path(name, path, sizeof(path)))
-        return failure(RGPU_ERROR_INVALID, "the name of the team is too long");
+    struct introduction hello = {.size = company->size,
+                                 .first = company->first,
+                                 .count = company->count};
+    int fd = reach_place(place, &hello, deadline);
+    while (fd < 0 && fd != -ECONNREFUSED && clock_ns() < deadline) {
+        pause_meeting();
+        fd = reach_place(place, &hello, deadline);
+    }
+    if (fd == -ECONNREFUSED)
+        return failure(RGPU_ERROR_LOST, "the process that the others are to meet is gone (%s:%u)",
+                       place->host, place->port);
+    if (fd < 0)
+        return failure(RGPU_ERROR_LOST, "no meeting at %s:%u in time (%s)", place->host,
+                       place->port, strerror(-fd));
+    return be_admitted(company, fd);
+}
+
+static struct company *new_company(int size, int first, int count)
+{
     struct company *made = calloc(1, sizeof(*made));
     if (!made)
-        return failure(RGPU_ERROR_MEMORY, "no memory for a team");
+        return NULL;
     made->size = size;
     made->first = first;
     made->count = count;
-    made->leads = !first;
-    enum rgpu_result result = made->leads ? lead(made, name, path, deadline)
-                                          : join(made, name, path, deadline);
-    // All have come when all hear from each other.
+    return made;
+}
+
+// All have come when all hear from each other.
+static enum rgpu_result come_together(struct company *made, enum rgpu_result result,
+                                      struct company **company)
+{
     uint8_t nothing[RGPU_MEMBERS_MAX] = {0}, all[RGPU_MEMBERS_MAX];
     if (!result)
         result = company_exchange(made, nothing, all, 1);
@@ -332,6 +289,33 @@ enum rgpu_result company_meet(const char *name, int size, int first, int count, 
     else
         *company = made;
     return result;
+}
+
+enum rgpu_result company_meet(const char *name, int size, int first, int count, uint64_t deadline,
+                              struct company **company)
+{
+    char path[512];
+    if (meeting_place_path(name, path, sizeof(path)))
+        return failure(RGPU_ERROR_INVALID, "the name of the team is too long");
+    struct company *made = new_company(size, first, count);
+    if (!made)
+        return failure(RGPU_ERROR_MEMORY, "no memory for a team");
+    made->leads = !first;
+    enum rgpu_result result = made->leads ? lead(made, name, path, deadline)
+                                          : join(made, name, path, deadline);
+    return come_together(made, result, company);
+}
+
+enum rgpu_result company_meet_at(const struct meeting_place *place, int listener, int size,
+                                 int first, int count, uint64_t deadline, struct company **company)
+{
+    struct company *made = new_company(size, first, count);
+    if (!made)
+        return failure(RGPU_ERROR_MEMORY, "no memory for a team");
+    made->leads = listener >= 0;
+    enum rgpu_result result = made->leads ? wait_for_others(made, place, listener, deadline)
+                                          : join_at(made, place, deadline);
+    return come_together(made, result, company);
 }
 
 // ---- telling each other ----
@@ -389,7 +373,7 @@ static enum rgpu_result look_at(const struct process *process)
         return gone(process);
     if (got < (ssize_t)sizeof(head) || head.kind != FRAME_LOST)
         return RGPU_SUCCESS;
-    return take_bytes(process->fd, &head, sizeof(head), UINT64_MAX) ? gone(process)
+    return bytes_take(process->fd, &head, sizeof(head), UINT64_MAX) ? gone(process)
                                                                     : take_lost(process, head.size);
 }
 

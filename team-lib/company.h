@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processes of a team, connected with the one that has member 0. What they tell each other goes by way of that one;
+// The processes of a team, connected with one of them that leads. What they tell each other goes by way of that one;
 // it is little, and nothing of it is on the way of a put. A process that ends is noticed by its connection's end.
 #ifndef RGPU_TEAM_COMPANY_H
 #define RGPU_TEAM_COMPANY_H
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "team-lib/failure.h"
+#include "team-lib/meeting_place.h"
 
 struct company;
 
@@ -16,6 +17,10 @@ struct company;
 // LOST: not all came in time.
 enum rgpu_result company_meet(const char *name, int size, int first, int count, uint64_t deadline,
                               struct company **company);
+// The same at a place that all of them know, where the process leads that has the LISTENER there (else -1).
+// LOST: also if that process is gone.
+enum rgpu_result company_meet_at(const struct meeting_place *place, int listener, int size,
+                                 int first, int count, uint64_t deadline, struct company **company);
 // Every member has EACH bytes: OWN are those of this process's, ALL becomes everybody's. Returns when all have called it.
 // LOST: one of them is gone, or says that the team is lost.
 enum rgpu_result company_exchange(struct company *company, const void *own, void *all, size_t each);

@@ -12,10 +12,10 @@
 enum { PLACE_KEY = 32 };
 
 struct meeting_place {
-    char host[256];
+    char host[256]; // its name, or addresses with commas between them
     uint16_t port;
     uint8_t boot_id[CONTROL_BOOT_ID_BYTES]; // of the host's kernel
-    uint8_t key[PLACE_KEY];                 // who knows it has read the file
+    uint8_t key[PLACE_KEY];                 // who knows it may come
 };
 
 // The path of the file for NAME. -ENAMETOOLONG.

@@ -75,6 +75,24 @@ enum rgpu_result rgpu_team_create(struct rgpu_team **team, const CUcontext *cont
 enum rgpu_result rgpu_team_meet(struct rgpu_team **team, const char *name, int size, int first,
                                 const CUcontext *contexts, int count, int timeout_ms);
 
+// Another way to meet, for programs that pass an id on by themselves: the process that opens a meeting calls
+// rgpu_team_meet_at, too, and the others reach it at the addresses of its host, over TCP. The id has a key with which they
+// prove that they know it: it is a secret. Errors: INVALID, MEMORY.
+struct rgpu_meeting {
+    unsigned char bytes[128];
+};
+enum rgpu_result rgpu_meeting_open(struct rgpu_meeting *meeting);
+
+// As rgpu_team_meet, for who has the id of MEETING. LOST also if the process that opened it is gone, or one that has come.
+enum rgpu_result rgpu_team_meet_at(struct rgpu_team **team, const struct rgpu_meeting *meeting,
+                                   int size, int first, const CUcontext *contexts, int count,
+                                   int timeout_ms);
+
+// What all members of a team of several processes have to tell each other: EACH bytes per member, of which OWN are those of
+// this process's and ALL becomes everybody's. All processes call it, and wait for each other. Errors: INVALID, LOST.
+enum rgpu_result rgpu_team_exchange(struct rgpu_team *team, const void *own, void *all,
+                                    size_t each);
+
 // Ends a team with all of its windows, and sets *TEAM to NULL. What is still queued is let go as by rgpu_team_abort, and
 // waited for. A team of several processes is ended by all of them, and each waits until the others have come to this and
 // what they queued is over; where one is gone they do not. A team that is NULL is ended already.

@@ -12,7 +12,8 @@ enum { MEMORY, SIGNALS };
 // What a member tells the others.
 struct window_offer {
     CUipcMemHandle handles[2];
-    uint64_t offset, size; // of the window in the memory that has the handle
+    uint64_t offset, size;  // of the window in the memory that has the handle
+    uint64_t base, signals; // their addresses in that process
     int32_t tags;
     int32_t failed;
 };
@@ -40,6 +41,8 @@ static enum rgpu_result offer_member(const struct rgpu_window *window, int rank,
     size_t whole;
     enum rgpu_result result = DRIVER(cuIpcGetMemHandle(&offer->handles[SIGNALS], side->signals));
     offer->size = side->size;
+    offer->base = side->base;
+    offer->signals = side->signals;
     if (result || !side->size)
         return result;
     result = DRIVER(cuMemGetAddressRange_v2(&base, &whole, side->base));
@@ -79,6 +82,15 @@ static enum rgpu_result open_member(struct window_side *side, const struct windo
     return result;
 }
 
+// Memory of this process needs no opening.
+static enum rgpu_result use_member(struct window_side *side, const struct window_offer *offer)
+{
+    side->signals = (CUdeviceptr)offer->signals;
+    side->base = (CUdeviceptr)offer->base;
+    side->size = offer->size;
+    return RGPU_SUCCESS;
+}
+
 static enum rgpu_result open_members(struct rgpu_window *window, const struct window_offer *all)
 {
     enum rgpu_result result = RGPU_SUCCESS;
@@ -88,7 +100,8 @@ static enum rgpu_result open_members(struct rgpu_window *window, const struct wi
         result = team_enter(window->team, rank);
         if (result)
             return result;
-        result = open_member(&window->sides[rank], &all[rank]);
+        result = window->team->members[rank].here ? use_member(&window->sides[rank], &all[rank])
+                                                  : open_member(&window->sides[rank], &all[rank]);
         team_leave();
     }
     return result;

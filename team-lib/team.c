@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "common/clock.h"
 #include "common/scope.h"
 #include "team-lib/collective.h"
 #include "team-lib/company.h"
 #include "team-lib/shared_window.h"
+#include "team-lib/team_meeting.h"
 #include "team-lib/team_watch.h"
 #include "team-lib/window.h"
 
@@ -57,12 +59,20 @@ static CUdevice device_of(const struct rgpu_team *team, int rank)
     return device;
 }
 
+// Memory of other processes is mapped, and streams copy into it, but drivers let them write no values there.
+static bool is_mapped(const struct rgpu_team *team, int rank)
+{
+    return team->members[rank].retained;
+}
+
 // Whether streams of FROM may write memory of TO. Where access is not given, copies go nevertheless.
 static bool reaches(const struct rgpu_team *team, int from, int to)
 {
     CUdevice here = device_of(team, from), there = device_of(team, to);
     CUcontext peer = team->members[to].context;
     int can = 0;
+    if (is_mapped(team, to))
+        return false;
     if (team->members[from].context == peer)
         return true;
     if (here == there || cuDeviceCanAccessPeer(&can, here, there) != CUDA_SUCCESS || !can ||
@@ -125,17 +135,46 @@ static enum rgpu_result retain(struct team_member *member, const struct gpu_name
     return result;
 }
 
+// What members tell each other of themselves.
+struct member_word {
+    struct gpu_name gpu;
+    uint8_t process[16]; // random, and the same for all members of a process
+    uint64_t context;    // as that process has it
+};
+
+static uint8_t process_word[16];
+
+static void choose_process_word(void)
+{
+    if (getrandom(process_word, sizeof(process_word), 0) != (ssize_t)sizeof(process_word))
+        memset(process_word, 0, sizeof(process_word));
+}
+
+static enum rgpu_result find_other(struct team_member *member, const struct member_word *word)
+{
+    member->here = !memcmp(word->process, process_word, sizeof(process_word));
+    if (!member->here)
+        return retain(member, &word->gpu);
+    member->context = (CUcontext)(uintptr_t)word->context;
+    return RGPU_SUCCESS;
+}
+
 static enum rgpu_result find_others(struct rgpu_team *team)
 {
-    struct gpu_name own[RGPU_MEMBERS_MAX], all[RGPU_MEMBERS_MAX];
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct member_word own[RGPU_MEMBERS_MAX] = {0}, all[RGPU_MEMBERS_MAX];
     enum rgpu_result result = RGPU_SUCCESS;
-    for (int i = 0; i < team->local && !result; i++)
-        result = name_of(device_of(team, team->first + i), &own[i]);
+    pthread_once(&once, choose_process_word);
+    for (int i = 0; i < team->local && !result; i++) {
+        result = name_of(device_of(team, team->first + i), &own[i].gpu);
+        memcpy(own[i].process, process_word, sizeof(process_word));
+        own[i].context = (uintptr_t)team->members[team->first + i].context;
+    }
     if (!result)
         result = company_exchange(team->company, own, all, sizeof(own[0]));
     for (int rank = 0; rank < team->size && !result; rank++)
         if (!team_is_local(team, rank))
-            result = retain(&team->members[rank], &all[rank]);
+            result = find_other(&team->members[rank], &all[rank]);
     return result;
 }
 
@@ -238,12 +277,9 @@ RGPU_PUBLIC enum rgpu_result rgpu_team_create(struct rgpu_team **team, const CUc
     return result;
 }
 
-static enum rgpu_result set_up_met(struct rgpu_team *team, const char *name, uint64_t deadline)
+static enum rgpu_result set_up_met(struct rgpu_team *team)
 {
-    enum rgpu_result result =
-        company_meet(name, team->size, team->first, team->local, deadline, &team->company);
-    if (!result)
-        result = find_others(team);
+    enum rgpu_result result = find_others(team);
     return result ? result : set_up(team);
 }
 
@@ -259,23 +295,86 @@ static enum rgpu_result give_up(struct rgpu_team *team, enum rgpu_result result)
     return failure(result, "%s", why);
 }
 
+// Where to meet: a name or an id.
+struct appointment {
+    const char *name;
+    const struct rgpu_meeting *meeting;
+};
+
+static enum rgpu_result come(struct rgpu_team *team, const struct appointment *at,
+                             uint64_t deadline)
+{
+    struct meeting_place place;
+    if (at->name)
+        return company_meet(at->name, team->size, team->first, team->local, deadline,
+                            &team->company);
+    enum rgpu_result result = team_meeting_read(at->meeting, &place);
+    if (result)
+        return result;
+    SCOPED_FD int listener = team_meeting_claim(&place);
+    result = company_meet_at(&place, listener, team->size, team->first, team->local, deadline,
+                             &team->company);
+    explicit_bzero(&place, sizeof(place));
+    return result;
+}
+
+static enum rgpu_result meet(struct rgpu_team **team, const struct appointment *at,
+                             const char *what, int size, int first, const CUcontext *contexts,
+                             int count, int timeout_ms)
+{
+    enum rgpu_result result = check_members(what, contexts, size, first, count);
+    if (result)
+        return result;
+    struct rgpu_team *made = team_of(contexts, size, first, count);
+    if (!made)
+        return failure(RGPU_ERROR_MEMORY, "no memory for a team");
+    result = come(made, at, deadline_in(timeout_ms));
+    if (!result)
+        result = set_up_met(made);
+    if (result)
+        return give_up(made, result);
+    *team = made;
+    return RGPU_SUCCESS;
+}
+
 RGPU_PUBLIC enum rgpu_result rgpu_team_meet(struct rgpu_team **team, const char *name, int size,
                                             int first, const CUcontext *contexts, int count,
                                             int timeout_ms)
 {
     if (!team || !name || !*name)
         return failure(RGPU_ERROR_INVALID, "rgpu_team_meet: no place for a team, or no name");
-    enum rgpu_result result = check_members("rgpu_team_meet", contexts, size, first, count);
+    return meet(team, &(struct appointment){.name = name}, "rgpu_team_meet", size, first, contexts,
+                count, timeout_ms);
+}
+
+RGPU_PUBLIC enum rgpu_result rgpu_team_meet_at(struct rgpu_team **team,
+                                               const struct rgpu_meeting *meeting, int size,
+                                               int first, const CUcontext *contexts, int count,
+                                               int timeout_ms)
+{
+    if (!team || !meeting)
+        return failure(RGPU_ERROR_INVALID, "rgpu_team_meet_at: no place for a team, or no meeting");
+    return meet(team, &(struct appointment){.meeting = meeting}, "rgpu_team_meet_at", size, first,
+                contexts, count, timeout_ms);
+}
+
+RGPU_PUBLIC enum rgpu_result rgpu_team_exchange(struct rgpu_team *team, const void *own, void *all,
+                                                size_t each)
+{
+    if (!team || !own || !all)
+        return failure(RGPU_ERROR_INVALID, "rgpu_team_exchange: something is NULL");
+    SCOPED_LOCK(&team->lock);
+    enum rgpu_result result = team_is_usable(team);
     if (result)
         return result;
-    struct rgpu_team *made = team_of(contexts, size, first, count);
-    if (!made)
-        return failure(RGPU_ERROR_MEMORY, "no memory for a team");
-    result = set_up_met(made, name, deadline_in(timeout_ms));
-    if (result)
-        return give_up(made, result);
-    *team = made;
-    return RGPU_SUCCESS;
+    if (!team->company) {
+        memcpy(all, own, each * (size_t)team->size);
+        return RGPU_SUCCESS;
+    }
+    if (!company_exchange(team->company, own, all, each))
+        return RGPU_SUCCESS;
+    watch_lose(team, "%s", rgpu_error_text());
+    return team_is_usable(team);
 }
 
 // Windows are closed by all before the memory of any of them is freed.

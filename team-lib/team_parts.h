@@ -18,6 +18,7 @@
 struct team_member {
     CUcontext context; // on the member's GPU, in this process
     bool retained;     // the primary one of `device`, since the member is another process's
+    bool here;         // of this process, by another team that it has of the same meeting
     CUdevice device;
     CUmodule kernels;    // reduce.ptx; of local members
     CUstream own;        // for what the library itself writes

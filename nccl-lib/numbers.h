@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NCCL's types of numbers and operations on them, as the kernels of combine.cu know them.
+#ifndef RGPU_NCCL_NUMBERS_H
+#define RGPU_NCCL_NUMBERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "nccl-lib/nccl_abi.h"
+
+enum combining {
+    COMBINE_SUM,
+    COMBINE_PRODUCT,
+    COMBINE_MAXIMUM,
+    COMBINE_MINIMUM,
+    COMBINE_SCALED,
+    COMBINE_DIVIDED,
+    COMBININGS
+};
+
+enum { NUMBER_BYTES_MAX = 8 };
+
+bool number_type_is_known(ncclDataType_t type);
+size_t number_size(ncclDataType_t type);
+bool number_is_integer(ncclDataType_t type);
+// The name of the kernel, in NAME of 40 bytes.
+void number_kernel_name(ncclDataType_t type, enum combining combining, char *name);
+// What averages need of SIZE ranks: the size, of integers; else one divided by it.
+void number_for_average(ncclDataType_t type, int size, void *number);
+
+#endif

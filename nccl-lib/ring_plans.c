@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collectives around the ring, piece by piece. Whoever gets a piece has a slot for it until it has used it.
+#include "nccl-lib/operation.h"
+
+// ---- pieces ----
+
+struct number_span {
+    size_t first, count;
+};
+
+static size_t piece_numbers(const struct nccl_operation *o)
+{
+    return RING_PIECE / number_size(o->type);
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static CUdeviceptr at(const struct nccl_operation *o, CUdeviceptr base, size_t number)
+{
+    return base + number * number_size(o->type);
+}
+
+static size_t bytes_of(const struct nccl_operation *o, size_t count)
+{
+    return count * number_size(o->type);
+}
+
+// The rank STEPS before this one in the ring.
+static size_t behind(const struct rank_plan *plan, int steps)
+{
+    int ranks = plan->comm->ranks;
+    return (size_t)(((plan->comm->rank - steps) % ranks + ranks) % ranks);
+}
+
+CUdeviceptr operation_scalar(const struct nccl_operation *o, const struct rank_plan *plan)
+{
+    return o->scalar ? o->scalar : channel_scalar(plan->comm, plan->channel);
+}
+
+CUdeviceptr operation_own(const struct nccl_operation *o, struct rank_plan *plan, size_t first,
+                          size_t count)
+{
+    CUdeviceptr scaled = channel_scratch(plan->comm, plan->channel, SCRATCH_OWN);
+    if (!o->is_scaled)
+        return at(o, o->from, first);
+    plan_combine(plan, o->type, COMBINE_SCALED, scaled, at(o, o->from, first),
+                 operation_scalar(o, plan), count);
+    return scaled;
+}
+
+void operation_finish(const struct nccl_operation *o, struct rank_plan *plan, CUdeviceptr result,
+                      size_t count)
+{
+    if (o->divisor)
+        plan_combine(plan, o->type, COMBINE_DIVIDED, result, result, o->divisor, count);
+}
+
+// ---- all-reduce ----
+
+// Of two ranks each gets all of the other one's. Both combine in the same order.
+static void exchange_whole(const struct nccl_operation *o, struct rank_plan *plan, size_t first,
+                           size_t end)
+{
+    for (size_t count; first < end; first += count) {
+        count = least(end - first, piece_numbers(o));
+        CUdeviceptr to = at(o, o->to, first), own = operation_own(o, plan, first, count);
+        plan_ring_put(plan, own, bytes_of(o, count));
+        CUdeviceptr came = plan_ring_await(plan);
+        bool is_first = plan->comm->rank == 0;
+        plan_combine(plan, o->type, o->combining, to, is_first ? own : came, is_first ? came : own,
+                     count);
+        operation_finish(o, plan, to, count);
+        plan_ring_free(plan);
+    }
+}
+
+// A turn: a part for each rank, the last ones of which may be short or missing.
+struct ring_turn {
+    size_t first, end, per;
+};
+
+static struct number_span part_of(const struct ring_turn *turn, size_t part)
+{
+    size_t begin = least(turn->first + part * turn->per, turn->end);
+    return (struct number_span){begin, least(turn->per, turn->end - begin)};
+}
+
+// Each part goes around and every rank adds its own; then it is whole at the one that is behind its own.
+static void reduce_parts(const struct nccl_operation *o, struct rank_plan *plan,
+                         const struct ring_turn *turn)
+{
+    struct number_span own = part_of(turn, behind(plan, 0));
+    int ranks = plan->comm->ranks;
+    if (own.count)
+        plan_ring_put(plan, operation_own(o, plan, own.first, own.count), bytes_of(o, own.count));
+    for (int step = 1; step < ranks; step++) {
+        struct number_span part = part_of(turn, behind(plan, step));
+        CUdeviceptr to = at(o, o->to, part.first);
+        if (!part.count)
+            continue;
+        CUdeviceptr came = plan_ring_await(plan);
+        plan_combine(plan, o->type, o->combining, to,
+                     operation_own(o, plan, part.first, part.count), came, part.count);
+        plan_ring_free(plan);
+        if (step == ranks - 1)
+            operation_finish(o, plan, to, part.count);
+        plan_ring_put(plan, to, bytes_of(o, part.count));
+    }
+}
+
+static void show_parts(const struct nccl_operation *o, struct rank_plan *plan,
+                       const struct ring_turn *turn)
+{
+    for (int step = 1; step < plan->comm->ranks; step++) {
+        struct number_span part = part_of(turn, behind(plan, step - 1));
+        if (!part.count)
+            continue;
+        CUdeviceptr came = plan_ring_await(plan);
+        if (step < plan->comm->ranks - 1)
+            plan_ring_put(plan, came, bytes_of(o, part.count));
+        plan_copy(plan, at(o, o->to, part.first), came, bytes_of(o, part.count));
+        plan_ring_free(plan);
+    }
+}
+
+// Parts begin where 16 bytes can be taken at once.
+static size_t numbers_per_part(const struct nccl_operation *o, size_t count, int ranks)
+{
+    size_t pack = 16 / number_size(o->type), per = (count + (size_t)ranks - 1) / (size_t)ranks;
+    return least((per + pack - 1) / pack * pack, piece_numbers(o));
+}
+
+static void all_reduce(const struct nccl_operation *o, struct rank_plan *plan, size_t first,
+                       size_t end)
+{
+    int ranks = plan->comm->ranks;
+    while (first < end) {
+        struct ring_turn turn = {first, end, numbers_per_part(o, end - first, ranks)};
+        turn.end = least(end, first + turn.per * (size_t)ranks);
+        reduce_parts(o, plan, &turn);
+        show_parts(o, plan, &turn);
+        first = turn.end;
+    }
+}
+
+// ---- the others ----
+
+static void all_gather(const struct nccl_operation *o, struct rank_plan *plan, size_t first,
+                       size_t end)
+{
+    plan_copy(plan, at(o, o->to, behind(plan, 0) * o->count + first), at(o, o->from, first),
+              bytes_of(o, end - first));
+    for (size_t count; first < end; first += count) {
+        count = least(end - first, piece_numbers(o));
+        plan_ring_put(plan, at(o, o->from, first), bytes_of(o, count));
+        for (int step = 1; step < plan->comm->ranks; step++) {
+            CUdeviceptr came = plan_ring_await(plan);
+            if (step < plan->comm->ranks - 1)
+                plan_ring_put(plan, came, bytes_of(o, count));
+            plan_copy(plan, at(o, o->to, behind(plan, step) * o->count + first), came,
+                      bytes_of(o, count));
+            plan_ring_free(plan);
+        }
+    }
+}
+
+static void reduce_scatter(const struct nccl_operation *o, struct rank_plan *plan, size_t first,
+                           size_t end)
+{
+    int ranks = plan->comm->ranks;
+    for (size_t count; first < end; first += count) {
+        count = least(end - first, piece_numbers(o));
+        plan_ring_put(plan, operation_own(o, plan, behind(plan, 1) * o->count + first, count),
+                      bytes_of(o, count));
+        for (int step = 1; step < ranks; step++) {
+            bool is_last = step == ranks - 1;
+            CUdeviceptr to = is_last ? at(o, o->to, first)
+                                     : channel_scratch(plan->comm, plan->channel, SCRATCH_RESULT);
+            CUdeviceptr came = plan_ring_await(plan);
+            CUdeviceptr own =
+                operation_own(o, plan, behind(plan, step + 1) * o->count + first, count);
+            plan_combine(plan, o->type, o->combining, to, own, came, count);
+            plan_ring_free(plan);
+            if (is_last)
+                operation_finish(o, plan, to, count);
+            else
+                plan_ring_put(plan, to, bytes_of(o, count));
+        }
+    }
+}
+
+static void broadcast(const struct nccl_operation *o, struct rank_plan *plan, size_t first,
+                      size_t end)
+{
+    bool is_root = plan->comm->rank == o->root;
+    bool is_last = (plan->comm->rank + 1) % plan->comm->ranks == o->root;
+    if (is_root)
+        plan_copy(plan, at(o, o->to, first), at(o, o->from, first), bytes_of(o, end - first));
+    for (size_t count; first < end; first += count) {
+        count = least(end - first, piece_numbers(o));
+        if (is_root) {
+            plan_ring_put(plan, at(o, o->from, first), bytes_of(o, count));
+            continue;
+        }
+        CUdeviceptr came = plan_ring_await(plan);
+        if (!is_last)
+            plan_ring_put(plan, came, bytes_of(o, count));
+        plan_copy(plan, at(o, o->to, first), came, bytes_of(o, count));
+        plan_ring_free(plan);
+    }
+}
+
+// The one behind the root begins.
+static void reduce(const struct nccl_operation *o, struct rank_plan *plan, size_t first, size_t end)
+{
+    bool is_root = plan->comm->rank == o->root;
+    bool is_first = (int)behind(plan, 1) == o->root;
+    for (size_t count; first < end; first += count) {
+        count = least(end - first, piece_numbers(o));
+        CUdeviceptr own = operation_own(o, plan, first, count);
+        if (is_first) {
+            plan_ring_put(plan, own, bytes_of(o, count));
+            continue;
+        }
+        CUdeviceptr to = is_root ? at(o, o->to, first)
+                                 : channel_scratch(plan->comm, plan->channel, SCRATCH_RESULT);
+        CUdeviceptr came = plan_ring_await(plan);
+        plan_combine(plan, o->type, o->combining, to, own, came, count);
+        plan_ring_free(plan);
+        if (is_root)
+            operation_finish(o, plan, to, count);
+        else
+            plan_ring_put(plan, to, bytes_of(o, count));
+    }
+}
+
+void operation_plan_part(const struct nccl_operation *o, struct rank_plan *plan, size_t first,
+                         size_t end)
+{
+    switch (o->kind) {
+    case OPERATION_ALL_REDUCE:
+        (plan->comm->ranks == 2 ? exchange_whole : all_reduce)(o, plan, first, end);
+        break;
+    case OPERATION_REDUCE: reduce(o, plan, first, end); break;
+    case OPERATION_BROADCAST: broadcast(o, plan, first, end); break;
+    case OPERATION_ALL_GATHER: all_gather(o, plan, first, end); break;
+    case OPERATION_REDUCE_SCATTER: reduce_scatter(o, plan, first, end); break;
+    case OPERATION_SEND:
+    case OPERATION_RECEIVE: break; // go in pairs
+    }
+}

@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# All collectives against what the host computes: natively, on one box and on two, with the ranks in one process or in several.
+. "$(dirname "$0")/../lib.sh"
+COLLECT=$BUILD/tests/nccl/ranks_collect
+
+# begin NAME COMMAND...
+begin() {
+    local name=$1
+    shift
+    start "$name" env "LD_PRELOAD=$(preload_for_sanitizers)" "LD_LIBRARY_PATH=$BUILD/lib/nccl:$BUILD/lib" "RGPU_BOXES=${BOXES:-}" "${environment[@]}" "$@"
+}
+# together WHERE RANKS FIRST,COUNT...: processes with these ranks pass all of their checks.
+together() {
+    local where=$1 ranks=$2 own
+    shift 2
+    for own; do begin "$where-$own" "$COLLECT" "$ranks" "${own%,*}" "${own#*,}" "$TMP/$where.id"; done
+    for own; do
+        ok "$where: ranks $own of $ranks" await_line "$where-$own" '^1\.\.[4-9]'
+        unlike "$(cat "$TMP/$where-$own.log")" . "$where: with nothing to say about it"
+    done
+}
+
+environment=("LD_LIBRARY_PATH=$BUILD/lib/nccl:$BUILD/lib/sim:$BUILD/lib" RGPU_SIM_DEVICES=2 "RGPU_SIM_STATE=$TMP/native")
+together native 5 0,3 3,2
+start_box --devices sim:1
+first=$BOX
+start_box --devices sim:1
+BOXES=$first,$BOX
+for transport in shm tcp; do
+    environment=("RGPU_TRANSPORT=$transport")
+    together "two-boxes-$transport" 2 0,1 1,1
+done
+environment=()
+together two-boxes-mixed 3 0,2 2,1
+done_testing

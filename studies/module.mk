@@ -19,6 +19,8 @@ $(call study_program,own_kernels)
 $(call study_program,jacobi)
 $(B)/obj/studies/programs/jacobi.o: studies/programs/stencil.ptx
 
+$(call study_program,collective_calls)
+
 # Put and notify, as dCUDA was measured.
 STUDY_PROGRAMS += $(B)/studies/ping_pong
 $(eval $(call link_rule,$(B)/studies/ping_pong,studies/programs/ping_pong.c,,\

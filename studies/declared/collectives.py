@@ -8,7 +8,10 @@ DCUDA = "dCUDA over verbs (K80, ConnectX-4)"
 PAIR = (Need("gpus", "2"),)
 BOXES = (Box(gpus=(0,)), Box(gpus=(1,)))
 TWO = SHM.but("two-boxes", "two boxes, their own connection", boxes=BOXES, needs=PAIR)
+NEAR = TWO.but("two-boxes-near", "two boxes, from GPU to GPU", boxes=tuple(Box(gpus=box.gpus, options=("--peer-gpus=yes",)) for box in BOXES))
+TWO_TCP = TCP.but("two-boxes-tcp", "two boxes, TCP", boxes=BOXES, needs=PAIR)
 BY_CLIENT = TWO.but("by-client", "two boxes, by way of the client", environment={"RGPU_PEER_LINK": "client"})
+OWN = "{lib}/nccl/libnccl.so.2"  # rgpu's, for ranks on several boxes
 COLLECTIVES = ("broadcast", "all-gather", "all-reduce", "all-to-all")
 
 
@@ -20,13 +23,19 @@ def between_figures(text):
         yield {"figure": figure, "x": record["size"] or None, "value": record["value"], "unit": record["unit"]}
 
 
+def calls(name, title, columns, library, needs):
+    return Program(name, ("{programs}/collective_calls", "2", str(64 << 20)) + library, title=title, columns=columns, seconds=4, limit=90,
+                   rounds=3, needs=PAIR + needs + (Need("file", "{programs}/collective_calls"),),
+                   miniature=dict(command=("{programs}/collective_calls", "2", "4096", OWN), limit=60, needs=(Need("file", OWN),)))
+
+
 def jacobi(name, gpus, columns, mini):
     return Program(name, ("{programs}/jacobi", str(gpus), "{size}", "64", "300"), columns=columns,
                    title="Jacobi's method on %d GPUs, by bytes of an edge" % gpus, sizes=(16, 8192, 524288),
                    needs=(Need("gpus", str(gpus)), Need("file", "{programs}/jacobi")), seconds=3, limit=90, miniature=mini)
 
 
-PAIRS = ("native", "shm", "tcp", "two-boxes", "by-client")
+PAIRS = ("native", "shm", "tcp", "two-boxes", "two-boxes-near", "by-client")
 JACOBI = ("Jacobi, no exchange", "Jacobi, copies between GPUs", "Jacobi, by way of the host")
 
 STUDY = Study(
@@ -34,7 +43,7 @@ STUDY = Study(
     title="GPUs among themselves",
     question="What does it cost when GPUs of one box, or of two boxes, exchange data: single copies, the edges of a field after "
              "each step, and what all ranks of a program sum up?",
-    columns=(NATIVE, SHM, TCP, VERBS, TWO, BY_CLIENT),
+    columns=(NATIVE, SHM, TCP, VERBS, TWO, NEAR, TWO_TCP, BY_CLIENT),
     gpus=2,
     programs=(
         Program("pair", ("{bench}/between", "--max", str(64 << 20)), title="Copies and event waits between two GPUs", columns=PAIRS,
@@ -42,8 +51,11 @@ STUDY = Study(
                 miniature=dict(command=("{bench}/between", "--max", "4096"), limit=60)),
         jacobi("jacobi-2", 2, PAIRS, dict(command=("{programs}/jacobi", "2", "{size}", "4", "10"), sizes=(1024,), limit=60)),
         jacobi("jacobi-4", 4, ("native", "shm", "tcp"), dict(needs=(Need("real-gpu"), Need("gpus", "4")))),
+        calls("calls", "Collectives of NVIDIA's NCCL, all ranks in one process", ("native", "shm"), (), (Need("real-gpu"), Need("library", "libnccl.so.2"))),
+        calls("own-calls", "Collectives of rgpu's libnccl, all ranks in one process",
+              ("native", "shm", "tcp", "two-boxes", "two-boxes-near", "two-boxes-tcp"), (OWN,), (Need("file", OWN),)),
         Program("nccl", ("{python}", "{here}/programs/ranks_together.py"), title="Collectives of NCCL, a process for each GPU",
-                columns=("native", "shm", "tcp"), needs=PAIR + (Need("real-gpu"), Need("python", "torch")), seconds=20, limit=150,
+                columns=("native", "shm"), needs=PAIR + (Need("real-gpu"), Need("python", "torch")), seconds=20, limit=150,
                 rounds=3, miniature=dict(limit=60)),
     ),
     plots=(
@@ -56,17 +68,20 @@ STUDY = Study(
         Plot("The same beside the native driver", JACOBI, program="jacobi-2", show="ratio", x="bytes of an edge", log="x",
              references=(Reference("C-GDR over default containers: 25 % less communication", PAPER + ", figure 7", value=0.75),)),
         Plot("A step of Jacobi's method on four GPUs", JACOBI, program="jacobi-4", x="bytes of an edge", y="µs", log="xy"),
-    ) + tuple(Plot("NCCL: %s" % name, (name,), program="nccl", x="bytes", y="µs", log="xy") for name in COLLECTIVES),
+    ) + tuple(Plot("%s, by rgpu's libnccl" % name.capitalize(), (name,), program="own-calls", x="bytes", y="µs", log="xy")
+              for name in COLLECTIVES) + (
+        Plot("NVIDIA's NCCL in one process, beside the native driver", COLLECTIVES, program="calls", show="ratio", x="bytes", log="x"),
+        Plot("NVIDIA's NCCL by PyTorch, beside the native driver", COLLECTIVES, program="nccl", show="ratio", x="bytes", log="x"),
+    ),
     measured="Copies from GPU to GPU alone and behind each other, and how long a stream waits for an event of the other GPU, within one "
              "box, between two boxes over their own connection, and by way of the client. Jacobi's method has the field in strips: "
              "after each step the edges go to the neighbours, by copies from GPU to GPU, or by way of the host as an MPI does "
-             "that knows nothing of GPUs; the result is compared with the host's. The collectives are NCCL's, by PyTorch, in a "
-             "process for each GPU, with the results checked.",
-    unmeasured="Put, notify and windows between GPUs do not exist in rgpu: dCUDA's ping-pong with notification and its four small "
-               "applications (particles, stencil, sparse product, power iteration) are therefore not measured, only copies and "
-               "event waits, which a program would use in their place. An MPI that knows GPUs (C-GDR, MVAPICH2) is not "
-               "installed; no network lies between the boxes. In miniature two software GPUs run copies and Jacobi's method; NCCL "
-               "needs a real GPU.",
+             "that knows nothing of GPUs; the result is compared with the host's. Collectives are NVIDIA's NCCL, called by a program with all "
+             "ranks and by PyTorch with a process for each GPU, and rgpu's own libnccl, which is for ranks on several boxes; results are "
+             "checked.",
+    unmeasured="Four GPUs, unless this machine has them. An MPI that knows GPUs (C-GDR, MVAPICH2) is not installed; no network lies "
+               "between the boxes. NVIDIA's NCCL has kernels that wait for words in memory of the program's host, which it cannot over "
+               "TCP: that column has rgpu's. In miniature that one stands for both.",
     answers=(
         Answer("C-GDR", "figures 2 and 6: latency and bandwidth between GPUs of one host", "partly: copies by the program instead of an "
                "MPI's messages", "4 B 1.57 µs; 256 KiB 6.43 GB/s; large messages 46 % shorter than default containers",
@@ -80,7 +95,9 @@ STUDY = Study(
                 Ours("Jacobi, copies between GPUs", "two-boxes", 524288, "jacobi-2"))),
         Answer("C-GDR", "figure 8: collectives", "partly: NCCL instead of MPI", "Bcast 63 %, Allgather 66 %, Allreduce 49 %, Alltoall "
                "50 % shorter than default containers", "NCCL's kernels move the data themselves once the ranks' memory is mapped.",
-               (Ours("all-reduce", "shm", 64 << 20, "nccl"), Ours("all-reduce", "shm", 4096, "nccl"))),
+               (Ours("all-reduce", "shm", 64 << 20, "nccl"), Ours("all-reduce", "shm", 4096, "nccl"),
+                Ours("all-reduce", "shm", 64 << 20, "calls"), Ours("all-reduce", "two-boxes-near", 64 << 20, "own-calls"),
+                Ours("all-to-all", "two-boxes-near", 64 << 20, "own-calls"))),
         Answer("dCUDA", "put with notification, and the four applications", "no: rgpu has no put and notify", "6.7 µs within a node, "
                "6.9 µs to another, 4 B", "An event wait is the nearest that there is.",
                (Ours("event wait, one way", "shm", program="pair"), Ours("event wait, one way", "two-boxes", program="pair"))),

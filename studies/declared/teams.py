@@ -9,10 +9,11 @@ RATES = "dCUDA over verbs (K80), rates at 1 MB"
 CASES = "dCUDA, weak scaling, against kernels and verbs"
 PAIR = (Need("gpus", "2"),)
 TWO = SHM.but("two-boxes", "two boxes", boxes=(Box(gpus=(0,)), Box(gpus=(1,))), needs=PAIR)
+NEAR = TWO.but("two-boxes-near", "two boxes, from GPU to GPU", boxes=tuple(Box(gpus=box.gpus, options=("--peer-gpus=yes",)) for box in TWO.boxes))
 TWO_TCP = TCP.but("two-boxes-tcp", "two boxes, TCP", boxes=TWO.boxes, needs=PAIR)
 BY_CLIENT = TWO.but("by-client", "two boxes, by way of the client", environment={"RGPU_PEER_LINK": "client"})
 ONE_BOX = ("native", "shm", "tcp", "verbs")
-ALL_WAYS = ONE_BOX + ("two-boxes", "two-boxes-tcp", "by-client")
+ALL_WAYS = ONE_BOX + ("two-boxes", "two-boxes-near", "two-boxes-tcp", "by-client")
 APPS = {"stencil": ("stencil", ("200", "3328", "320"), ("3", "64", "8")),
         "sparse": ("sparse product", ("100", "10816", "32"), ("3", "64", "4")),
         "power": ("power iteration", ("100", "10816"), ("3", "64"))}
@@ -58,7 +59,7 @@ STUDY = Study(
     title="Put and notify",
     question="How long until a GPU sees what another one has put into its memory, and what do programs gain whose GPUs notify each other "
              "in place of a host that waits for kernels and copies?",
-    columns=(NATIVE, SHM, TCP, VERBS, TWO, TWO_TCP, BY_CLIENT),
+    columns=(NATIVE, SHM, TCP, VERBS, TWO, NEAR, TWO_TCP, BY_CLIENT),
     gpus=2,
     programs=(
         ping_pong("kernels", 1, ONE_BOX, ("4096", "5", "2")),
@@ -100,14 +101,14 @@ STUDY = Study(
                "A block stores into the other GPU's memory and counts up a signal there: no host takes part, natively or remotely, so a "
                "box adds nothing. The paper's went through the host and its network adapter.",
                (Ours("put of 4 B, kernels, one GPU", "shm", None, "kernels-1"), Ours("put of 4 B, kernels, two GPUs", "shm", None, "kernels-2"),
-                Ours("put of 4 B, kernels, two GPUs", "tcp", None, "kernels-2"), Ours("put of 4 B, streams, two GPUs", "two-boxes", None, "streams-2"))),
+                Ours("put of 4 B, kernels, two GPUs", "tcp", None, "kernels-2"), Ours("put of 4 B, streams, two GPUs", "two-boxes-near", None, "streams-2"), Ours("put of 4 B, streams, two GPUs", "two-boxes", None, "streams-2"))),
         Answer("dCUDA", "notification alone", "as above", "1.9 µs on one GPU, 3.4 on one node", "As above.",
                (Ours("signal, kernels, one GPU", "shm", None, "kernels-1"), Ours("signal, kernels, two GPUs", "shm", None, "kernels-2"))),
         Answer("dCUDA", "rates at 1 MB, one rank and all", "as above", "one GPU 6.9 and 79.3 GB/s, one node 2.7 and 2.2",
                "NVLink in place of PCIe and a network adapter; one block alone fills neither.",
                (Ours("large puts, kernels, two GPUs", "shm", None, "kernels-2"),
                 Ours("large puts, kernels, all ranks, two GPUs", "shm", None, "kernels-2"),
-                Ours("large puts, streams, two GPUs", "two-boxes", None, "streams-2"))),
+                Ours("large puts, streams, two GPUs", "two-boxes-near", None, "streams-2"))),
         Answer("dCUDA", "remote: one way and rates between nodes", "no: there is no network", "6.9 µs; 2.2 to 2.7 GB/s",
                "Two boxes on one host stand for two nodes that are near: their data go over NVLink or shared memory."),
         Answer("dCUDA", "host and GPU: flags and queues", "no", "1.8 to 2.4 µs there and back", "Nothing of ours polls for a kernel: near puts need no host."),
@@ -116,7 +117,7 @@ STUDY = Study(
                "What is gained is the host's waiting for each step, which costs more through a box. Ours are times of a step with puts in "
                "a box beside native ones.",
                (Ours("stencil, by puts", "shm", None, "stencil"), Ours("sparse product, by puts", "shm", None, "sparse"),
-                Ours("power iteration, by puts", "shm", None, "power"), Ours("stencil, by puts", "two-boxes", None, "stencil"))),
+                Ours("power iteration, by puts", "shm", None, "power"), Ours("stencil, by puts", "two-boxes-near", None, "stencil"), Ours("stencil, by puts", "two-boxes", None, "stencil"))),
         Answer("dCUDA", "particles", "no", "1.3 to 1.7 times", "Not built yet."),
     ),
 )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What programs and columns cannot do without: one row for each kind of need, which says what is missing and the way out."""
+import ctypes
 import importlib.util
 import os
 import shutil
@@ -15,6 +16,14 @@ def no_command(what, _):
 
 def no_module(what, _):
     return None if importlib.util.find_spec(what) else "Python's module %s is not there: install it" % what
+
+
+def no_library(what, _):
+    try:
+        ctypes.CDLL(what)
+    except OSError:
+        return "the library %s is not there: install it" % what
+    return None
 
 
 def no_real_gpu(_, context):
@@ -57,7 +66,7 @@ def no_root(_, __):
     return None if os.getuid() == 0 else "it is for root"
 
 
-KINDS = {"file": no_file, "command": no_command, "python": no_module, "real-gpu": no_real_gpu, "gpus": too_few_gpus,
+KINDS = {"file": no_file, "command": no_command, "python": no_module, "library": no_library, "real-gpu": no_real_gpu, "gpus": too_few_gpus,
          "rdma": no_rdma, "cores": too_few_cores, "memory": too_little_memory, "same-host": not_one_host, "root": no_root,
          "mps": no_mps}
 

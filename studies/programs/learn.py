@@ -26,9 +26,10 @@ def figure(name, value, unit):
 
 # Asks the machine's own management library, five times a second: the box's says what it knew some time ago.
 ASK = """
-import time, pynvml
+import os, time, pynvml
 pynvml.nvmlInit()
-device = pynvml.nvmlDeviceGetHandleByIndex(0)
+first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+device = pynvml.nvmlDeviceGetHandleByIndex(int(first)) if first.isdigit() else pynvml.nvmlDeviceGetHandleByUUID(first)
 time.sleep(0.5)  # the driver's own window
 while True:
     time.sleep(0.2)

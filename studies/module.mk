@@ -41,7 +41,8 @@ $(B)/studies/blas: studies/programs/blas.cu
 	$(Q)$(NVCC) -std=c++17 -O2 -arch=sm_90 -Xlinker -rpath,$(CUDA_LIBRARY_PATH) -o $@ $< -lcublas
 
 .PHONY: studies studies-built study-programs
-study-programs: $(STUDY_PROGRAMS) $(B)/bench/measure $(B)/bench/between $$(if $$(NVCC),$$(B)/studies/blas)
+study-programs: $(STUDY_PROGRAMS) $(B)/bench/measure $(B)/bench/between $$(if $$(NVCC),$$(B)/studies/blas) \
+    $$(addprefix $$(B)/examples/,$$(TEAM_EXAMPLES)) $$(addprefix $$(B)/tests/programs/,$$(PROGRAM_NAMES))
 studies:
 	@scripts/install-deps build bench studies
 	@+$(MAKE) $(jobs) --no-print-directory studies-built

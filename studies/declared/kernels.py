@@ -39,7 +39,7 @@ STUDY = Study(
         Program("start", ("{bench}/measure", "--first"), title="A new process until its first operation is done", seconds=0.5,
                 columns=USUAL_NAMES, limit=60, miniature=dict(limit=30)),
         Program("samples", ("{python}", "{here}/programs/samples.py", "{tests}"), title="32 short programs, one after the other",
-                columns=USUAL_NAMES, seconds=25, limit=300, rounds=2,
+                columns=USUAL_NAMES, seconds=25, limit=300, rounds=2, needs=(Need("file", "{tests}/saxpy"),),
                 miniature=dict(command=("{python}", "{here}/programs/samples.py", "{tests}", "saxpy", "matmul"), limit=60)),
     ),
     plots=(

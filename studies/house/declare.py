@@ -240,11 +240,11 @@ def check(study):
 def miniature(study):
     """The study as tests run it: as its programs say."""
     return dataclasses.replace(study, programs=tuple(
-        dataclasses.replace(program, **program.miniature) for program in study.programs))
+        dataclasses.replace(program, **{"seconds": 0.3, **program.miniature}) for program in study.programs))
 
 
 def pilot(study):
     """The study with the first size of each program only, each figure in a fiftieth of a second: whether all works here."""
     return dataclasses.replace(study, programs=tuple(
-        dataclasses.replace(program, sizes=program.sizes[:1], environment={**program.environment, "STUDY_SECONDS": "0.02"})
+        dataclasses.replace(program, sizes=program.sizes[:1], seconds=min(program.seconds, 3), environment={**program.environment, "STUDY_SECONDS": "0.02"})
         for program in study.programs))

@@ -28,11 +28,11 @@ def run(path):
 
 def main():
     directory, names = sys.argv[1], sys.argv[2:] or PROGRAMS
+    missing = [name for name in names if not os.path.isfile(os.path.join(directory, name))]
+    if missing:
+        sys.exit("samples: not in %s: %s" % (directory, " ".join(missing)))
     start, passed, runnable = time.perf_counter(), 0, 0
     for name in names:
-        if not os.path.isfile(os.path.join(directory, name)):
-            print("%s: is not there" % name, file=sys.stderr)
-            continue
         well, has_work, words = run(os.path.join(directory, name))
         runnable += has_work
         passed += well and has_work

@@ -40,9 +40,10 @@ def together(gpus):
                mini={"sizes": (2,)} if gpus == 1 else {"needs": BUILT + (Need("gpus", str(gpus)),)})
 
 
-def apart(gpus):
-    return run("tasks-%d" % gpus, "lj", 1152, "--own", "--gpus", str(gpus), sizes=(1, 2, 4), clients="size", seconds=25,
-               title="lj, 1.16M atoms each, by independent tasks that share %d GPU%s" % (gpus, "s" * (gpus > 1)), rounds=2,
+def apart(gpus, kind="lj"):
+    name = "tasks-%d" % gpus if kind == "lj" else "tasks-%s-%d" % (kind, gpus)
+    return run(name, kind, 1152, "--own", "--gpus", str(gpus), sizes=(1, 2, 4), clients="size", seconds=25,
+               title="%s, 1.16M atoms each, by independent tasks that share %d GPU%s" % (kind, gpus, "s" * (gpus > 1)), rounds=2,
                columns=("native", "shm", "tcp") + (("two-boxes",) if gpus == 2 else ()), needs=(Need("gpus", str(gpus)),),
                mini={"sizes": (2,)} if gpus == 1 else {"needs": BUILT + (Need("gpus", str(gpus)),)})
 
@@ -62,7 +63,7 @@ STUDY = Study(
         by_size("rhodo", (256, 1024), 40),
         by_size("chain", (256, 1024, 4000), 20),
         together(1), together(2), together(4),
-        apart(1), apart(2), apart(4),
+        apart(1), apart(2), apart(4), apart(1, "eam"), apart(2, "eam"),
         run("clients", "lj", 384, "--own", "--gpus", "1", sizes=(1, 2, 4, 8), clients="size", seconds=15, rounds=2,
             columns=("native", "shm", "tcp"), title="lj, 400k atoms each, by clients of one GPU", mini={"sizes": (2,)}),
     ),
@@ -82,6 +83,10 @@ STUDY = Study(
         Plot("Independent tasks on one GPU", ("lj",), program="tasks-1", show="ratio", x="tasks", columns=("shm", "tcp"),
              references=(Reference("rCUDA at worst (eam)", PAPER, value=1.25), Reference("rCUDA at best (lj)", PAPER, value=0.95))),
         Plot("Independent tasks on two GPUs", ("lj",), program="tasks-2", show="ratio", x="tasks", columns=("shm", "tcp", "two-boxes")),
+        Plot("Independent tasks of eam on one GPU", ("eam",), program="tasks-eam-1", show="ratio", x="tasks", columns=("shm", "tcp"),
+             references=(Reference("rCUDA at worst (eam, a GPU each)", PAPER, value=1.25),)),
+        Plot("Independent tasks of eam on two GPUs", ("eam",), program="tasks-eam-2", show="ratio", x="tasks",
+             columns=("shm", "tcp", "two-boxes")),
         Plot("Clients of one GPU, time of each", ("lj",), program="clients", x="clients", y="s",
              note="Twice as many clients than GPUs can serve take twice as long; what a box adds is the distance to native."),
     ),
@@ -99,10 +104,14 @@ STUDY = Study(
                (Ours("lj", "shm", 4000, "lj"), Ours("lj", "tcp", 4000, "lj"), Ours("lj", "shm", 8, "ranks-1"))),
         Answer("rCUDA", "8c: independent tasks share GPUs", "yes, with 1 to 4 tasks", "at worst +25 % (eam, one GPU each), at best "
                "-5 % (lj, all on one)", "What tasks wait for each other on the GPU hides what the box adds.",
-               (Ours("lj", "shm", 4, "tasks-1"), Ours("lj", "tcp", 4, "tasks-1"))),
+               (Ours("lj", "shm", 4, "tasks-1"), Ours("lj", "tcp", 4, "tasks-1"), Ours("eam", "shm", 2, "tasks-eam-2"),
+                Ours("lj", "shm", 4, "tasks-2"))),
         Answer("rCUDA", "8d: a box with 8 clients of 400k atoms each", "yes, on one GPU", "+47 % oversubscribed, under 6 % before",
                "Ours is the ratio to as many native programs on the same GPU.",
                (Ours("lj", "shm", 8, "clients"), Ours("lj", "tcp", 8, "clients"))),
+        Answer("C-GDR", "applications: HOOMD LJ, AWP-ODC", "no: neither is installed; LAMMPS' lj with ranks on two GPUs is the nearest",
+               "10 % and 14 % shorter than with default containers", "Theirs is an MPI that finds out that containers share a host; our "
+               "workers are outside of all containers.", (Ours("lj", "shm", 2, "ranks-2"), Ours("lj", "two-boxes", 2, "ranks-2"))),
         Answer("rCUDA", "8: beside the processors alone", "yes", "46 % (eam) and 58 % (lj) below the processors' times, with 8 clients "
                "on 4 GPUs", "Ours is one client.", (Ours("lj", "processors", 1024, "lj", base="shm"),
                                                     Ours("eam", "processors", 1024, "eam", base="shm"))),

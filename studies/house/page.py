@@ -180,13 +180,16 @@ def gap_note(known, study):
 
 def spread_note(known, study):
     wide = wide_spreads(known.figures, study.name)
+    few = sum(known.figures.point(key).count < 3 for key in known.figures.keys(study.name))
+    note = "%d of %d figures were measured in fewer than three rounds: how far they spread is not known." % (
+        few, known.figures.count(study.name)) if few else ""
     if not wide:
-        return ""
+        return tag("p", e(note), class_="missing few") if few else ""
     worst = sorted(wide, key=lambda pair: -pair[1].spread)[:3]
     names = "; ".join("%s %s in column %s %.0f %%" % (key.figure, shown_size(key.x), key.column, p.spread * 100)
                       for key, p in worst)
     return paragraph("%d of %d figures spread by more than %.0f %% between their quartiles, the widest: %s. Of these only large "
-                     "differences mean something." % (len(wide), known.figures.count(study.name), WIDE * 100, names),
+                     "differences mean something. %s" % (len(wide), known.figures.count(study.name), WIDE * 100, names, note),
                      class_="warning")
 
 

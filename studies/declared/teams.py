@@ -29,7 +29,7 @@ def app_figures(text):
 
 
 def ping_pong(how, gpus, columns, mini):
-    return Program("%s-%d" % (how, gpus), ("{programs}/ping_pong", how, str(gpus)), columns=columns, rounds=3, seconds=2, limit=60,
+    return Program("%s-%d" % (how, gpus), ("{programs}/ping_pong", how, str(gpus)), columns=columns, rounds=3, seconds=2, limit=30,
                    title="Put and notify by %s, on %s" % (how, "two GPUs" if gpus == 2 else "one GPU"),
                    needs=(Need("gpus", str(gpus)), Need("file", "{programs}/ping_pong")),
                    miniature=dict(command=("{programs}/ping_pong", how, str(gpus)) + mini, limit=40))
@@ -38,7 +38,7 @@ def ping_pong(how, gpus, columns, mini):
 def app(name):
     title, words, mini = APPS[name]
     return Program(name, ("{build}/examples/" + name,) + words, title="%s, by puts and by copies" % title, columns=ALL_WAYS,
-                   needs=PAIR + (Need("file", "{build}/examples/" + name),), parse=app_figures, rounds=3, seconds=3, limit=90,
+                   needs=PAIR + (Need("file", "{build}/examples/" + name),), parse=app_figures, rounds=3, seconds=3, limit=25,
                    miniature=dict(command=("{build}/examples/" + name,) + mini, limit=40))
 
 

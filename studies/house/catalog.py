@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Finds the declared studies, and reads columns that a user describes in a file."""
 import configparser
+import dataclasses
 import importlib.util
 import os
 
@@ -40,16 +41,41 @@ def load(name, directory=DECLARED):
 
 
 def chosen_programs(words):
-    """{study: programs} of words such as `copies` and `lammps:lj`; None instead of programs is all of them."""
+    """{study: programs} of words such as `copies`, `lammps:lj` and `lammps:lj:256`; None instead of programs is all of them."""
     chosen = {}
     for word in words:
-        name, _, program = word.partition(":")
+        name, program = (word.split(":") + [""])[:2]
         programs = chosen.setdefault(name, [] if program else None)
         if not program:
             chosen[name] = None
         elif programs is not None and program not in programs:
             programs.append(program)
     return chosen
+
+
+def chosen_sizes(words):
+    """{"study:program": sizes} of the words that name sizes."""
+    chosen = {}
+    for word in words:
+        name, size = word.rpartition(":")[::2]
+        if word.count(":") == 2:
+            chosen.setdefault(name, []).append(size)
+    return chosen
+
+
+def with_sizes(study, chosen):
+    """The study whose programs have those sizes only that were chosen for them."""
+    def of(program):
+        wanted = chosen.get("%s:%s" % (study.name, program.name))
+        if wanted is None:
+            return program
+        there = {str(size): size for size in program.sizes}
+        for size in wanted:
+            if size not in there:
+                raise CatalogError("program %s of study %s has no size %r; it has %s" % (program.name, study.name, size, ", ".join(there)))
+        return dataclasses.replace(program, sizes=tuple(there[size] for size in there if size in wanted))
+
+    return dataclasses.replace(study, programs=tuple(of(program) for program in study.programs))
 
 
 def load_all(words, directory=DECLARED):

@@ -28,7 +28,7 @@ class Stop(Exception):
 def arguments(argv):
     p = argparse.ArgumentParser(prog="studies/run", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
                                 description="Measures what remote GPUs cost, natively and through boxes, in turns.")
-    p.add_argument("names", metavar="NAME", nargs="*", help="studies, or NAME:PROGRAM for one program of a study; --list shows them")
+    p.add_argument("names", metavar="NAME", nargs="*", help="studies, or NAME:PROGRAM or NAME:PROGRAM:SIZE for a part of one; --list shows them")
     p.add_argument("--list", action="store_true", help="the studies, and what each asks")
     p.add_argument("--rounds", type=int, help="how often everything is repeated; default 5, in miniature 1")
     p.add_argument("--limit", type=float, metavar="SECONDS", help="begin nothing new after this time")
@@ -72,6 +72,7 @@ def settings_of(options):
         raise catalog.CatalogError("there is no column %s; there are %s" % (", ".join(unknown), ", ".join(sorted(known_columns))))
     own = None if options.declared == catalog.DECLARED else os.path.abspath(options.declared)
     return {"studies": [study.name for study in studies], "programs": catalog.chosen_programs(options.names),
+            "sizes": catalog.chosen_sizes(options.names),
             "chosen": chosen, "more": [dataclasses.asdict(c) for c in more], "declared": own,
             "rounds": options.rounds or (1 if options.miniature or options.pilot else 5), "miniature": options.miniature,
             "pilot": options.pilot,
@@ -85,6 +86,7 @@ def studies_of(settings):
         studies = [declare.miniature(study) for study in studies]
     if settings.get("pilot"):
         studies = [declare.pilot(study) for study in studies]
+    studies = [catalog.with_sizes(study, settings.get("sizes", {})) for study in studies]
     more = [catalog.column_from(row) for row in settings["more"]]
     return studies, {study.name: plan.with_columns(study, settings["chosen"], more) for study in studies}
 

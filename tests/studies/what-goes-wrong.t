@@ -86,6 +86,9 @@ else
     skip "python3-matplotlib is not there"
 fi
 
+refused "a size that a program does not have" "program saxpy of study kernels has no size '7'; it has 1024," kernels:saxpy:7 --miniature --output "$TMP/none"
+ok "one size of a program is chosen" run kernels:saxpy:16384 --miniature --columns native --output "$TMP/size"
+is "$(grep -o '"size": [0-9]*' "$TMP/size/results.jsonl" | sort -u)" '"size": 16384' "and no other is measured"
 ok "one program of a study is chosen" run kernels:saxpy --miniature --columns native --output "$TMP/one"
 is "$(grep -o '"program": "[^"]*"' <(grep '"kind": "sample"' "$TMP/one/results.jsonl") | sort -u)" '"program": "saxpy"' "and no other runs"
 like "$(grep skipped "$TMP/one/results.jsonl")" '"program": "matmul".*not asked for' "which is said"

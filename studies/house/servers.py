@@ -118,8 +118,15 @@ class Servers:
         self.count += 1
         return os.path.join(self.scratch, "%s-%d.log" % (name, self.count))
 
-    def environment(self):
+    def clean(self):
+        """Our environment without what leads to rgpu, and without what chooses real GPUs where there are none."""
         environment = without_ours(os.environ, self.known)
+        if not self.real:
+            environment.pop("CUDA_VISIBLE_DEVICES", None)
+        return environment
+
+    def environment(self):
+        environment = self.clean()
         environment["RGPU_SIM_MEMORY"] = str(16 << 30)
         environment["RGPU_SIM_STATE"] = os.path.join(self.scratch, "gpus")
         return environment
@@ -161,7 +168,7 @@ class Servers:
     def start_other(self, column):
         port = free_port()
         known = dict(self.known, port=port, devices=self.devices(Box()))
-        environment = without_ours(os.environ, self.known)
+        environment = self.clean()
         environment.update((name, fill(value, known)) for name, value in column.server_environment.items())
         log = self.log(column.name)
         process = self.start(fill_all(column.server, known), environment, log)
@@ -209,7 +216,7 @@ class Servers:
 
     def client_environment(self, column, servers, known):
         """What a program of this column is started with, and the places that its command may name."""
-        environment = without_ours(os.environ, self.known)
+        environment = self.clean()
         if not self.real:
             environment.update(RGPU_SIM_MEMORY=str(16 << 30), RGPU_SIM_DEVICES=str(self.gpus),
                                RGPU_SIM_STATE=os.path.join(self.scratch, "gpus"))

@@ -22,7 +22,7 @@ th, td { border-bottom: 1px solid #ddd; padding: 3px 8px; text-align: left; vert
 table.answers { table-layout: fixed; width: 100%; min-width: 50em; } table.answers td:nth-child(3) { background: #f4f8fc; }
 table.answers th:nth-child(1) { width: 14%; } table.answers th:nth-child(2) { width: 16%; } table.answers th:nth-child(3) { width: 27%; }
 td.number { text-align: right; white-space: nowrap; } .ratio { color: #666; }
-.warning { background: #fff4d6; padding: .3em .8em; } .missing { color: #777; }
+.note { border-left: 4px solid #0b6fb8; padding-left: .8em; } .warning { background: #fff4d6; padding: .3em .8em; } .missing { color: #777; }
 figure { margin: 1.5em 0; break-inside: avoid; } figure svg { max-width: 100%; height: auto; } figcaption { color: #555; font-size: 13px; }
 .wide { overflow-x: auto; } summary { cursor: pointer; }
 @media print { body { max-width: none; font-size: 11px; } table { font-size: 9px; } h2 { break-before: page; }
@@ -285,10 +285,10 @@ Figures of one machine are not comparable with those of another. Where client an
 measured: shared memory is what programs on the box's own host get, and TCP goes over the loopback device."""
 
 
-def page(studies, machines, title):
+def page(studies, machines, title, note=""):
     names = tag("ul", "".join(tag("li", tag("a", e(study.title), href="#" + study.name) + ": " + e(study.question))
                               for study in studies))
-    body = tag("h1", e(title)) + paragraph(INTRODUCTION)
+    body = tag("h1", e(title)) + paragraph(INTRODUCTION) + (paragraph(note, class_="note") if note else "")
     if any(r.run["settings"]["miniature"] for known in machines for r in known.results):
         body += paragraph("This is a miniature: it shows that all works, and its figures say nothing.", class_="warning")
     body += in_brief(studies, machines)
@@ -351,6 +351,7 @@ def arguments(argv):
     p.add_argument("results", nargs="+", metavar="RESULTS", help="directories or files that studies/run wrote")
     p.add_argument("--output", metavar="DIRECTORY", help="for report.html and report.pdf; default: the first one's directory")
     p.add_argument("--title", default="What remote GPUs cost")
+    p.add_argument("--note", default="", help="a paragraph for the beginning: what is special about these runs")
     p.add_argument("--pictures", action="store_true", help="each picture as a file of its own too")
     p.add_argument("--no-pdf", action="store_true", help="the page only")
     return p.parse_args(argv)
@@ -364,7 +365,7 @@ def main(argv):
     except (record.ResultError, catalog.CatalogError) as error:
         sys.exit("report: %s" % error)
     try:
-        text = page(studies, machines_of(all_results), options.title)
+        text = page(studies, machines_of(all_results), options.title, options.note)
     except ModuleNotFoundError as error:
         sys.exit("report: %s: pictures need it (Debian: python3-matplotlib, scripts/install-deps studies); "
                  "the results can be taken to a machine that has it" % error)

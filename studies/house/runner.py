@@ -120,13 +120,17 @@ def start(options, known):
     return settings, real, machine.describe(known, real), path, set()
 
 
+def how_to_go_on(path):
+    return "studies/run --resume %s goes on" % os.path.dirname(path)
+
+
 def run_jobs(jobs, servers, known, writer, limit):
     """Each job in turn; between studies those servers end that no later job of this round needs."""
     progress, begun, study = Progress(jobs), time.monotonic(), None
     try:
         for at, job in enumerate(jobs):
             if limit is not None and time.monotonic() - begun >= limit:
-                progress.say("the time is up: %d of %d runs are done, --resume goes on" % (at, len(jobs)))
+                progress.say("the time is up: %d of %d runs are done; %s" % (at, len(jobs), how_to_go_on(writer.path)))
                 return
             if job.study is not study:
                 study = job.study
@@ -184,6 +188,8 @@ def measure(options, known):
     servers = Servers(known, scratch, real, max([study.gpus for study in studies], default=1))
     try:
         run_jobs(jobs, servers, known, writer, options.limit)
+    except Stop as why:
+        raise Stop("%s; %s" % (why, how_to_go_on(path))) from None
     finally:
         servers.end_all()
         shutil.rmtree(scratch, ignore_errors=True)
@@ -192,7 +198,7 @@ def measure(options, known):
 
 
 def stop(number, _):
-    raise Stop("studies: ended by %s; --resume goes on" % signal.Signals(number).name)
+    raise Stop("studies: ended by %s" % signal.Signals(number).name)
 
 
 def reach(known):

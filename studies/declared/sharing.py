@@ -6,15 +6,14 @@ from house.declare import NATIVE, SHM, TCP, Answer, Box, Need, Ours, Plot, Progr
 # A lease for each client: a sixteenth of the GPU's memory less what contexts take, from a box that asks for tickets.
 LENT = SHM.but("lent", "shared memory, a budget for each client", boxes=(),
                environment={"STUDY_LENT_PORT": "{port}"}, ready="ready",
-               server=("{python}", "{here}/programs/lent_box.py", "{build}", "{port}", "16", "5"),
-               needs=(Need("file", "{bench}/measure"),))
+               server=("{python}", "{here}/programs/lent_box.py", "{build}", "{port}", "16", "5", "{device}"))
 # By NVIDIA's MPS, natively and below a box.
 NATIVE_MPS = NATIVE.but("native-mps", "native, MPS", needs=(Need("mps"), Need("same-host")), ready="ready",
                         server=("{python}", "{here}/programs/mps_daemon.py", "{build}", "{port}"),
                         environment={"CUDA_MPS_PIPE_DIRECTORY": "/tmp/rgpu-study-mps-{port}"})
 MPS = SHM.but("mps", "shared memory, MPS", boxes=(Box(options=("--sharing=mps", "--mps-directory={scratch}/mps")),), needs=(Need("mps"),))
 # One lease with most of the GPU, which is taken off it.
-SUSPENDED = LENT.but("suspended", "a lease of a box", server=("{python}", "{here}/programs/lent_box.py", "{build}", "{port}", "1", "80"))
+SUSPENDED = LENT.but("suspended", "a lease of a box", server=("{python}", "{here}/programs/lent_box.py", "{build}", "{port}", "1", "80", "{device}"))
 CLIENTS = (1, 2, 4, 8, 16)
 SHARED = ("native", "shm", "tcp", "lent", "native-mps", "mps")
 

@@ -107,7 +107,8 @@ def read_column(path):
         OTHER_SERVER = 127.0.0.1:{port}
         [server]                             environment of the server
 
-    {directory} is where this file lies, {devices} the GPUs of this run as rgpud's --devices has them.
+    {directory} is where this file lies, {devices} the GPUs of this run as rgpud's --devices has
+    them, {device} the first.
     """
     parser = configparser.ConfigParser(interpolation=None)
     parser.optionxform = str

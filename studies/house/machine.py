@@ -41,14 +41,14 @@ def visible(rows):
 
 
 def gpus(known):
-    """Names and memory in MiB of the NVIDIA GPUs that programs can use where the box is."""
+    """Names, memory in MiB and numbers of the NVIDIA GPUs that programs can use where the box is."""
     environment = without_ours(os.environ, known)
     if not said_by(where(known, [os.path.join(known["bench"], "measure"), "--probe"]), environment, 90):
         return []
     query = ["nvidia-smi", "--query-gpu=index,uuid,name,memory.total", "--format=csv,noheader,nounits"]
     rows = [row.split(", ") for row in said_by(where(known, query), environment).splitlines()]
     found = visible([row for row in rows if len(row) == 4 and row[3].isdigit()])
-    return [{"name": row[2], "memory": int(row[3])} for row in found]
+    return [{"name": row[2], "memory": int(row[3]), "number": int(row[0])} for row in found]
 
 
 def describe(known, real):

@@ -119,10 +119,9 @@ class Servers:
         return os.path.join(self.scratch, "%s-%d.log" % (name, self.count))
 
     def clean(self):
-        """Our environment without what leads to rgpu, and without what chooses real GPUs where there are none."""
+        """Our environment without what leads to rgpu, and without what chooses GPUs: boxes are told which are theirs."""
         environment = without_ours(os.environ, self.known)
-        if not self.real:
-            environment.pop("CUDA_VISIBLE_DEVICES", None)
+        environment.pop("CUDA_VISIBLE_DEVICES", None)
         return environment
 
     def environment(self):
@@ -132,10 +131,13 @@ class Servers:
         return environment
 
     def devices(self, box):
-        kind = "cuda" if self.real else "sim"
-        if kind == "sim":
+        """The GPUs of a box as its --devices has them: of those that CUDA_VISIBLE_DEVICES lets us use."""
+        if not self.real:
             return "sim:%d" % (self.gpus if box.gpus == ALL else len(box.gpus))
-        return "cuda:all" if box.gpus == ALL else "cuda:" + ",".join(str(number) for number in box.gpus)
+        if box.gpus == ALL and "CUDA_VISIBLE_DEVICES" not in os.environ:
+            return "cuda:all"
+        numbers = [gpu["number"] for gpu in self.real]
+        return "cuda:" + ",".join(str(number) for number in (numbers if box.gpus == ALL else (numbers[place] for place in box.gpus)))
 
     def start_box(self, box, name):
         log = self.log(name)
@@ -167,7 +169,7 @@ class Servers:
 
     def start_other(self, column):
         port = free_port()
-        known = dict(self.known, port=port, devices=self.devices(Box()))
+        known = dict(self.known, port=port, devices=self.devices(Box()), device=self.devices(Box(gpus=(0,))))
         environment = self.clean()
         environment.update((name, fill(value, known)) for name, value in column.server_environment.items())
         log = self.log(column.name)
@@ -217,7 +219,11 @@ class Servers:
     def client_environment(self, column, servers, known):
         """What a program of this column is started with, and the places that its command may name."""
         environment = self.clean()
-        if not self.real:
+        if self.real:
+            environment["STUDY_GPU"] = str(self.real[0]["number"])
+            if not (column.library or column.boxes) and "CUDA_VISIBLE_DEVICES" in os.environ:
+                environment["CUDA_VISIBLE_DEVICES"] = os.environ["CUDA_VISIBLE_DEVICES"]
+        else:
             environment.update(RGPU_SIM_MEMORY=str(16 << 30), RGPU_SIM_DEVICES=str(self.gpus),
                                RGPU_SIM_STATE=os.path.join(self.scratch, "gpus"))
         address = ",".join(server.address for server in servers)

@@ -28,8 +28,7 @@ def figure(name, value, unit):
 ASK = """
 import os, time, pynvml
 pynvml.nvmlInit()
-first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
-device = pynvml.nvmlDeviceGetHandleByIndex(int(first)) if first.isdigit() else pynvml.nvmlDeviceGetHandleByUUID(first)
+device = pynvml.nvmlDeviceGetHandleByIndex(int(os.environ.get("STUDY_GPU", "0")))
 time.sleep(0.5)  # the driver's own window
 while True:
     time.sleep(0.2)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A box that lends shares of its first GPU, each with a budget of its own: lent_box.py BUILD PORT CLIENTS PART
+"""A box that lends shares of a GPU, each with a budget of its own: lent_box.py BUILD PORT CLIENTS PART DEVICE
 
-PART is what a budget has of the GPU's memory, in percent. Tickets lie in a directory that is named after the port: with_budget.py takes one of them for each client. It says "ready"
+DEVICE is the GPU as rgpud's --devices has it. PART is what a budget has of the GPU's memory, in percent. Tickets lie in a directory that is named after the port: with_budget.py takes one of them for each client. It says "ready"
 when the box is ready and ends with it. What signs tickets in production is the broker; the box cannot tell the difference."""
 import base64
 import hashlib
@@ -44,14 +44,14 @@ def private(path, text):
 
 def main():
     build, port, clients, part = sys.argv[1], *map(int, sys.argv[2:5])
+    device = sys.argv[5]
     directory, key = directory_of(port), os.urandom(32)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     shutil.rmtree(directory, ignore_errors=True)
     os.mkdir(directory, 0o700)
     private(os.path.join(directory, "key"), "study %s\n" % key.hex())
     socket = os.path.join(directory, "admin")
-    real = subprocess.run([os.path.join(build, "bench", "measure"), "--probe"], capture_output=True).returncode == 0
-    box = subprocess.Popen([os.path.join(build, "bin", "rgpud"), "--standalone", "--devices", "cuda:0" if real else "sim:1", "--name", "lent",
+    box = subprocess.Popen([os.path.join(build, "bin", "rgpud"), "--standalone", "--devices", device, "--name", "lent",
                             "--listen", "127.0.0.1:%d" % port, "--admin-socket", socket, "--auth", "ticket",
                             "--key-file", os.path.join(directory, "key")], stdout=subprocess.PIPE, text=True)
     try:

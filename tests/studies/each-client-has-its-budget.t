@@ -6,7 +6,7 @@ requires python3
 programs=$TOP/studies/programs
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 export TMPDIR=$TMP
-start lent python3 "$programs/lent_box.py" "$BUILD" "$port" 2 25
+start lent python3 "$programs/lent_box.py" "$BUILD" "$port" 2 25 sim:1
 await_line lent ready || bail "the box is not ready"
 declare -A input=()
 # client NUMBER: one client of the study; tell NUMBER WORDS: its answer to a command.

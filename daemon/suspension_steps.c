@@ -79,6 +79,7 @@ int suspension_paused(struct worker_process *worker, const struct control_paused
     if (!s || s->number != paused->number || s->state != SUSPENSION_PAUSING)
         return 0;
     worker->pause.number = paused->number;
+    worker->pause.shares = paused->shares;
     worker->session.stats.memory = paused->memory;
     if (paused->executing)
         worker->pause.called_ms = clock_ms();
@@ -271,10 +272,14 @@ static int start_helper(struct suspension *s, const char *what, const char *deta
 // process's memory afterwards, or nobody's.
 static const char *objection(struct worker_process **list, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (exports_has_any(list[i]))
             return "it shares memory or events with other processes (cuIpc*, cuMemExportToShareableHandle), which "
                    "the driver does not bring back";
+        if (list[i]->pause.shares)
+            return "a GPU of another box reaches its memory, or its GPU that of another box (peer_gpus), which the "
+                   "driver does not bring back";
+    }
     return NULL;
 }
 

@@ -44,6 +44,7 @@ struct expected_call {
 struct worker_pause {
     uint32_t number;   // at which it rests; 0: none
     int64_t called_ms; // since when the client waits for something; 0: it does not
+    bool shares;       // GPUs of other boxes reach its memory, or its GPU theirs
     bool away;         // its memory is off the GPUs
 };
 

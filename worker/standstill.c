@@ -10,6 +10,7 @@
 #include "common/scope.h"
 #include "worker/gpus.h"
 #include "worker/move/gates.h"
+#include "worker/peer/peer_windows.h"
 #include "worker/session.h"
 
 _Atomic bool standstill_holds;
@@ -25,7 +26,8 @@ static void say_paused(uint32_t pause)
 {
     const struct control_paused paused = {.number = pause,
                                           .executing = executing ? executing() : 0,
-                                          .memory = gpus_used()};
+                                          .memory = gpus_used(),
+                                          .shares = peer_windows_any()};
 
     if (control_send_packet(session.control, CONTROL_PAUSED, &paused, -1))
         log_debug("the pause was not taken");

@@ -29,6 +29,14 @@ struct mapped_window {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mapped_window *windows;
 
+// What was shown once: who has mapped it does not say when he is done.
+struct shown_memory {
+    CUdeviceptr base;
+    struct shown_memory *next;
+};
+
+static struct shown_memory *shown; // under lock
+
 _Static_assert(sizeof(CUipcMemHandle) == sizeof(((struct wire_peer_memory *)0)->handle),
                "what travels is a handle");
 
@@ -40,6 +48,27 @@ bool peer_windows_allowed(struct serve *serve)
 }
 
 // ---- showing ----
+
+static bool is_shown(CUdeviceptr base)
+{
+    for (const struct shown_memory *at = shown; at; at = at->next)
+        if (at->base == base)
+            return true;
+    return false;
+}
+
+static bool note_shown(CUdeviceptr base)
+{
+    SCOPED_LOCK(&lock);
+    if (is_shown(base))
+        return true;
+    struct shown_memory *memory = malloc(sizeof(*memory));
+    if (!memory)
+        return false;
+    *memory = (struct shown_memory){base, shown};
+    shown = memory;
+    return true;
+}
 
 void serve_peer_show(struct serve *serve, const struct args_peer_show *args)
 {
@@ -55,7 +84,8 @@ void serve_peer_show(struct serve *serve, const struct args_peer_show *args)
         return;
     }
     memory.size = end - memory.base;
-    serve_fail(serve, driver.cuIpcGetMemHandle(&handle, memory.base));
+    serve_fail(serve, note_shown(memory.base) ? driver.cuIpcGetMemHandle(&handle, memory.base)
+                                              : CUDA_ERROR_OUT_OF_MEMORY);
     memcpy(memory.handle, &handle, sizeof(handle));
     if (!serve_failed(serve))
         serve_reply_bytes(serve, &memory, sizeof(memory));
@@ -295,6 +325,29 @@ static void forget_context(CUcontext context)
             at = &window->next;
         }
     }
+}
+
+// What has been freed is forgotten. Under lock.
+static void forget_freed(void)
+{
+    for (struct shown_memory **at = &shown; *at;) {
+        struct shown_memory *memory = *at;
+        uint64_t base, end;
+        CUcontext context;
+        if (allocation_is_plain(memory->base, &base, &end, &context) && base == memory->base) {
+            at = &memory->next;
+        } else {
+            *at = memory->next;
+            free(memory);
+        }
+    }
+}
+
+bool peer_windows_any(void)
+{
+    SCOPED_LOCK(&lock);
+    forget_freed();
+    return windows || shown;
 }
 
 void peer_windows_prepare(void)

@@ -16,6 +16,8 @@ bool peer_windows_allowed(struct serve *serve);
 void peer_windows_lend(struct serve *serve, uint32_t peer, int fd, uint32_t *region);
 // Before requests are served.
 void peer_windows_prepare(void);
+// Whether another box's GPU may reach memory that was shown it, or ours some of its. Any thread.
+bool peer_windows_any(void);
 // The other end of the link of that number is gone: nothing of it is kept. Any thread; does not wait.
 void peer_windows_drop(uint32_t peer);
 

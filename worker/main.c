@@ -47,14 +47,28 @@ static int cuda_failure(const char *step, CUresult result, struct control_failed
     return -EIO;
 }
 
-// What a bare context takes, as the difference that a second one makes; the first one shares its
-// device with other processes whose part cannot be told apart. Workers that start at the same time
-// disturb the measurement, so the supervisor has it made by its first one only.
-static void measure_context(struct gpu *device)
+// What a second context takes; 0: others gave as much back meanwhile, or it cannot be told.
+static size_t second_context(const struct gpu *device)
 {
     size_t before = 0, after = 0, total = 0;
     CUcontext second = NULL;
-    bool measured = false;
+
+    if (driver.cuMemGetInfo_v2(&before, &total) != CUDA_SUCCESS ||
+        driver.cuCtxCreate_v2(&second, 0, device->handle) != CUDA_SUCCESS)
+        return 0;
+    bool known = driver.cuMemGetInfo_v2(&after, &total) == CUDA_SUCCESS && after < before;
+    driver.cuCtxDestroy_v2(second);
+    return known ? before - after : 0;
+}
+
+// What a bare context takes, as the difference that a second one makes; the first one shares its
+// device with other processes whose part cannot be told apart. These take memory and give it back
+// meanwhile, so what counts is what comes out twice in a row. Workers that start at the same time
+// disturb the measurement, so the supervisor has it made by its first one only.
+static void measure_context(struct gpu *device)
+{
+    enum { TRIES = 6 };
+    size_t last = 0;
 
     if (!setup.measures_context) {
         device->context_cost = setup.context_cost;
@@ -62,16 +76,14 @@ static void measure_context(struct gpu *device)
     }
     if (!driver.cuCtxCreate_v2 || !driver.cuCtxDestroy_v2 || !driver.cuMemGetInfo_v2)
         return;
-    // Another process may give memory back meanwhile.
-    for (int i = 0; !measured && i < 3; i++) {
-        if (driver.cuMemGetInfo_v2(&before, &total) != CUDA_SUCCESS ||
-            driver.cuCtxCreate_v2(&second, 0, device->handle) != CUDA_SUCCESS)
+    for (int i = 0; i < TRIES; i++) {
+        size_t cost = second_context(device);
+        if (cost)
+            device->context_cost = cost;
+        if (cost && cost == last)
             return;
-        measured = driver.cuMemGetInfo_v2(&after, &total) == CUDA_SUCCESS && after < before;
-        driver.cuCtxDestroy_v2(second);
+        last = cost;
     }
-    if (measured)
-        device->context_cost = before - after;
 }
 
 static int make_context(struct control_failed *failed)

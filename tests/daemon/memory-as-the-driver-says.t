@@ -43,6 +43,11 @@ hold() {
     await_line "$1" holding || bail "$1: the program did not start"
 }
 
+STIR=20000000 launch stirred
+await "an idle worker" has_idle_worker
+is "$(devices | member context_cost)" 67108864 "what a context takes is found beside others that take memory and give it back"
+stop "$BOX_PID"
+
 launch honest
 hold one
 hold two

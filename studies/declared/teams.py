@@ -83,9 +83,9 @@ STUDY = Study(
              kind="bars", y="times", references=(Reference("dCUDA, at most", CASES, values={
                  "stencil": 1.2, "sparse product": 1.4, "power iteration": 1.33}),)),
         Plot("A step with puts, beside the native driver", tuple(title + ", by puts" for title, _, _ in APPS.values()), kind="bars",
-             show="ratio"),
+             show="ratio", log="y"),
         Plot("A step with copies, beside the native driver", tuple(title + ", by copies" for title, _, _ in APPS.values()), kind="bars",
-             show="ratio"),
+             show="ratio", log="y"),
     ),
     measured="One way is half of a round trip between two ranks: blocks of one kernel, kernels of two GPUs, or two streams. Hundreds of "
              "round trips are queued, or run within a kernel, and what starting them costs is taken off. All ranks are 26 pairs at once. "

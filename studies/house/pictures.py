@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws a Plot of a study by matplotlib, as SVG text that a page can hold."""
 import io
+import textwrap
 
 import matplotlib
 
@@ -16,6 +17,7 @@ COLOURS = ("#222222", "#0b6fb8", "#d9541e", "#2e8b57", "#8e44ad", "#b8860b", "#c
 USUAL_COLOURS = {"native": "#222222", "shm": "#0b6fb8", "tcp": "#d9541e", "verbs": "#2e8b57"}
 STYLES = ("-", "--", ":", "-.")
 MARKS = "osD^vPX*<>"
+MOST_UPRIGHT = 8  # groups of bars whose names are not turned
 
 
 class Empty(Exception):
@@ -110,9 +112,23 @@ def draw_bars(axes, study, plot, found):
             axes.bar(place, middle, width * 0.92, color=colours[name], yerr=[[middle - low], [high - middle]],
                      capsize=2, error_kw={"lw": 0.8}, label=None if column.name in labelled else column.title)
             labelled.add(column.name)
-    axes.set_xticks(range(len(groups)), groups, rotation=0 if len(groups) < 6 else 25,
-                    ha="center" if len(groups) < 6 else "right")
+    if len(groups) <= MOST_UPRIGHT:
+        axes.set_xticks(range(len(groups)), [in_lines(name, groups) for name in groups])
+    else:
+        axes.set_xticks(range(len(groups)), groups, rotation=25, ha="right")
     return groups
+
+
+def in_lines(name, groups):
+    """A name below the bars in as many lines as its width needs."""
+    return textwrap.fill(name, max(9, 84 // len(groups)))
+
+
+def depth(groups):
+    """How far below the axes the legend has its place."""
+    if len(groups) > MOST_UPRIGHT:
+        return -0.32
+    return -0.14 - 0.045 * max((in_lines(name, groups).count("\n") for name in groups), default=0)
 
 
 def draw_references(axes, plot, groups):
@@ -154,7 +170,7 @@ def draw(figures, study, plot):
     axes.set_title(plot.title, loc="left", fontsize=10)
     axes.set_xlabel(plot.x)
     axes.set_ylabel(plot.y or {"ratio": "ratio (less is better)", "rate": "GB/s"}.get(plot.show, ""))
-    axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14 if len(groups) < 6 else -0.32), ncol=2,
+    axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, depth(groups)), ncol=2,
                 frameon=False)
     text = io.StringIO()
     picture.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})

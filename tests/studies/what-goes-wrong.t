@@ -132,6 +132,21 @@ echo 'hello' >"$TMP/damaged/results.jsonl"
 refused "no file of results" 'results.jsonl:1: this line is no result' --resume "$TMP/damaged"
 refused "a directory without one" 'no results.jsonl' --resume "$TMP/own"
 
+# Which GPUs are those of a box, where a user has chosen some of several real ones.
+is "$(CUDA_VISIBLE_DEVICES=GPU-b,0 python3 - "$TOP/studies" "$TMP" <<'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+from house.declare import Box, NATIVE, SHM
+from house.machine import visible
+from house.places import places
+from house.servers import Servers
+rows = visible([["0", "GPU-a", "H", "1"], ["1", "GPU-b", "H", "1"], ["2", "GPU-c", "H", "1"]])
+servers = Servers(places(sys.argv[2]), sys.argv[2], [{"name": row[2], "memory": 1, "number": int(row[0])} for row in rows], 1)
+native, ours = (servers.client_environment(column, [], servers.known)[0].get("CUDA_VISIBLE_DEVICES") for column in (NATIVE, SHM))
+print(servers.devices(Box()), servers.devices(Box(gpus=(1,))), native, ours)
+END
+)" "cuda:1,0 cuda:0 GPU-b,0 None" "CUDA_VISIBLE_DEVICES chooses the GPUs of boxes, and of native programs"
+
 # Figures of a run that was never made: medians, spread, ratios and what changed.
 make_run() {
     python3 - "$@" <<'END'
@@ -164,7 +179,8 @@ gzip -k "$TMP/a/results.jsonl"
 rm "$TMP/a/results.jsonl"
 like "$("$TOP/studies/compare" --all "$TMP/a" "$TMP/a")" 'kernels' "packed results are read"
 if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
-    ok "a report of two runs" "$TOP/studies/report" --no-pdf "$TMP/a" "$TMP/b" --output "$TMP/both"
+    ok "a report of two runs" "$TOP/studies/report" --no-pdf "$TMP/a" "$TMP/b" --output "$TMP/both" --note "On a <quiet> day."
+    like "$(cat "$TMP/both/report.html")" '<p class="note">On a &lt;quiet&gt; day\.</p>' "says what it is told to say"
     like "$(cat "$TMP/both/report.html")" 'figures spread by more than 10 %' "says that figures spread"
     fails "what is no result makes none" "$TOP/studies/report" --no-pdf "$TMP/damaged"
 fi

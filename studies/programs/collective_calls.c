@@ -94,17 +94,17 @@ static void do_all_to_all(int i, size_t count)
     }
 }
 
-struct collective {
+struct timed_collective {
     const char *name;
     void (*of_rank)(int i, size_t count);
     bool by_parts; // a place's number is that of the rank whose part it is in
 };
-static const struct collective all[] = {{"all-reduce", do_all_reduce, false},
-                                        {"broadcast", do_broadcast, false},
-                                        {"all-gather", do_all_gather, true},
-                                        {"all-to-all", do_all_to_all, true}};
+static const struct timed_collective all[] = {{"all-reduce", do_all_reduce, false},
+                                              {"broadcast", do_broadcast, false},
+                                              {"all-gather", do_all_gather, true},
+                                              {"all-to-all", do_all_to_all, true}};
 
-static void once(const struct collective *c, size_t count)
+static void once(const struct timed_collective *c, size_t count)
 {
     NCCL(group_start());
     for (int i = 0; i < gpus; i++) {
@@ -114,7 +114,7 @@ static void once(const struct collective *c, size_t count)
     NCCL(group_end());
 }
 
-static float wanted(const struct collective *c, size_t place, size_t count)
+static float wanted(const struct timed_collective *c, size_t place, size_t count)
 {
     if (c->by_parts)
         return (float)(place / (count / (size_t)gpus) + 1);
@@ -122,7 +122,7 @@ static float wanted(const struct collective *c, size_t place, size_t count)
 }
 
 // Rank i has i + 1 everywhere.
-static void check(const struct collective *c, size_t count)
+static void check(const struct timed_collective *c, size_t count)
 {
     float *got = malloc(count * sizeof(float));
     for (int i = 0; i < gpus; i++) {
@@ -143,7 +143,7 @@ static void check(const struct collective *c, size_t count)
     free(got);
 }
 
-static void measure(const struct collective *c, size_t bytes)
+static void measure(const struct timed_collective *c, size_t bytes)
 {
     size_t count = bytes / sizeof(float);
     unsigned times = bytes <= 1 << 20 ? 100 : 10;

@@ -136,10 +136,10 @@ static inline uint32_t backoff_next(struct backoff *backoff, uint32_t spin_us)
     uint64_t waited = now - backoff->since_us;
     if (waited < spin_us)
         return 0;
-    // Half of what it usually takes, then a quarter of the time waited so far: never much later than
+    // Half of what it usually takes, then a sixteenth of the time waited so far: never much later than
     // needed, and cheap in a long wait.
     uint64_t half = backoff->usual_us / 2;
-    uint64_t sleep = waited < half ? half - waited : waited / 4;
+    uint64_t sleep = waited < half ? half - waited : waited / 16;
     if (sleep < BACKOFF_SLEEP_MIN_US)
         sleep = BACKOFF_SLEEP_MIN_US;
     return sleep < BACKOFF_SLEEP_MAX_US ? (uint32_t)sleep : BACKOFF_SLEEP_MAX_US;

@@ -87,6 +87,7 @@ struct wire_reached {
 // What the two ends of a peer link say to each other. A copy begins when the box whose stream it belongs to is
 // there and the other one takes part.
 enum wire_peer_kind {
+    // Where the sender has the target, and `slot` is not 0, the data may be written to `offset` with that key.
     PEER_READY = 1, // the sender takes part in the copy
     PEER_GO,        // the stream has come to the copy: data may come
     PEER_DATA, // `bytes` of the copy, packed, at `offset`; they follow the record (bulk), or are in block `slot`
@@ -94,6 +95,7 @@ enum wire_peer_kind {
     PEER_DONE,   // all of it is in its place
     PEER_FAILED, // the copy has failed with `result`
     PEER_BLOCKS, // the sender's blocks are at `offset`, and `job` is the key to them
+    PEER_PLACED, // all of it has been written to where READY or GO said
 };
 struct wire_peer_frame {
     uint32_t size; // of this record

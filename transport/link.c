@@ -156,6 +156,11 @@ int link_register(struct link *link, const struct link_local *memory, struct lin
     return link->ops->reaching->register_local(link, memory, out);
 }
 
+uint32_t link_registered_key(const struct link *link, const struct link_registered *memory)
+{
+    return link->ops->reaching->local_key(memory);
+}
+
 void link_unregister(struct link *link, struct link_registered *memory)
 {
     link->ops->reaching->unregister_local(link, memory);

@@ -113,10 +113,12 @@ struct link_local {
     size_t size;
     int dmabuf; // descriptor of a dma-buf in which the memory begins at OFFSET, the caller's to
     uint64_t offset; // close at any time; -1: the device is told the address
+    bool exposed;    // the peer may read and write it, who needs its key
 };
 // -EOPNOTSUPP: this link, or its device, cannot. Other errors are the device's and the kernel's, and
 // no failure of the link.
 int link_register(struct link *link, const struct link_local *memory, struct link_registered **out);
+uint32_t link_registered_key(const struct link *link, const struct link_registered *memory);
 // When no transfer uses the memory any more.
 void link_unregister(struct link *link, struct link_registered *memory);
 // For one thread at a time. Operations end in the order in which they started; what

@@ -45,6 +45,11 @@ static int register_nothing(struct link *link, const struct link_local *memory,
     return -EOPNOTSUPP;
 }
 
+static uint32_t key_of_nothing(const struct link_registered *memory)
+{
+    return 0;
+}
+
 static void unregister_nothing(struct link *link, struct link_registered *memory)
 {
 }
@@ -63,6 +68,7 @@ const struct link_reaching link_reaches_nothing = {
     .expose = expose_nothing,
     .conceal = conceal_nothing,
     .register_local = register_nothing,
+    .local_key = key_of_nothing,
     .unregister_local = unregister_nothing,
     .transfer_start = start_no_transfer,
     .transfer_poll = poll_no_transfer,

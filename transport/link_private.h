@@ -21,6 +21,7 @@ struct link_reaching {
     void (*conceal)(struct link *link, void *base, size_t size);
     int (*register_local)(struct link *link, const struct link_local *memory,
                           struct link_registered **out);
+    uint32_t (*local_key)(const struct link_registered *memory);
     void (*unregister_local)(struct link *link, struct link_registered *memory);
     int (*transfer_start)(struct link *link, const struct link_transfer *transfer);
     int (*transfer_poll)(struct link *link, void **cookies, int room);

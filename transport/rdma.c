@@ -449,6 +449,7 @@ static const struct link_reaching rdma_reaching = {
     .expose = rdma_expose,
     .conceal = rdma_conceal,
     .register_local = rdma_register_local,
+    .local_key = rdma_local_key,
     .unregister_local = rdma_unregister_local,
     .transfer_start = rdma_transfer_start,
     .transfer_poll = rdma_transfer_poll,

@@ -104,25 +104,30 @@ void rdma_regions_free(struct rdma_link *rdma)
 
 // ---- memory of the worker's GPU ----
 
-// The peer has no business in it, so it gets no right to it.
+// Where the peer has no business in it, it gets no right to it.
 int rdma_register_local(struct link *link, const struct link_local *memory,
                         struct link_registered **out)
 {
     struct rdma_link *rdma = rdma_of(link);
+    int access = memory->exposed ? ACCESS : IBV_ACCESS_LOCAL_WRITE;
     struct ibv_mr *mr;
 
     errno = 0;
     // Addresses of transfers are those of the memory, whatever the dma-buf calls them.
     if (memory->dmabuf < 0)
-        mr = verbs.ibv_reg_mr(rdma->end.pd, memory->base, memory->size, IBV_ACCESS_LOCAL_WRITE);
+        mr = verbs.ibv_reg_mr(rdma->end.pd, memory->base, memory->size, access);
     else
         mr = verbs.ibv_reg_dmabuf_mr(rdma->end.pd, memory->offset, memory->size,
-                                     (uintptr_t)memory->base, memory->dmabuf,
-                                     IBV_ACCESS_LOCAL_WRITE);
+                                     (uintptr_t)memory->base, memory->dmabuf, access);
     if (!mr)
         return errno ? -errno : -EIO;
     *out = (struct link_registered *)mr;
     return 0;
+}
+
+uint32_t rdma_local_key(const struct link_registered *memory)
+{
+    return ((const struct ibv_mr *)memory)->rkey;
 }
 
 void rdma_unregister_local(struct link *link, struct link_registered *memory)

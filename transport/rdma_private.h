@@ -195,6 +195,7 @@ int rdma_expose(struct link *link, void *base, size_t size, uint32_t *key);
 void rdma_conceal(struct link *link, void *base, size_t size);
 int rdma_register_local(struct link *link, const struct link_local *memory,
                         struct link_registered **out);
+uint32_t rdma_local_key(const struct link_registered *memory);
 void rdma_unregister_local(struct link *link, struct link_registered *memory);
 int rdma_transfer_start(struct link *link, const struct link_transfer *transfer);
 int rdma_transfer_poll(struct link *link, void **cookies, int room);

@@ -5,6 +5,9 @@
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/programs.sh"
 CROSSING=$BUILD/tests/programs/crossing
+start_box --devices sim:2
+run=(on_box RGPU_LOG=warn)
+run_program "two GPUs of one box" "$CROSSING"
 start_box --devices sim:1
 first=$BOX first_pid=$BOX_PID
 start_box --devices sim:1

@@ -15,7 +15,7 @@
 #include "worker/execute/serve_green.h"
 #include "worker/gpus.h"
 #include "worker/move/held_frees.h"
-#include "worker/move/one_sided/direct.h"
+#include "worker/move/direct.h"
 #include "worker/move/wait_for_gpu.h"
 #include "worker/session.h"
 #include "worker_driver.h"

@@ -51,6 +51,7 @@ struct peer_block *peer_block_take(struct peer_blocks *blocks)
     if (block) {
         blocks->idle_out = block->next;
         block->next = NULL;
+        block->source = NULL;
         block->idle = false;
     }
     return block;

@@ -25,6 +25,7 @@ struct peer_block {
     uint64_t offset; // in the copy, packed
     uint32_t size;
     struct mark mark;     // behind the copy between the block and the GPU
+    void *source;         // memory of the GPU that is written instead of DATA; NULL: none
     struct peer_job *job; // whose it is while it is written
     struct peer_block *next;
 };

@@ -9,6 +9,7 @@
 #include "worker/context_watchers.h"
 #include "worker/events.h"
 #include "worker/expected.h"
+#include "worker/move/direct.h"
 #include "worker/move/gates.h"
 #include "worker/peer/peer_windows.h"
 
@@ -69,9 +70,12 @@ static void send_frame(struct peer_link *link, struct wire_peer_frame frame, con
 
 static void say(struct peer_job *job, enum wire_peer_kind kind)
 {
-    const struct wire_peer_frame frame = {.kind = kind,
-                                          .job = job->id,
-                                          .result = (int32_t)job->result};
+    struct wire_peer_frame frame = {.kind = kind, .job = job->id, .result = (int32_t)job->result};
+
+    if (job->direct && !job->sends && (kind == PEER_READY || kind == PEER_GO)) {
+        frame.offset = job->shape.address;
+        frame.slot = direct_key(job->direct);
+    }
 
     send_frame(job->link, frame, NULL);
 }
@@ -99,6 +103,8 @@ static bool is_due(struct peer_job *job)
 {
     if (job->reached || !job->owns)
         return true;
+    if (job->ahead)
+        return false;
     CUresult result = mover_enter(&peer_mover, job->start_context);
     if (result == CUDA_SUCCESS)
         result = driver.cuEventQuery(job->start);
@@ -110,6 +116,27 @@ static bool is_due(struct peer_job *job)
     return job->reached;
 }
 
+static bool has_room(const struct peer_job *job);
+static void begin_write(struct peer_job *job, struct peer_block *block);
+
+// From where it is, without a copy before.
+static bool write_out(struct peer_job *job)
+{
+    struct peer_block *block;
+    bool any = false;
+
+    while (job->result == CUDA_SUCCESS && job->queued < job->total && has_room(job) &&
+           (block = peer_block_take(&job->link->blocks))) {
+        block->offset = job->queued;
+        block->size = peer_shape_piece(&job->shape, job->queued);
+        block->source = (void *)(uintptr_t)(job->shape.address + job->queued);
+        job->queued += block->size;
+        begin_write(job, block);
+        any = true;
+    }
+    return any;
+}
+
 static bool copy_out(struct peer_job *job)
 {
     struct peer_block *block;
@@ -118,6 +145,8 @@ static bool copy_out(struct peer_job *job)
 
     if (!job->other_goes || job->queued == job->total || !is_due(job))
         return false;
+    if (job->direct)
+        return write_out(job);
     while (job->result == CUDA_SUCCESS && job->queued < job->total &&
            (block = peer_block_take(&job->link->blocks))) {
         block->offset = job->queued;
@@ -154,8 +183,12 @@ static struct peer_block *take_landed(struct peer_job *job)
 }
 
 // Whether the other end has a block for one more.
-static bool has_room(const struct peer_link *link)
+static bool has_room(const struct peer_job *job)
 {
+    const struct peer_link *link = job->link;
+
+    if (job->far)
+        return true;
     switch (link->carriage) {
     case PEER_BEHIND: return link->credits;
     case PEER_SHARED: return true; // the block is that one
@@ -181,11 +214,20 @@ static void begin_write(struct peer_job *job, struct peer_block *block)
 {
     struct peer_link *link = job->link;
 
-    block->slot = (uint32_t)__builtin_ctz(~link->lent);
-    link->lent |= bit_of(block);
+    uint64_t remote = job->far + block->offset;
+    uint32_t key = job->far_key;
+
+    if (!job->far) {
+        block->slot = (uint32_t)__builtin_ctz(~link->lent);
+        link->lent |= bit_of(block);
+        remote = link->far_blocks + (uint64_t)block->slot * WIRE_BLOCK_SIZE;
+        key = link->far_key;
+    }
     block->job = job;
     push(&job->writing, block);
-    if (link->lost == CUDA_SUCCESS && peer_link_write(link, block))
+    if (link->lost == CUDA_SUCCESS &&
+        peer_link_write(link, block, remote, key,
+                        job->direct ? direct_registered(job->direct) : NULL))
         peer_link_lose(link, CUDA_ERROR_DEVICE_UNAVAILABLE);
 }
 
@@ -215,11 +257,17 @@ static bool send_out(struct peer_job *job)
     struct peer_block *block;
     bool any = false;
 
-    while ((job->result != CUDA_SUCCESS || has_room(job->link)) && (block = take_landed(job))) {
+    while ((job->result != CUDA_SUCCESS || has_room(job)) && (block = take_landed(job))) {
         pass_block(job, block);
         any = true;
     }
     return any;
+}
+
+static void tell_placed(struct peer_job *job)
+{
+    if (job->result == CUDA_SUCCESS && job->over == job->total)
+        say(job, PEER_PLACED);
 }
 
 // Writes end in the order in which they began, so that the block is the first of its copy.
@@ -230,7 +278,9 @@ static void end_write(struct peer_block *block)
 
     pop(&job->writing);
     job->over += block->size;
-    if (job->result == CUDA_SUCCESS)
+    if (job->far)
+        tell_placed(job);
+    else if (job->result == CUDA_SUCCESS)
         send_block(job, block);
     else
         link->lent &= ~bit_of(block); // the other end does not know of it
@@ -293,6 +343,21 @@ static bool store(struct peer_job *job)
     return any;
 }
 
+// All of it has been written into our memory.
+static bool take_placed(struct peer_job *job)
+{
+    if (!job->placed || job->over == job->total || job->result != CUDA_SUCCESS)
+        return false;
+    CUresult result = mover_enter(&peer_mover, job->context);
+    if (result == CUDA_SUCCESS)
+        result = direct_flush();
+    if (result != CUDA_SUCCESS)
+        peer_job_fail(job, result);
+    else
+        job->over = job->total;
+    return true;
+}
+
 // Says that we take part or, where the stream is ours and the source is not, that it is there.
 static bool tell(struct peer_job *job)
 {
@@ -331,6 +396,8 @@ static void report(const struct peer_job *job)
 
 static void end_job(struct peer_job *job)
 {
+    if (job->behind)
+        job->behind->ahead = NULL;
     if (job->result != CUDA_SUCCESS && !job->failed_there)
         say(job, PEER_FAILED);
     else if (job->result == CUDA_SUCCESS && !job->sends && !job->owns)
@@ -339,6 +406,8 @@ static void end_job(struct peer_job *job)
         report(job);
     if (job->start_context && mover_enter(&peer_mover, job->start_context) == CUDA_SUCCESS)
         driver.cuEventDestroy_v2(job->start);
+    if (job->direct)
+        direct_release(job->direct);
     if (job->gate >= 0) {
         gate_open(job->gate, job->ticket);
         gate_release(job->gate);
@@ -411,6 +480,7 @@ static bool advance_job(struct peer_job *job)
         any |= send_out(job);
     } else {
         any |= store(job);
+        any |= take_placed(job);
     }
     return any;
 }
@@ -476,13 +546,46 @@ struct peer_job *peer_job_get(struct peer_link *link, uint64_t id)
     return job;
 }
 
+// Where the device of the link reads and writes memory of GPUs by itself, no block is between.
+static void register_memory(struct peer_job *job)
+{
+    struct peer_link *link = job->link;
+    const struct direct_move move = {.link = link->direct,
+                                     .address = job->shape.address,
+                                     .size = job->total,
+                                     .context = job->context,
+                                     .to_device = !job->sends,
+                                     .exposed = !job->sends};
+
+    if (link->carriage != PEER_WRITTEN || link->lost != CUDA_SUCCESS || !job->context ||
+        !peer_shape_is_packed(&job->shape))
+        return;
+    job->direct = direct_hold(&move);
+    peer_link_tell_means(link);
+}
+
+// Many copies of one stream may wait.
+static void queue_in_stream(struct peer_job *job)
+{
+    for (struct peer_job *other = job->link->jobs; other != job; other = other->next)
+        if (other->begun && other->owns && other->stream == job->stream &&
+            other->start_context == job->start_context)
+            job->ahead = other;
+    if (job->ahead)
+        job->ahead->behind = job;
+}
+
 void peer_job_begin(struct peer_job *job)
 {
+    if (job->owns && job->start_context)
+        queue_in_stream(job);
     job->begun = true;
     job->link->newest = job->id;
     job->link->half_known--;
     if (job->link->lost != CUDA_SUCCESS)
         peer_job_fail(job, job->link->lost);
+    else
+        register_memory(job);
     uint64_t total, extent;
     if (peer_shape_measure(&job->shape, &total, &extent))
         copied_range_begin(&job->copied, job->shape.address, extent);
@@ -577,7 +680,12 @@ static void take_word(const struct wire_peer_frame *frame, struct peer_job *job)
 {
     switch ((enum wire_peer_kind)frame->kind) {
     case PEER_READY:
-    case PEER_GO: job->other_goes = true; return;
+    case PEER_GO:
+        job->other_goes = true;
+        job->far = frame->slot ? frame->offset : 0;
+        job->far_key = frame->slot;
+        return;
+    case PEER_PLACED: job->placed = true; return;
     case PEER_DONE: job->stored = true; return;
     case PEER_FAILED:
         job->failed_there = true;
@@ -672,6 +780,7 @@ int peer_jobs_start(void)
     static bool started;
     int err = started ? 0 : mover_start(&peer_mover);
 
+    direct_start();
     started = !err;
     return err;
 }

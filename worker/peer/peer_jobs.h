@@ -33,7 +33,15 @@ struct peer_job {
     CUcontext context;       // of the memory; NULL: gone
     CUcontext start_context; // of the event; NULL: there is none
     CUevent start;           // where our stream was
-    int gate;                // which also keeps out what would free the memory
+    CUstream stream;         // ours
+    struct peer_job *ahead,
+        *behind; // in our stream, which stands at one of them: the others are not asked for
+    // The memory, where the device of the link reaches it, and the other end's, where that has said so; 0: it has not.
+    struct direct_region *direct;
+    uint64_t far;
+    uint32_t far_key;
+    bool placed;
+    int gate; // which also keeps out what would free the memory
     uint32_t ticket;
     uint64_t queued, over;     // bytes that have been given to the GPU, and that are done with
     struct peer_queue flying;  // copies under way, in order

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/scope.h"
 #include "transport/link.h"
+#include "worker/move/direct.h"
 #include "worker/move/gates.h"
 #include "worker/peer/peer_jobs.h"
 #include "worker/session.h"
@@ -86,12 +87,22 @@ void peer_links_tell(void)
         size_t used = strlen(text);
         if (link->lost != CUDA_SUCCESS && link->closed)
             continue;
-        snprintf(text + used, sizeof(text) - used, "%s%s by %s%s%s%s%s%s", used ? "; " : "",
+        snprintf(text + used, sizeof(text) - used, "%s%s by %s%s%s%s%s%s%s%s", used ? "; " : "",
                  link->name, link->reaches ? "gpu memory, " : "", way_of(link),
-                 link->lost != CUDA_SUCCESS ? ", down" : "", *link->reason ? " (" : "",
-                 link->reason, *link->reason ? ")" : "");
+                 *link->means ? ", " : "", link->means, link->lost != CUDA_SUCCESS ? ", down" : "",
+                 *link->reason ? " (" : "", link->reason, *link->reason ? ")" : "");
     }
     session_set_links(text);
+}
+
+void peer_link_tell_means(struct peer_link *link)
+{
+    const char *means = direct_means();
+
+    if (!strcmp(link->means, means))
+        return;
+    snprintf(link->means, sizeof(link->means), "%s", means);
+    peer_links_tell();
 }
 
 void peer_link_stands(struct peer_link *link, enum peer_state state)
@@ -143,15 +154,16 @@ int peer_link_carry(struct peer_link *link, struct link *made, bool called)
     return 0;
 }
 
-int peer_link_write(struct peer_link *link, struct peer_block *block)
+int peer_link_write(struct peer_link *link, struct peer_block *block, uint64_t remote, uint32_t key,
+                    struct link_registered *source)
 {
     const struct link_transfer transfer = {
         .write = true,
-        .local = block->data,
-        .registered = link->outgoing,
+        .local = block->source ? block->source : block->data,
+        .registered = block->source ? source : link->outgoing,
         .size = block->size,
-        .remote = link->far_blocks + (uint64_t)block->slot * WIRE_BLOCK_SIZE,
-        .key = link->far_key,
+        .remote = remote,
+        .key = key,
         .cookie = block,
     };
 
@@ -213,8 +225,10 @@ static void *end_link(void *argument)
     if (link->outgoing)
         link_unregister(link->direct, link->outgoing);
     peer_blocks_free(&link->blocks);
-    if (link->direct)
+    if (link->direct) {
+        direct_forget_link(link->direct);
         link_free(&link->direct);
+    }
     tls_discard(&link->base.tls);
     if (link->base.fd >= 0)
         close(link->base.fd);

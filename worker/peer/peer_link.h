@@ -42,6 +42,7 @@ struct peer_link {
     enum peer_carriage carriage;
     bool privacy;        // it is to be encrypted
     bool reaches;        // our GPU reaches memory of the other end's
+    char means[200];     // of PEER_WRITTEN: whether the device reaches GPU memory, or why not
     uint32_t ways;       // that the two may try, enum wire_peer_way
     uint32_t expected;   // number of the call that is to come
     char name[128];      // of the other box
@@ -87,8 +88,12 @@ void peer_links_tell(void);
 // Sends a frame and what FRAME->bytes says of PAYLOAD (NULL: the other end has it). Without the lock: it may wait for the other end. False: the
 // link is down.
 bool peer_link_send(struct peer_link *link, struct wire_peer_frame frame, const void *payload);
-// Starts to write BLOCK into the other end's block of that slot; -errno: the link is down.
-int peer_link_write(struct peer_link *link, struct peer_block *block);
+// Starts to write BLOCK to REMOTE, with the other end's KEY to that; SOURCE is what its GPU memory is registered as. -errno:
+// the link is down.
+int peer_link_write(struct peer_link *link, struct peer_block *block, uint64_t remote, uint32_t key,
+                    struct link_registered *source);
+// What its copies do with registered memory of GPUs has been tried.
+void peer_link_tell_means(struct peer_link *link);
 // Nobody speaks of it any more.
 bool peer_link_is_over(const struct peer_link *link);
 // Has links freed that are over. Under lock.

@@ -46,6 +46,12 @@ bool peer_shape_has_piece(const struct peer_shape *shape, uint64_t offset, uint3
            size == peer_shape_piece(shape, offset);
 }
 
+bool peer_shape_is_packed(const struct peer_shape *shape)
+{
+    return (shape->height == 1 || shape->pitch == shape->width) &&
+           (shape->depth == 1 || shape->slice == shape->height * shape->pitch);
+}
+
 CUresult peer_shape_copy(const struct peer_shape *shape, uint64_t offset, uint32_t size, void *data,
                          bool to_device, CUstream stream)
 {

@@ -21,6 +21,8 @@ bool peer_shape_measure(const struct peer_shape *shape, uint64_t *total, uint64_
 uint32_t peer_shape_piece(const struct peer_shape *shape, uint64_t offset);
 // Whether SIZE bytes at OFFSET are a piece.
 bool peer_shape_has_piece(const struct peer_shape *shape, uint64_t offset, uint32_t size);
+// Whether it has no gaps.
+bool peer_shape_is_packed(const struct peer_shape *shape);
 // Queues the copy between a piece and DATA.
 CUresult peer_shape_copy(const struct peer_shape *shape, uint64_t offset, uint32_t size, void *data,
                          bool to_device, CUstream stream);

@@ -84,6 +84,7 @@ static CUresult stop_stream(struct serve *serve, struct peer_job *job, CUcontext
         result = driver.cuEventCreate(&job->start, CU_EVENT_DISABLE_TIMING);
     if (result == CUDA_SUCCESS) {
         job->start_context = context;
+        job->stream = stream;
         result = driver.cuEventRecord(job->start, stream);
     }
     if (result == CUDA_SUCCESS)
@@ -111,6 +112,7 @@ static bool enter(struct serve *serve, uint32_t peer, const struct peer_job *ask
     job->context = asked->context;
     job->start_context = asked->start_context;
     job->start = asked->start;
+    job->stream = asked->stream;
     job->gate = asked->gate;
     job->ticket = asked->ticket;
     peer_job_begin(job);

@@ -21,7 +21,7 @@
 #include "worker/activity/activity.h"
 #include "worker/context_watchers.h"
 #include "worker/move/gates.h"
-#include "worker/move/one_sided/direct.h"
+#include "worker/move/direct.h"
 #include "worker/move/one_sided/reach_blocks.h"
 #include "worker/move/pinned.h"
 #include "worker/session.h"

@@ -3,7 +3,7 @@
 // rows; the link takes them in one operation where they lie packed in the client's memory as well, and
 // row by row elsewhere. A flight stays within one plane.
 #include "transport/link.h"
-#include "worker/move/one_sided/direct.h"
+#include "worker/move/direct.h"
 #include "worker/move/one_sided/reach.h"
 #include "worker_driver.h"
 

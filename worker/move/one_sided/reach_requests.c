@@ -11,7 +11,7 @@
 #include "common/scope.h"
 #include "proto/wire.h"
 #include "worker/move/gates.h"
-#include "worker/move/one_sided/direct.h"
+#include "worker/move/direct.h"
 #include "worker/move/one_sided/reach.h"
 #include "worker/session.h"
 #include "worker_driver.h"
@@ -191,7 +191,11 @@ static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, ui
         .call = activity_in_pieces(stream),
     };
     if (!box->width)
-        move->direct = direct_hold(move->kind, device, size, move->context);
+        move->direct = direct_hold(&(struct direct_move){.link = session.link,
+                                                         .address = device,
+                                                         .size = size,
+                                                         .context = move->context,
+                                                         .to_device = to_device});
     move->early &= !move->direct;
     unsigned failures;
     {

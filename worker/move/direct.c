@@ -6,10 +6,11 @@
 // peer memory module of the driver (nvidia-peermem) makes known to verbs, and which with the software
 // GPU is an ordinary one. Sources: CUDA Driver API, cuMemGetHandleForAddressRange and
 // cuFlushGPUDirectRDMAWrites; "GPUDirect RDMA" of the CUDA documentation; ibv_reg_dmabuf_mr(3).
-#include "worker/move/one_sided/direct.h"
+#include "worker/move/direct.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,8 +28,10 @@
 enum { REGIONS_MAX = 256, PAGE = 4096 };
 
 struct direct_region {
+    struct link *link;
     uint64_t start, end;
-    CUcontext context;                  // it dies with it
+    CUcontext context; // it dies with it
+    bool exposed;
     struct link_registered *registered; // NULL: cannot be, which is remembered
     unsigned uses;
     uint64_t used; // number of the move that used it last
@@ -38,6 +41,7 @@ static struct direct_region *regions[REGIONS_MAX];
 static unsigned region_count;
 static uint64_t moves_ever;
 static bool told_success, told_failure;
+static char means[200];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
 
@@ -68,27 +72,32 @@ static int dmabuf_of(uint64_t start, uint64_t size)
     return result == CUDA_SUCCESS ? fd : -EIO;
 }
 
-static int by_dmabuf(uint64_t start, uint64_t size, struct link_registered **out)
+static int by_dmabuf(struct direct_region *region)
 {
+    uint64_t start = region->start, size = region->end - start;
     int fd = dmabuf_of(start, size);
 
     if (fd < 0)
         return fd;
-    int r = link_register(session.link,
+    int r = link_register(region->link,
                           &(struct link_local){.base = (void *)(uintptr_t)start,
                                                .size = size,
                                                .dmabuf = fd,
-                                               .offset = start % PAGE},
-                          out);
+                                               .offset = start % PAGE,
+                                               .exposed = region->exposed},
+                          &region->registered);
     close(fd);
     return r;
 }
 
-static int by_address(uint64_t start, uint64_t size, struct link_registered **out)
+static int by_address(struct direct_region *region)
 {
-    return link_register(
-        session.link,
-        &(struct link_local){.base = (void *)(uintptr_t)start, .size = size, .dmabuf = -1}, out);
+    return link_register(region->link,
+                         &(struct link_local){.base = (void *)(uintptr_t)region->start,
+                                              .size = region->end - region->start,
+                                              .dmabuf = -1,
+                                              .exposed = region->exposed},
+                         &region->registered);
 }
 
 // Whether the GPU sees what another device wrote: by itself, as some do, or because the driver can be asked to make
@@ -111,34 +120,43 @@ CUresult direct_flush(void)
                                              CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER);
 }
 
+static void tell_failure(const struct direct_region *region, const char *why)
+{
+    if (!told_failure)
+        log_info("gpudirect=no for %llu bytes reason=\"%s\"",
+                 (unsigned long long)(region->end - region->start), why);
+    told_failure = true;
+    if (!told_success)
+        snprintf(means, sizeof(means), "staged: %s", why);
+}
+
 static void register_memory(struct direct_region *region)
 {
     enum control_gpudirect mode = (enum control_gpudirect)setup.worker.gpudirect;
-    uint64_t size = region->end - region->start;
     const char *how = "dma-buf";
     int by_buffer = -EOPNOTSUPP, by_peer = -EOPNOTSUPP;
 
     if (!can_flush()) {
-        if (!told_failure)
-            log_info(
-                "gpudirect=no reason=\"the GPU cannot be made to see another device's writes\"");
-        told_failure = true;
+        tell_failure(region, "the GPU cannot be made to see another device's writes");
         return;
     }
     if (mode == CONTROL_GPUDIRECT_AUTO || mode == CONTROL_GPUDIRECT_DMABUF)
-        by_buffer = by_dmabuf(region->start, size, &region->registered);
+        by_buffer = by_dmabuf(region);
     if (by_buffer && (mode == CONTROL_GPUDIRECT_AUTO || mode == CONTROL_GPUDIRECT_PEERMEM)) {
         how = "peer memory";
-        by_peer = by_address(region->start, size, &region->registered);
+        by_peer = by_address(region);
     }
     if (region->registered && !told_success) {
         told_success = true;
         log_info("gpudirect=yes by=\"%s\"", how);
-    } else if (!region->registered && !told_failure) {
-        told_failure = true;
-        log_info("gpudirect=no for %llu bytes reason=\"dma-buf: %s; peer memory: %s\"",
-                 (unsigned long long)size, strerror(-by_buffer), strerror(-by_peer));
+        snprintf(means, sizeof(means), "gpudirect by %s", how);
     }
+    if (region->registered)
+        return;
+    char why[150];
+    snprintf(why, sizeof(why), "dma-buf: %s; peer memory: %s", strerror(-by_buffer),
+             strerror(-by_peer));
+    tell_failure(region, why);
 }
 
 // ---- the regions ----
@@ -149,7 +167,7 @@ static void remove_at(unsigned i)
 
     regions[i] = regions[--region_count];
     if (region->registered)
-        link_unregister(session.link, region->registered);
+        link_unregister(region->link, region->registered);
     free(region);
 }
 
@@ -167,55 +185,65 @@ static bool drop_oldest(void)
     return true;
 }
 
-static struct direct_region *find(uint64_t address, uint64_t size, CUcontext context)
+static bool serves(const struct direct_region *region, const struct direct_move *move)
+{
+    return region->link == move->link && region->context == move->context &&
+           region->exposed >= move->exposed && move->address >= region->start &&
+           move->address < region->end && move->size <= region->end - move->address;
+}
+
+static struct direct_region *find(const struct direct_move *move)
 {
     for (unsigned i = 0; i < region_count; i++)
-        if (regions[i]->context == context && address >= regions[i]->start &&
-            address < regions[i]->end && size <= regions[i]->end - address)
+        if (serves(regions[i], move))
             return regions[i];
     return NULL;
 }
 
-static struct direct_region *insert(uint64_t address, uint64_t size, CUcontext context)
+static struct direct_region *insert(const struct direct_move *move)
 {
     uint64_t start, end;
     CUcontext owner;
 
     // Memory of a pool is freed in stream order, so there is no moment at which one could wait until no move uses
     // it.
-    if (!allocation_is_plain(address, &start, &end, &owner) || size > end - address ||
-        owner != context)
+    if (!allocation_is_plain(move->address, &start, &end, &owner) ||
+        move->size > end - move->address || owner != move->context)
         return NULL;
     if (region_count == REGIONS_MAX && !drop_oldest())
         return NULL;
     struct direct_region *region = calloc(1, sizeof(*region));
     if (!region)
         return NULL;
-    *region = (struct direct_region){.start = start, .end = end, .context = context};
+    *region = (struct direct_region){.link = move->link,
+                                     .start = start,
+                                     .end = end,
+                                     .context = move->context,
+                                     .exposed = move->exposed};
     register_memory(region);
     regions[region_count++] = region;
     return region;
 }
 
-static bool suits(enum move_kind kind, uint64_t size)
+static bool suits(const struct direct_move *move)
 {
     const struct control_worker_settings *settings = &setup.worker;
-    bool to = kind == MOVE_TO_DEVICE;
-    uint64_t least = to ? settings->gpudirect_to_min : settings->gpudirect_from_min;
+    bool to = move->to_device;
+    uint64_t size = move->size,
+             least = to ? settings->gpudirect_to_min : settings->gpudirect_from_min;
     uint64_t most = to ? settings->gpudirect_to_max : settings->gpudirect_from_max;
 
     return settings->gpudirect != CONTROL_GPUDIRECT_NO && size >= least && (!most || size <= most);
 }
 
-struct direct_region *direct_hold(enum move_kind kind, CUdeviceptr address, uint64_t size,
-                                  CUcontext context)
+struct direct_region *direct_hold(const struct direct_move *move)
 {
-    if (!suits(kind, size))
+    if (!suits(move))
         return NULL;
     SCOPED_LOCK(&lock);
-    struct direct_region *region = find(address, size, context);
+    struct direct_region *region = find(move);
     if (!region)
-        region = insert(address, size, context);
+        region = insert(move);
     if (region) {
         region->used = ++moves_ever;
         if (region->registered)
@@ -238,23 +266,45 @@ struct link_registered *direct_registered(const struct direct_region *region)
     return region->registered;
 }
 
-// The next region that is to be given up: one of CONTEXT, or, where that is NULL, the one that starts at START.
-static unsigned next_of(uint64_t start, CUcontext context)
+uint32_t direct_key(const struct direct_region *region)
+{
+    return link_registered_key(region->link, region->registered);
+}
+
+const char *direct_means(void)
+{
+    return means;
+}
+
+// What regions that are to be given up have in common.
+struct condemned {
+    const struct link *link;
+    CUcontext context; // where that is NULL
+    uint64_t start;    // where both are
+};
+
+static bool is_condemned(const struct direct_region *region, const struct condemned *which)
+{
+    return which->link      ? region->link == which->link
+           : which->context ? region->context == which->context
+                            : region->start == which->start;
+}
+
+static unsigned next_of(const struct condemned *which)
 {
     unsigned i = 0;
 
-    while (i < region_count &&
-           !(context ? regions[i]->context == context : regions[i]->start == start))
+    while (i < region_count && !is_condemned(regions[i], which))
         i++;
     return i;
 }
 
-static void forget(uint64_t start, CUcontext context)
+static void forget(const struct condemned *which)
 {
     unsigned i;
 
     SCOPED_LOCK(&lock);
-    while ((i = next_of(start, context)) < region_count) {
+    while ((i = next_of(which)) < region_count) {
         if (regions[i]->uses)
             pthread_cond_wait(&released, &lock);
         else
@@ -264,15 +314,27 @@ static void forget(uint64_t start, CUcontext context)
 
 void direct_forget(CUdeviceptr start)
 {
-    forget(start, NULL);
+    forget(&(struct condemned){.start = start});
 }
 
 static void forget_context(CUcontext context)
 {
-    forget(0, context);
+    forget(&(struct condemned){.context = context});
+}
+
+void direct_forget_link(const struct link *link)
+{
+    forget(&(struct condemned){.link = link});
+}
+
+static void start(void)
+{
+    context_watch(forget_context);
 }
 
 void direct_start(void)
 {
-    context_watch(forget_context);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, start);
 }

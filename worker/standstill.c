@@ -25,7 +25,7 @@ static unsigned (*executing)(void);
 static void say_paused(uint32_t pause)
 {
     const struct control_paused paused = {.number = pause,
-                                          .executing = executing ? executing() : 0,
+                                          .executing = executing(),
                                           .memory = gpus_used(),
                                           .shares = peer_windows_any()};
 
@@ -90,19 +90,11 @@ static void *keep_quiet(void *argument)
     return NULL;
 }
 
-void standstill_ask(unsigned (*count)(void))
-{
-    executing = count;
-}
-
-void standstill_begin(uint32_t pause)
+// Under lock.
+static void watch_orders(void)
 {
     pthread_t thread;
 
-    SCOPED_LOCK(&lock);
-    wanted = true;
-    number = pause;
-    pthread_cond_broadcast(&changed);
     if (running)
         return;
     int err = pthread_create(&thread, NULL, keep_quiet, NULL);
@@ -111,6 +103,24 @@ void standstill_begin(uint32_t pause)
     else
         log_error("the session cannot be suspended error=\"%s\"", strerror(err));
     running = !err;
+}
+
+void standstill_ask(unsigned (*count)(void))
+{
+    SCOPED_LOCK(&lock);
+    executing = count;
+    if (wanted)
+        watch_orders();
+}
+
+void standstill_begin(uint32_t pause)
+{
+    SCOPED_LOCK(&lock);
+    wanted = true;
+    number = pause;
+    pthread_cond_broadcast(&changed);
+    if (executing)
+        watch_orders();
 }
 
 void standstill_end(void)

@@ -19,7 +19,8 @@ void standstill_end(void);
 // HOLD: requests wait without anything coming to a rest, as their lease has had more of the GPU than its share.
 void standstill_hold(bool held);
 
-// COUNT says how many requests are being executed. Before requests are served.
+// COUNT says how many requests are being executed. Before requests are served; a session that was told to pause while it
+// was being opened rests from here on.
 void standstill_ask(unsigned (*count)(void));
 
 // Before a request is executed, by the thread that has read it.

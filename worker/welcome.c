@@ -17,6 +17,7 @@
 #include "transport/transport.h"
 #include "worker/asking.h"
 #include "worker/move/pinned.h"
+#include "worker/orders.h"
 #include "worker/session.h"
 #include "worker/setup.h"
 #include "worker/snapshot.h"
@@ -188,8 +189,8 @@ int welcome_client(int control, const struct control_grant *grant, struct contro
         if (n == 0)
             return -ETIMEDOUT;
         if (n > 0 && fds[1].revents)
-            session_end(CONTROL_END_REASON_SHUTDOWN, "the supervisor ended the session");
-        done = n > 0 ? take_proposal(deadline) : 0;
+            orders_take();
+        done = n > 0 && fds[0].revents ? take_proposal(deadline) : 0;
     }
     if (done < 0)
         return done;

@@ -14,7 +14,7 @@ void transports_prepare(void);
 // and its bells. The descriptors are taken.
 void transports_take_window(int memory, const int bells[VM_WINDOW_BELLS]);
 // Tells the client what there is and opens the link that it chooses, session.link. CONTROL is the
-// supervisor's socket: when it says something the session ends. What protects STREAM stays the caller's,
+// supervisor's socket, whose orders are taken meanwhile. What protects STREAM stays the caller's,
 // unless the link has taken it. -errno: the handshake has failed.
 int welcome_client(int control, const struct control_grant *grant, struct control_stream *stream)
     __attribute__((warn_unused_result));

@@ -179,6 +179,9 @@ void peer_start(struct peer *peer, const struct peer_options *options)
     peer->client = ends[0];
     grant(peer, options, ends[1]);
     take_welcome(peer);
+    const struct control_pause pause = {.number = options->pause};
+    if (pause.number && control_send_packet(peer->control, CONTROL_PAUSE, &pause, -1))
+        bail("the order is not taken");
     open_link(peer, options->transport ? options->transport : "tcp");
     peer->handles = handle_table_new(1);
 }

@@ -21,6 +21,7 @@ struct peer_options {
     unsigned devices;      // 0: one
     uint64_t budget;       // bytes of each device
     const char *memory;    // of a software device, as RGPU_SIM_MEMORY; NULL: 1G
+    uint32_t pause; // number of a pause that is ordered while the session is being opened; 0: none
 };
 
 enum { PEER_JOBS = 64, PEER_HOST_CALLS = 16 };

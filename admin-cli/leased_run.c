@@ -11,9 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "admin-cli/client_library.h"
 #include "admin-cli/ticket_file.h"
 #include "common/broker_client.h"
 #include "common/clock.h"
+#include "common/ticket.h"
 #include "common/units.h"
 
 enum { LIFETIME = 120, RENEW_EVERY = 30, WAIT_STEP = 20, TELL_EVERY = 5 };
@@ -154,6 +156,19 @@ static int await_grant(struct broker_client *client, struct broker_lease *lease)
 
 // ---- the program ----
 
+// A lease has a ticket for each of its boxes.
+static size_t boxes_of(const struct broker_lease *lease)
+{
+    struct ticket_bundle bundle;
+    size_t count = 0;
+
+    if (!ticket_bundle_parse(lease->ticket, strlen(lease->ticket), &bundle)) {
+        count = bundle.count;
+        ticket_bundle_free(&bundle);
+    }
+    return count;
+}
+
 static pid_t start_program(char **argv, const char *ticket_file)
 {
     pid_t pid = fork();
@@ -221,6 +236,7 @@ static int run_program(struct broker_client *client, const struct broker_lease *
                 strerror(-err));
         return status;
     }
+    client_library_use_nccl(boxes_of(lease));
     pid = start_program(argv, ticket_file);
     if (pid > 0)
         status = exit_status(watch_program(client, lease->id, pid, set));

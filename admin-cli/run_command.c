@@ -7,58 +7,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "admin-cli/client_library.h"
 #include "admin-cli/leased_run.h"
 #include "admin-cli/conversation.h"
 #include "common/control.h"
 #include "common/endpoint.h"
-#include "common/profiler_preload.h"
-#include "common/program_path.h"
 
 enum { BOXES_MAX = 64 };
 
-static int check_boxes(const char *boxes)
+static int check_boxes(const char *boxes, int *count)
 {
     struct endpoint endpoints[BOXES_MAX];
-    int count = endpoint_parse_list(boxes, ENDPOINT_DEFAULT_PORT, endpoints, BOXES_MAX);
 
-    if (count > 0)
+    *count = endpoint_parse_list(boxes, ENDPOINT_DEFAULT_PORT, endpoints, BOXES_MAX);
+    if (*count > 0)
         return 0;
     fprintf(stderr, "rgpuctl run: --box %s is not host:port[,host:port...]\n", boxes);
     return EXIT_USAGE;
-}
-
-// The directory of our libcuda.so.1, which the program's own search would not find.
-static int library_directory(char *path, size_t size)
-{
-    static const char *const candidates[] = {"../lib/rgpu/libcuda.so.1", "../lib/libcuda.so.1",
-                                             NULL};
-
-    if (program_path_find(candidates, path, size)) {
-        fprintf(stderr, "rgpuctl run: the client library is not installed (no %s)\n", path);
-        return EXIT_UNREACHABLE;
-    }
-    *strrchr(path, '/') = '\0';
-    return 0;
-}
-
-static int set_library_path(void)
-{
-    char directory[4096], value[8192];
-    const char *old = getenv("LD_LIBRARY_PATH");
-    int status = library_directory(directory, sizeof(directory));
-
-    if (status)
-        return status;
-    if ((size_t)snprintf(value, sizeof(value), "%s%s%s", directory, old && *old ? ":" : "",
-                         old ? old : "") >= sizeof(value) ||
-        setenv("LD_LIBRARY_PATH", value, 1)) {
-        fprintf(stderr, "rgpuctl run: LD_LIBRARY_PATH is too long\n");
-        return EXIT_USAGE;
-    }
-    if (profiler_preload(directory, getenv("LD_PRELOAD"), getenv("RGPU_PROFILER"), value,
-                         sizeof(value)))
-        setenv("LD_PRELOAD", value, 1);
-    return 0;
 }
 
 static int set_variable(const char *name, const char *value)
@@ -88,7 +53,7 @@ static bool asks_for_lease(const struct command *command, const struct command_l
 static int run(const struct command *command, int argc, char **argv)
 {
     struct command_line line;
-    int status = command_parse(command, argc, argv, &line);
+    int count = 0, status = command_parse(command, argc, argv, &line);
 
     if (status >= 0)
         return status;
@@ -100,9 +65,11 @@ static int run(const struct command *command, int argc, char **argv)
         fprintf(stderr, "rgpuctl run: name a program after --; see rgpuctl run --help\n");
         return EXIT_USAGE;
     }
-    status = boxes ? check_boxes(boxes) : 0;
+    status = boxes ? check_boxes(boxes, &count) : 0;
     if (!status)
-        status = set_library_path();
+        status = set_variable("RGPU_NCCL", command_value(command, &line, "nccl"));
+    if (!status)
+        status = client_library_use();
     if (!status)
         status =
             set_variable("RGPU_BOXES", boxes) ||
@@ -115,7 +82,10 @@ static int run(const struct command *command, int argc, char **argv)
                 : 0;
     if (status)
         return status;
-    return boxes ? execute(line.argv) : lease_run(command, &line);
+    if (!boxes)
+        return lease_run(command, &line);
+    client_library_use_nccl((size_t)count);
+    return execute(line.argv);
 }
 
 static const struct command_option run_options[] = {
@@ -135,6 +105,8 @@ static const struct command_option run_options[] = {
      "authenticate|privacy"},
     {"mapped-host", "WORD", "mirror: kernels can use page-locked memory where it is not shared", 0,
      "no|mirror"},
+    {"nccl", "WORD", "libnccl.so.2: ours (own), NVIDIA's (site), or ours where a lease spans boxes",
+     0, "auto|own|site"},
     {"log", "LEVEL", "what the client library says: error, warn, info, debug or trace", 0,
      "error|warn|info|debug|trace"},
     {0},

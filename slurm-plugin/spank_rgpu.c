@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "common/nccl_preload.h"
 #include "common/profiler_preload.h"
 #include "slurm-plugin/late.h"
 #include "slurm-plugin/step.h"
@@ -75,6 +76,21 @@ static uint32_t gpu_count(spank_t spank)
     return spank_getenv(spank, "RGPU_COUNT", text, sizeof(text)) == ESPANK_SUCCESS
                ? (uint32_t)strtoul(text, NULL, 10)
                : 0;
+}
+
+// In front of what is there already.
+static void preload_nccl(spank_t spank, const char *directory, size_t boxes)
+{
+    char old[8192], value[8192 + 2048], choice[16];
+
+    if (spank_getenv(spank, "LD_PRELOAD", old, sizeof(old)) != ESPANK_SUCCESS)
+        *old = '\0';
+    if (spank_getenv(spank, "RGPU_NCCL", choice, sizeof(choice)) != ESPANK_SUCCESS)
+        *choice = '\0';
+    if (!nccl_choice_is_known(choice))
+        slurm_error("rgpu: RGPU_NCCL=%s is not one of auto, own, site", choice);
+    if (directory && nccl_preload(directory, old, choice, boxes, value, sizeof(value)))
+        spank_setenv(spank, "LD_PRELOAD", value, 1);
 }
 
 static void prepend_library(spank_t spank, const char *directory)
@@ -197,6 +213,7 @@ static void give_gpus(spank_t spank, const struct step_place *place)
     if (load_step() < 0 || begin_step(place, &step, problem, sizeof(problem)) < 0)
         return;
     prepend_library(spank, step.settings.library);
+    preload_nccl(spank, step.settings.library, step.boxes);
     snprintf(text, sizeof(text), "%u", step.gpus);
     spank_setenv(spank, "RGPU_COUNT", text, 1);
     if (step.file_count > 0)

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/ticket.h"
 #include "slurm-plugin/job_lease.h"
 
 enum { CALL_TIMEOUT_MS = 10000 };
@@ -169,6 +170,17 @@ static void sweep(const struct step *step)
         closedir(directory);
 }
 
+static void count_boxes(struct step *step, const char *text)
+{
+    struct ticket_bundle bundle;
+
+    if (ticket_bundle_parse(text, strlen(text), &bundle))
+        return;
+    if (bundle.count > step->boxes)
+        step->boxes = bundle.count;
+    ticket_bundle_free(&bundle);
+}
+
 static int add_ticket(struct step *step, const struct step_place *place,
                       struct broker_client *client, const struct step_lease *lease,
                       const uint32_t *gpus, uint32_t count)
@@ -178,6 +190,7 @@ static int add_ticket(struct step *step, const struct step_place *place,
 
     if (error)
         return error;
+    count_boxes(step, bundle);
     error = write_ticket(step, place, bundle);
     explicit_bzero(bundle, strlen(bundle));
     free(bundle);

@@ -29,6 +29,7 @@ struct step_place {
 struct step {
     struct slurm_settings settings;
     uint32_t gpus;              // that the step has on this node
+    size_t boxes;               // that a ticket of it is for, at most
     char *files[STEP_GPUS_MAX]; // one for all ranks, or one for each rank in turn
     int file_locks[STEP_GPUS_MAX];
     unsigned file_count;

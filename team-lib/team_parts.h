@@ -36,7 +36,8 @@ struct rgpu_team {
     struct rgpu_window *own;
     struct company *company; // the processes; NULL: this one only
     bool lost;
-    char why[240]; // where it is
+    char why[240];       // where it is
+    unsigned int let_go; // how often all waits have been let go
     // The thread that looks after what is queued; team_watch.c.
     pthread_t watcher;
     pthread_cond_t stir; // something has been queued, or the team ends

@@ -15,15 +15,19 @@
 enum {
     ASK_EVERY_MS = 200,
     LET_GO_EVERY_MS = 10,
+    LET_GO_TIMES = 50, // where nobody says whether it was of use
 };
 
 // ---- what is under way ----
 
-bool watch_is_pending(struct signal_use *use)
+// An event of a context that has failed says nothing of what waits there.
+bool watch_is_pending(const struct rgpu_team *team, struct signal_use *use)
 {
     if (use->pending && cuCtxPushCurrent_v2(use->context) == CUDA_SUCCESS) {
-        use->pending = cuEventQuery(use->last) == CUDA_ERROR_NOT_READY;
+        CUresult result = cuEventQuery(use->last);
         team_leave();
+        use->pending = result == CUDA_ERROR_NOT_READY ||
+                       (result != CUDA_SUCCESS && team->let_go < LET_GO_TIMES);
     }
     return use->pending;
 }
@@ -33,7 +37,7 @@ static bool any_pending(const struct rgpu_team *team)
     bool any = false;
     for (struct rgpu_window *window = team->windows; window; window = window->next)
         for (struct signal_use *use = window->used; use; use = use->next_used)
-            any |= use->pending && watch_is_pending(use);
+            any |= use->pending && watch_is_pending(team, use);
     return any;
 }
 
@@ -73,8 +77,9 @@ static void write_awaited(const struct rgpu_window *window, int i)
                                     awaited[slot].count, 0);
 }
 
-static void let_go(const struct rgpu_team *team)
+static void let_go(struct rgpu_team *team)
 {
+    team->let_go++;
     for (int i = 0; i < team->local; i++) {
         if (team_enter(team, team->first + i))
             continue;
@@ -95,10 +100,12 @@ void watch_company(struct rgpu_team *team)
     watch_lose(team, "%s", rgpu_error_text());
 }
 
+// Those of other processes first: where a box is gone, contexts that copied there have failed as well.
 static void ask_members(struct rgpu_team *team)
 {
     watch_company(team);
-    for (int rank = 0; rank < team->size && !team->lost; rank++) {
+    for (int i = 0; i < team->size && !team->lost; i++) {
+        int rank = (team->first + team->local + i) % team->size;
         char name[80] = "?";
         CUdevice device;
         if (team_enter(team, rank))

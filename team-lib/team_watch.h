@@ -16,7 +16,7 @@ void watch_company(struct rgpu_team *team);
 // Waits until all that is queued is over, or the team is lost.
 void watch_finish(struct rgpu_team *team);
 // Whether the last use is still to come to its end.
-bool watch_is_pending(struct signal_use *use);
+bool watch_is_pending(const struct rgpu_team *team, struct signal_use *use);
 // The team is lost, unless it was already. All waits are let go soon.
 __attribute__((format(printf, 2, 3))) void watch_lose(struct rgpu_team *team, const char *format,
                                                       ...);

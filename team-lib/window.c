@@ -222,10 +222,10 @@ RGPU_PUBLIC enum rgpu_result rgpu_window_register(struct rgpu_team *team, const 
     return result ? result : window_make(team, bases, sizes, tags, window);
 }
 
-static bool is_busy(struct rgpu_window *window)
+static bool is_busy(const struct rgpu_window *window)
 {
     for (struct signal_use *use = window->used; use; use = use->next_used)
-        if (watch_is_pending(use))
+        if (watch_is_pending(window->team, use))
             return true;
     return false;
 }

@@ -240,14 +240,27 @@ static CUresult note_sticky(const struct call *call, CUresult result)
     return result == CUDA_SUCCESS && !ends_context(call->op) ? failure_of(call->context) : result;
 }
 
+// Contexts may have failed here alone, with streams on the box that wait for a value that nobody else writes any more.
+static bool lets_go(uint16_t op)
+{
+    return op == OP_cuStreamWriteValue32_v2 || op == OP_cuStreamWriteValue64_v2;
+}
+
+static CUresult post_to_failed(struct call *call, CUresult sticky)
+{
+    if (lets_go(call->op))
+        link_commit(call->session->link);
+    else
+        link_cancel(call->session->link);
+    return sticky;
+}
+
 CUresult call_post(struct call *call)
 {
     // What is sent to a context that has failed is lost, and the caller is told so.
     CUresult sticky = failure_of(call->context);
-    if (__builtin_expect(sticky != CUDA_SUCCESS, 0)) {
-        link_cancel(call->session->link);
-        return sticky;
-    }
+    if (__builtin_expect(sticky != CUDA_SUCCESS, 0))
+        return post_to_failed(call, sticky);
     // While streams are captured, what they refuse is to be the failure of the call itself.
     if (__builtin_expect(atomic_load_explicit(&call->session->captures, memory_order_relaxed), 0) &&
         call->of_program)

@@ -11,6 +11,7 @@
 #include "client-lib/objects/physical_memory.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/objects/tokens.h"
+#include "client-lib/objects/windows.h"
 #include "client-lib/session/process.h"
 #include "client_calls.h"
 #include "common/control.h"
@@ -73,7 +74,9 @@ static CUresult enter(const struct object *context, uint64_t address, uint64_t s
                              .device = context->ctx.device,
                              .imported = true};
     int err = memory_add(&row);
-    if (err)
+    if (!err)
+        windows_show(&row);
+    else
         log_error("memory of another process is at an address that is taken here address=0x%llx "
                   "size=%llu error=\"%s\"",
                   (unsigned long long)address, (unsigned long long)size, strerror(-err));
@@ -140,6 +143,7 @@ CUresult allocation_close(CUdeviceptr address)
         return CUDA_SUCCESS;
     *at = opened->next;
     free(opened);
+    windows_forget(address);
     if (!memory_remove(address, &gone))
         return CUDA_SUCCESS; // it went with its context
     result = memory_enter(&gone, &entered);

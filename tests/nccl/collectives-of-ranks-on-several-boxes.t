@@ -2,14 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # All collectives against what the host computes: natively, on one box and on two, with the ranks in one process or in several.
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/ranks.sh"
 COLLECT=$BUILD/tests/nccl/ranks_collect
 
-# begin NAME COMMAND...
-begin() {
-    local name=$1
-    shift
-    start "$name" env "LD_PRELOAD=$(preload_for_sanitizers)" "LD_LIBRARY_PATH=$BUILD/lib/nccl:$BUILD/lib" "RGPU_BOXES=${BOXES:-}" "${environment[@]}" "$@"
-}
 # together WHERE RANKS FIRST,COUNT...: processes with these ranks pass all of their checks.
 together() {
     local where=$1 ranks=$2 own
@@ -33,4 +28,19 @@ for transport in shm tcp; do
 done
 environment=()
 together two-boxes-mixed 3 0,2 2,1
+
+# Two boxes of one host whose GPUs reach each other: puts into memory of another process are copies of the GPU.
+export RGPU_SIM_STATE=$TMP/gpus
+start_box --devices sim:1 --peer-gpus=yes
+first=$BOX
+start_box --devices sim:1 --peer-gpus=yes
+BOXES=$first,$BOX
+unset RGPU_SIM_STATE
+environment=(RGPU_LOG=info)
+for own in 0,1 1,1; do begin "near-$own" "$COLLECT" 2 "${own%,*}" "${own#*,}" "$TMP/near.id"; done
+for own in 0,1 1,1; do
+    ok "near: ranks $own of 2" await_line "near-$own" '^1\.\.[4-9]'
+    unlike "$(cat "$TMP/near-$own.log")" 'failed at' "near: ranks $own are right"
+    like "$(cat "$TMP/near-$own.log")" 'the GPU of one box reaches another' "near: the GPU of ranks $own reaches the other process's memory"
+done
 done_testing

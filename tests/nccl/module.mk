@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs that call NCCL, with ours.
-NCCL_PROGRAMS := ranks_collect
+NCCL_PROGRAMS := ranks_collect ranks_lost
 define nccl_program
 TEST_EXTRAS += $(B)/tests/nccl/$(1)
 $(call link_rule,$(B)/tests/nccl/$(1),tests/nccl/$(1).c,,\

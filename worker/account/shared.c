@@ -17,7 +17,8 @@ struct shared {
     bool imported;
     bool paid; // of what is imported: by this session
     int device;
-    uint64_t charge;
+    uint64_t charge, size;
+    uint8_t handle[CONTROL_EXPORT_HANDLE_BYTES]; // of what is imported: what the driver knows it by
     struct shared *next;
 };
 
@@ -91,11 +92,24 @@ bool import_add(uint64_t memory, const struct control_redeemed *redeemed,
     struct shared row = {.memory = memory,
                          .imported = true,
                          .device = (int)redeemed->device,
-                         .charge = redeemed->charge};
+                         .charge = redeemed->charge,
+                         .size = redeemed->size};
 
     memcpy(row.token, token, sizeof(row.token));
+    memcpy(row.handle, redeemed->handle, sizeof(row.handle));
     SCOPED_LOCK(&lock);
     return insert(&row);
+}
+
+bool import_find(uint64_t memory, uint64_t *size, uint8_t handle[CONTROL_EXPORT_HANDLE_BYTES])
+{
+    SCOPED_LOCK(&lock);
+    const struct shared *found = *find(memory, true);
+    if (!found)
+        return false;
+    *size = found->size;
+    memcpy(handle, found->handle, sizeof(found->handle));
+    return true;
 }
 
 static struct shared *other_of(const struct shared *gone)

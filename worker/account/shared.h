@@ -19,6 +19,8 @@ void shared_forget(uint64_t memory);
 // Memory of another process has come; false: no memory for that.
 bool import_add(uint64_t memory, const struct control_redeemed *redeemed,
                 const uint8_t token[CONTROL_EXPORT_TOKEN_BYTES]);
+// How large it is, and what the driver knows it by; false: it was not imported.
+bool import_find(uint64_t memory, uint64_t *size, uint8_t handle[CONTROL_EXPORT_HANDLE_BYTES]);
 // It is used no more, if it was imported; what this session pays for it is given back.
 void import_forget(uint64_t memory);
 // Who paid for it is gone. The account has it on this session already.

@@ -10,6 +10,7 @@
 #include "common/scope.h"
 #include "transport/link.h"
 #include "worker/account/allocation.h"
+#include "worker/account/shared.h"
 #include "worker/context_watchers.h"
 #include "worker/peer/peer_link.h"
 #include "worker/session.h"
@@ -70,23 +71,32 @@ static bool note_shown(CUdeviceptr base)
     return true;
 }
 
-void serve_peer_show(struct serve *serve, const struct args_peer_show *args)
+static void show_own(struct serve *serve, CUdeviceptr address, struct wire_peer_memory *memory)
 {
-    struct wire_peer_memory memory = {0};
     CUipcMemHandle handle;
     CUcontext context;
     uint64_t end = 0;
 
-    if (!peer_windows_allowed(serve) || !serve_require(serve, driver.cuIpcGetMemHandle))
-        return;
-    if (!allocation_is_plain(args->address, &memory.base, &end, &context)) {
+    if (!allocation_is_plain(address, &memory->base, &end, &context)) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     }
-    memory.size = end - memory.base;
-    serve_fail(serve, note_shown(memory.base) ? driver.cuIpcGetMemHandle(&handle, memory.base)
-                                              : CUDA_ERROR_OUT_OF_MEMORY);
-    memcpy(memory.handle, &handle, sizeof(handle));
+    memory->size = end - memory->base;
+    serve_fail(serve, note_shown(memory->base) ? driver.cuIpcGetMemHandle(&handle, memory->base)
+                                               : CUDA_ERROR_OUT_OF_MEMORY);
+    memcpy(memory->handle, &handle, sizeof(handle));
+}
+
+// Memory of another process is shown by the handle that it was opened with: the driver makes none of what is opened.
+void serve_peer_show(struct serve *serve, const struct args_peer_show *args)
+{
+    struct wire_peer_memory memory = {.base = args->address};
+
+    if (!peer_windows_allowed(serve) || !serve_require(serve, driver.cuIpcGetMemHandle))
+        return;
+    if (!allocation_is_imported(args->address) ||
+        !import_find(args->address, &memory.size, memory.handle))
+        show_own(serve, args->address, &memory);
     if (!serve_failed(serve))
         serve_reply_bytes(serve, &memory, sizeof(memory));
 }

@@ -334,6 +334,47 @@ static void splits(void)
     is_int(wrong, 0, "a communicator is split by color, in the order of keys");
 }
 
+// All GPUs that there are by the one call for that, and one GPU twice.
+static void all_at_once(void)
+{
+    ncclComm_t all[RANKS_MOST], twice[2];
+    const int same[2] = {0, 0}, none[1] = {1000};
+    uint32_t one = 1, word = 0;
+    int devices, device = -1;
+    CHECK(cuDeviceGetCount(&devices));
+    NCCL(ncclCommInitAll(all, devices < RANKS_MOST ? devices : RANKS_MOST, NULL));
+    NCCL(ncclCommCuDevice(all[devices - 1], &device));
+    is_int(device, devices - 1, "a communicator for each GPU");
+    for (int i = 0; i < devices; i++)
+        NCCL(ncclCommDestroy(all[i]));
+    NCCL(ncclCommInitAll(twice, 2, same));
+    on_rank(0);
+    CUdevice first;
+    CUcontext context;
+    CUstream both[2];
+    CHECK(cuDeviceGet(&first, 0));
+    CHECK(cuDevicePrimaryCtxRetain(&context, first));
+    CHECK(cuCtxSetCurrent(context));
+    CUdeviceptr words = device_alloc(8);
+    CHECK(cuMemsetD32(words, one, 2));
+    CHECK(cuCtxSynchronize());
+    NCCL(ncclGroupStart());
+    for (int i = 0; i < 2; i++) {
+        CHECK(cuStreamCreate(&both[i], CU_STREAM_NON_BLOCKING));
+        NCCL(ncclAllReduce((void *)(words + 4 * (CUdeviceptr)i),
+                           (void *)(words + 4 * (CUdeviceptr)i), 1, ncclUint32, ncclSum, twice[i],
+                           (cudaStream_t)both[i]));
+    }
+    NCCL(ncclGroupEnd());
+    for (int i = 0; i < 2; i++)
+        CHECK(cuStreamSynchronize(both[i]));
+    CHECK(cuMemcpyDtoH(&word, words + 4, 4));
+    is_int(word, 2, "two ranks may have one GPU");
+    for (int i = 0; i < 2; i++)
+        NCCL(ncclCommDestroy(twice[i]));
+    nccl_refuses(ncclCommInitAll(all, 1, none), ncclInvalidArgument, "a GPU that there is not");
+}
+
 static void mistakes(void)
 {
     ncclComm_t none = NULL;
@@ -398,6 +439,8 @@ static void check_all(void)
     messages_in_order(5000002);
     own_operations();
     splits();
+    if (!first_rank)
+        all_at_once();
     mistakes();
     reductions(ncclUint64, 3, false, ncclAvg);
 }

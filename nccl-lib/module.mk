@@ -3,5 +3,6 @@
 # no library: librgpu and the driver are looked up when it is used.
 $(call shared_library,nccl/libnccl.so.2,$(wildcard nccl-lib/*.c),,,-Wl$(comma)-soname$(comma)libnccl.so.2,)
 INSTALL_FILES += $(B)/lib/nccl/libnccl.so.2:$(LIBDIR)/nccl/libnccl.so.2:0755:client \
+    docs/man/rgpu-nccl.7:$(MANDIR)/man7/rgpu-nccl.7:0644:client \
     docs/collectives.md:$(PREFIX)/share/doc/rgpu/collectives.md:0644:client
 $(B)/obj/nccl-lib/combine_kernels.o: nccl-lib/combine.ptx

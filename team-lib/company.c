@@ -184,21 +184,22 @@ static int reach_host(const struct meeting_place *place, const char *host,
     return err;
 }
 
-// Tries all names that the host goes by. That nobody listens there (-ECONNREFUSED) is what one of them says, else what the last one does.
+// Tries all names that the host goes by, and on the same kernel first itself: a container there may have a network of its own.
+// That nobody listens (-ECONNREFUSED) is what all of them say.
 static int reach_place(const struct meeting_place *place, struct introduction *hello,
                        uint64_t deadline)
 {
     uint8_t boot_id[CONTROL_BOOT_ID_BYTES];
-    char hosts[sizeof(place->host)], *rest = hosts;
-    bool refused = false;
-    int fd = -EHOSTUNREACH;
+    char hosts[sizeof(place->host) + 16], *rest = hosts;
+    int fd = -EHOSTUNREACH, other = 0;
     bool near = !control_boot_id(boot_id) && !memcmp(boot_id, place->boot_id, sizeof(boot_id));
-    snprintf(hosts, sizeof(hosts), "%s", near ? "127.0.0.1" : place->host);
+    snprintf(hosts, sizeof(hosts), "%s%s", near ? "127.0.0.1," : "", place->host);
     for (char *host; fd < 0 && (host = strsep(&rest, ","));) {
         fd = reach_host(place, host, hello, deadline);
-        refused |= fd == -ECONNREFUSED;
+        if (fd < 0 && fd != -ECONNREFUSED)
+            other = fd;
     }
-    return fd < 0 && refused ? -ECONNREFUSED : fd;
+    return fd < 0 && other ? other : fd;
 }
 
 static int reach_leader(const char *path, struct introduction *hello, uint64_t deadline)

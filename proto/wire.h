@@ -166,6 +166,10 @@ struct wire_host_function {
 #define WIRE_HOST_OFFSET(host) ((host) & ((UINT64_C(1) << 48) - 1))
 enum { WIRE_REGION_STAGING = 0, WIRE_REGION_LIMIT = 1 << 16 };
 
+// What a flag becomes, instead of VALUE, where the box has something to say that a flag cannot: who waits is to ask. It
+// is far before VALUE and before what the flag is to become later.
+#define WIRE_FLAG_ASK(value) ((uint32_t)(value) - (UINT32_C(1) << 30))
+
 // One entry of the launch request's inline data, before the packed parameters.
 struct wire_launch_attribute {
     int32_t id; // CUlaunchAttributeID

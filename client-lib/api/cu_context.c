@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Primary contexts, contexts, and each thread's stack of current ones.
 #include "client-lib/api/exports.h"
+#include "client-lib/move/awaited_ends.h"
 #include "client-lib/objects/contexts.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/session/box_session.h"
@@ -239,12 +240,12 @@ CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 
 CUresult cuCtxSynchronize(void)
 {
-    return remote_cuCtxSynchronize();
+    return sync_context();
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext ctx)
 {
-    return context_synchronize(ctx);
+    return ctx ? context_synchronize(ctx) : sync_context();
 }
 
 // Bank sizes of shared memory have not been configurable since compute capability 5; the calls

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "client-lib/api/exports.h"
+#include "client-lib/move/awaited_ends.h"
 #include "client-lib/objects/captures.h"
 #include "client-lib/objects/crossing.h"
 #include "client-lib/objects/object.h"
@@ -14,6 +15,14 @@
 #include "client_calls.h"
 
 static _Atomic uint64_t next_id = 16; // ids of the default streams lie below
+
+// Before a stream is made that the default stream waits for.
+static void note_blocking(unsigned int flags)
+{
+    struct object *context;
+    if (!(flags & CU_STREAM_NON_BLOCKING) && thread_context_object(&context) == CUDA_SUCCESS)
+        atomic_store_explicit(&context->session->blocking_streams, true, memory_order_relaxed);
+}
 
 static void describe(CUstream stream, unsigned int flags, int priority)
 {
@@ -27,6 +36,7 @@ CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags)
 {
     if (Flags & ~(unsigned int)CU_STREAM_NON_BLOCKING)
         return CUDA_ERROR_INVALID_VALUE;
+    note_blocking(Flags);
     CUresult result = remote_cuStreamCreate(phStream, Flags);
     if (result == CUDA_SUCCESS)
         describe(*phStream, Flags, 0);
@@ -46,6 +56,7 @@ CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int 
         priority = device->stream_priority_least;
     if (priority < device->stream_priority_greatest)
         priority = device->stream_priority_greatest;
+    note_blocking(flags);
     result = remote_cuStreamCreateWithPriority(phStream, flags, priority);
     if (result == CUDA_SUCCESS)
         describe(*phStream, flags, priority);
@@ -84,7 +95,7 @@ static CUresult query(CUstream stream)
 static CUresult synchronize(CUstream stream)
 {
     CUresult result = judge(stream);
-    return result == CUDA_SUCCESS ? remote_cuStreamSynchronize(stream) : result;
+    return result == CUDA_SUCCESS ? sync_stream(stream) : result;
 }
 
 CUresult cuStreamQuery(CUstream hStream)

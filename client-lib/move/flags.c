@@ -86,22 +86,44 @@ CUresult wait_flag(struct box_session *session, uint32_t index, uint32_t value, 
     return result;
 }
 
-CUresult copy_fence(struct box_session *session, CUstream stream)
+// Each thread begins to look at a place of its own. A flag that two waited for could come to the later value first.
+bool fence_take(struct box_session *session, struct fence_hold *fence)
 {
-    if (!session->staging)
-        return remote_cuStreamSynchronize(stream);
-    static _Atomic uint32_t next_fence;
+    static _Atomic uint32_t next_place;
     static __thread uint32_t mine;
     if (!mine)
-        mine = atomic_fetch_add(&next_fence, 1) % FENCE_FLAGS + 1;
-    uint32_t index = LINK_FLAGS - mine;
-    uint32_t value = atomic_fetch_add(&session->blocks->fences[mine - 1], 1) + 1;
-    before_work_wait_begins(session);
-    CUresult result = remote_signal(index, value, stream);
-    if (result == CUDA_SUCCESS) {
-        link_flush(session->link);
-        result = wait_flag(session, index, value, 0, stream);
+        mine = atomic_fetch_add(&next_place, 1) % FENCE_FLAGS + 1;
+    for (uint32_t i = 0; i < FENCE_FLAGS; i++) {
+        uint32_t place = (mine - 1 + i) % FENCE_FLAGS;
+        struct fence_flag *flag = &session->blocks->fences[place];
+        if (atomic_exchange_explicit(&flag->taken, true, memory_order_acquire))
+            continue;
+        *fence = (struct fence_hold){.index = LINK_FLAGS - 1 - place, .value = ++flag->value};
+        return true;
     }
+    return false;
+}
+
+void fence_give(struct box_session *session, const struct fence_hold *fence)
+{
+    atomic_store_explicit(&session->blocks->fences[LINK_FLAGS - 1 - fence->index].taken, false,
+                          memory_order_release);
+}
+
+CUresult copy_fence(struct box_session *session, CUstream stream)
+{
+    struct fence_hold fence;
+    if (!session->staging || !fence_take(session, &fence))
+        return remote_cuStreamSynchronize(stream);
+    before_work_wait_begins(session);
+    CUresult result = remote_signal(fence.index, fence.value, stream);
+    bool sent = result == CUDA_SUCCESS;
+    if (sent) {
+        link_flush(session->link);
+        result = wait_flag(session, fence.index, fence.value, 0, stream);
+    }
+    if (!sent || result == CUDA_SUCCESS)
+        fence_give(session, &fence);
     if (result == CUDA_SUCCESS) {
         staging_deliver(session);
         before_work_wait_ended(session);

@@ -12,6 +12,14 @@
 CUresult wait_flag(struct box_session *session, uint32_t index, uint32_t value, uint32_t size,
                    CUstream stream);
 
+// A flag that nobody else waits for until it is given back, and what it is to become. One that may still be written is
+// not given back.
+struct fence_hold {
+    uint32_t index, value;
+};
+bool fence_take(struct box_session *session, struct fence_hold *fence);
+void fence_give(struct box_session *session, const struct fence_hold *fence);
+
 // Waits until the GPU has done what was asked of the stream so far.
 CUresult copy_fence(struct box_session *session, CUstream stream);
 

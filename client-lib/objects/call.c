@@ -172,6 +172,8 @@ uint64_t call_mint(struct call *call, enum handle_kind kind)
         call->result = no_session(call);
         return 0;
     }
+    if (kind == HANDLE_STREAM)
+        atomic_store_explicit(&call->session->streams, true, memory_order_relaxed);
     struct object *object =
         object_new(kind, call->session, call->context ? owner_of(call->context, kind) : 0);
     if (!object) {

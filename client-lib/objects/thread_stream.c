@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "client-lib/objects/thread.h"
+#include "client-lib/session/box_session.h"
 #include "client_calls.h"
 
 static void end_stream(struct thread_stream *stream)
@@ -23,6 +24,7 @@ uint64_t thread_default_stream(const struct object *context)
 
     struct thread_stream *made = malloc(sizeof(*made));
     CUstream stream;
+    atomic_store_explicit(&context->session->blocking_streams, true, memory_order_relaxed);
     if (!made || remote_cuStreamCreate(&stream, CU_STREAM_DEFAULT) != CUDA_SUCCESS) {
         free(made);
         return 0;

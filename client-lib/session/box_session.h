@@ -12,6 +12,7 @@
 
 #include "client-lib/session/memory_model.h"
 #include "common/session_client.h"
+#include "common/wait.h"
 #include "proto/cuda_abi.h"
 #include "proto/wire.h"
 #include "transport/link.h"
@@ -71,7 +72,11 @@ struct box_session {
     struct wire_device *devices;
     struct wire_peer *peers; // device_count squared
 
-    _Atomic unsigned int captures;   // of its streams, that are under way
+    _Atomic unsigned int captures; // of its streams, that are under way
+    // Of its streams: whether any was made, and any that the default stream waits for.
+    _Atomic bool streams, blocking_streams;
+    struct patience sync_waits;      // for streams and contexts
+    _Atomic uint32_t syncs_to_ask;   // so many such waits ask the box before a flag is tried again
     _Atomic bool takes_graph_blocks; // the box has been told
     _Atomic bool graphs_allocate;    // some graph there allocates memory
     uint64_t room_waited; // for room by those who send, so far; with the sending side held

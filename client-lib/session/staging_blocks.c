@@ -85,11 +85,20 @@ uint64_t block_name(const struct box_session *session, const struct staging_bloc
                          (uint64_t)block_index(session->blocks, block) * shared->block_size);
 }
 
+static uint32_t flag_now(const struct box_session *session, uint32_t index)
+{
+    return atomic_load_explicit((_Atomic uint32_t *)&session->staging->flags[index],
+                                memory_order_acquire);
+}
+
 bool flag_reached(const struct box_session *session, uint32_t index, uint32_t value)
 {
-    uint32_t now = atomic_load_explicit((_Atomic uint32_t *)&session->staging->flags[index],
-                                        memory_order_acquire);
-    return (int32_t)(now - value) >= 0;
+    return (int32_t)(flag_now(session, index) - value) >= 0;
+}
+
+bool flag_says_ask(const struct box_session *session, uint32_t index, uint32_t value)
+{
+    return flag_now(session, index) == WIRE_FLAG_ASK(value);
 }
 
 static bool block_done(const struct box_session *session, const struct staging_block *block)

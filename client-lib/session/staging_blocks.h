@@ -30,7 +30,10 @@ struct staging {
     _Atomic uint32_t us_per_mib; // how long a waiter for a flag waits, where that is long
     struct staging_block *owed, **owed_end;
     _Atomic unsigned int owed_count; // read without lock
-    _Atomic uint32_t fences[FENCE_FLAGS];
+    struct fence_flag {
+        _Atomic bool taken; // by a thread that waits for it
+        uint32_t value;     // which the last one has waited for
+    } fences[FENCE_FLAGS];
     struct staging_block blocks[];
 };
 
@@ -43,6 +46,8 @@ void *block_memory(const struct box_session *session, const struct staging_block
 uint64_t block_name(const struct box_session *session, const struct staging_block *block);
 // Whether the flag has come to VALUE, or beyond.
 bool flag_reached(const struct box_session *session, uint32_t index, uint32_t value);
+// Whether the box says by it that who waits for VALUE is to ask.
+bool flag_says_ask(const struct box_session *session, uint32_t index, uint32_t value);
 
 // A free block, which is the caller's until it sets another state; NULL where there is none. Then *AWAITED is
 // a copy of one to wait for, with the bytes of all that this waits for, and *INDEX its number, or -1: other

@@ -212,6 +212,11 @@ void pools_settle(void)
     }
 }
 
+bool pools_have_slack(void)
+{
+    return atomic_load_explicit(&slack, memory_order_relaxed);
+}
+
 bool pools_reclaim(int device)
 {
     SCOPED_LOCK(&lock);

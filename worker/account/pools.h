@@ -24,6 +24,7 @@ void pool_note_destroy(CUmemoryPool pool);
 void pools_forget_device(int device);
 // Finds out what pools have given back; called when work of the GPU is complete.
 void pools_settle(void);
+bool pools_have_slack(void); // whether that would find anything
 // Has the device's pools give back all that they do not use; false: that was nothing.
 bool pools_reclaim(int device);
 

@@ -9,7 +9,9 @@
 
 #include "proto/wire.h"
 #include "transport/link.h"
+#include "worker/account/pools.h"
 #include "worker/move/carriers.h"
+#include "worker/move/pinned.h"
 #include "worker/move/staged/push.h"
 #include "worker/move/staging.h"
 #include "worker/move/wait_for_gpu.h"
@@ -48,6 +50,33 @@ void serve_signal(struct serve *serve, const struct args_signal *args)
     if (atomic_load_explicit(&session.deferred, memory_order_relaxed))
         return;
     carrier->signal(serve, args->index, args->value, stream);
+}
+
+// Whether who has waited has nothing to be told or given that only an answer brings.
+static bool flag_says_all(const struct serve *serve)
+{
+    return !serve_failed(serve) && !atomic_load_explicit(&session.deferred, memory_order_relaxed) &&
+           !atomic_load_explicit(&session.prints, memory_order_relaxed) && !pools_have_slack();
+}
+
+void serve_sync_signal(struct serve *serve, const struct args_sync_signal *args)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+
+    if (args->index >= LINK_FLAGS) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return;
+    }
+    if (flag_says_all(serve))
+        carrier->signal(serve, args->index, args->value, stream);
+    else
+        serve_fail(serve, CUDA_ERROR_NOT_READY);
+    if (!serve_failed(serve))
+        return;
+    // The question that comes instead has the failure as its answer.
+    serve->result = CUDA_SUCCESS;
+    atomic_store_explicit((_Atomic uint32_t *)&pinned.staging->flags[args->index],
+                          WIRE_FLAG_ASK(args->value), memory_order_release);
 }
 
 // ---- boxes ----

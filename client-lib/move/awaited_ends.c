@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "client-lib/move/awaited_ends.h"
+
+#include "client-lib/move/flags.h"
+#include "client-lib/objects/before_work.h"
+#include "client-lib/objects/call.h"
+#include "client-lib/report/watch.h"
+#include "client-lib/session/staging_blocks.h"
+#include "client-lib/session/waiting.h"
+#include "client_calls.h"
+#include "common/wait.h"
+#include "cuda_ops.h"
+
+enum { ASKS_AFTER_REFUSAL = 64, SPINS_PER_LOOK = 64 };
+
+// Whether the box, too, might let a flag tell of the end of STREAM. What it has to send meanwhile, data or calls of
+// functions, must have been taken before the wait is over, as it has been when an answer comes behind it.
+static bool flag_may_tell(struct box_session *session, CUstream stream)
+{
+    bool is_default = !stream || stream == CU_STREAM_LEGACY;
+    return session->memory->maps_page_locked && session_knows(session, OP_sync_signal) &&
+           session->spin_us > SPIN_FEW_US && !session->mirrors_host &&
+           !session_expecting(session) &&
+           !atomic_load_explicit(&session->captures, memory_order_relaxed) &&
+           !(is_default && atomic_load_explicit(&session->blocking_streams, memory_order_relaxed));
+}
+
+// Long waits are slept through, and a box that has refused is asked for a while.
+static bool flag_is_worth_it(struct box_session *session)
+{
+    if (atomic_load_explicit(&session->sync_waits.expected_us, memory_order_relaxed) > PATIENCE_US)
+        return false;
+    uint32_t asks = atomic_load_explicit(&session->syncs_to_ask, memory_order_relaxed);
+    if (asks)
+        atomic_store_explicit(&session->syncs_to_ask, asks - 1, memory_order_relaxed);
+    return !asks;
+}
+
+// Spins. False: it has not come in good time, or says that the box is to be asked.
+static bool await_fence(struct box_session *session, const struct fence_hold *fence, uint64_t began)
+{
+    for (unsigned int spins = 1; !flag_reached(session, fence->index, fence->value); spins++) {
+        if (flag_says_ask(session, fence->index, fence->value)) {
+            atomic_store_explicit(&session->syncs_to_ask, ASKS_AFTER_REFUSAL, memory_order_relaxed);
+            return false;
+        }
+        cpu_relax();
+        if (spins % SPINS_PER_LOOK == 0 && clock_ns() - began >= session->spin_us * UINT64_C(1000))
+            return false;
+    }
+    return true;
+}
+
+// ASK asks the box for what STREAM's end is the end of. A flag that may still be written is not given back.
+static CUresult await_by_flag(struct box_session *session, const struct fence_hold *fence,
+                              CUstream stream, CUresult (*ask)(CUstream stream), uint64_t began)
+{
+    CUresult result = CUDA_SUCCESS;
+    uint64_t watched = watch_begin();
+    before_work_wait_begins(session);
+    bool sent = remote_sync_signal(fence->index, fence->value, stream) == CUDA_SUCCESS;
+    bool told = sent && await_fence(session, fence, began);
+    watch_wait_end(WATCH_WAIT_GPU, watched);
+    if (told) {
+        staging_deliver(session);
+        before_work_wait_ended(session);
+    } else {
+        result = ask(stream);
+    }
+    if (!sent || result == CUDA_SUCCESS || flag_says_ask(session, fence->index, fence->value))
+        fence_give(session, fence);
+    return result;
+}
+
+static CUresult await_end(struct box_session *session, CUstream stream,
+                          CUresult (*ask)(CUstream stream))
+{
+    uint64_t began = clock_ns();
+    struct fence_hold fence;
+    bool by_flag = flag_is_worth_it(session) && fence_take(session, &fence);
+    CUresult result = by_flag ? await_by_flag(session, &fence, stream, ask, began) : ask(stream);
+    patience_note(&session->sync_waits, clock_ns() - began);
+    return result;
+}
+
+CUresult sync_stream(CUstream stream)
+{
+    struct box_session *session;
+    CUstream resolved;
+    if (call_check_stream(stream, &session, &resolved) != CUDA_SUCCESS ||
+        !flag_may_tell(session, resolved))
+        return remote_cuStreamSynchronize(stream);
+    return await_end(session, resolved, remote_cuStreamSynchronize);
+}
+
+static CUresult ask_for_context(CUstream unused)
+{
+    return remote_cuCtxSynchronize();
+}
+
+// What there is beside the default stream is waited for as well, so it tells of all only where it is alone.
+CUresult sync_context(void)
+{
+    struct box_session *session;
+    CUstream resolved;
+    if (call_check_stream(NULL, &session, &resolved) != CUDA_SUCCESS ||
+        atomic_load_explicit(&session->streams, memory_order_relaxed) ||
+        !flag_may_tell(session, NULL))
+        return remote_cuCtxSynchronize();
+    return await_end(session, NULL, ask_for_context);
+}

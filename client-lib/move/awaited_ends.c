@@ -4,6 +4,7 @@
 #include "client-lib/move/flags.h"
 #include "client-lib/objects/before_work.h"
 #include "client-lib/objects/call.h"
+#include "client-lib/objects/known_idle.h"
 #include "client-lib/report/watch.h"
 #include "client-lib/session/staging_blocks.h"
 #include "client-lib/session/waiting.h"
@@ -72,12 +73,13 @@ static CUresult await_by_flag(struct box_session *session, const struct fence_ho
     return result;
 }
 
-static CUresult await_end(struct box_session *session, CUstream stream,
+static CUresult await_end(struct box_session *session, CUstream stream, bool flag_tells,
                           CUresult (*ask)(CUstream stream))
 {
     uint64_t began = clock_ns();
     struct fence_hold fence;
-    bool by_flag = flag_is_worth_it(session) && fence_take(session, &fence);
+    bool by_flag = flag_tells && flag_may_tell(session, stream) && flag_is_worth_it(session) &&
+                   fence_take(session, &fence);
     CUresult result = by_flag ? await_by_flag(session, &fence, stream, ask, began) : ask(stream);
     patience_note(&session->sync_waits, clock_ns() - began);
     return result;
@@ -87,10 +89,12 @@ CUresult sync_stream(CUstream stream)
 {
     struct box_session *session;
     CUstream resolved;
-    if (call_check_stream(stream, &session, &resolved) != CUDA_SUCCESS ||
-        !flag_may_tell(session, resolved))
+    if (call_check_stream(stream, &session, &resolved) != CUDA_SUCCESS)
         return remote_cuStreamSynchronize(stream);
-    return await_end(session, resolved, remote_cuStreamSynchronize);
+    CUresult result = await_end(session, resolved, true, remote_cuStreamSynchronize);
+    if (result == CUDA_SUCCESS)
+        idle_note_stream(session, resolved);
+    return result;
 }
 
 static CUresult ask_for_context(CUstream unused)
@@ -98,14 +102,17 @@ static CUresult ask_for_context(CUstream unused)
     return remote_cuCtxSynchronize();
 }
 
-// What there is beside the default stream is waited for as well, so it tells of all only where it is alone.
+// What there is beside the default stream is waited for as well, so its end is that of all only where it is alone.
 CUresult sync_context(void)
 {
     struct box_session *session;
     CUstream resolved;
-    if (call_check_stream(NULL, &session, &resolved) != CUDA_SUCCESS ||
-        atomic_load_explicit(&session->streams, memory_order_relaxed) ||
-        !flag_may_tell(session, NULL))
+    if (call_check_stream(NULL, &session, &resolved) != CUDA_SUCCESS)
         return remote_cuCtxSynchronize();
-    return await_end(session, NULL, ask_for_context);
+    bool alone = !atomic_load_explicit(&session->streams, memory_order_relaxed);
+    uint64_t mark = idle_mark(session);
+    CUresult result = await_end(session, NULL, alone, ask_for_context);
+    if (result == CUDA_SUCCESS)
+        idle_note_context(session, mark);
+    return result;
 }

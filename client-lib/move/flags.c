@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "client-lib/objects/before_work.h"
+#include "client-lib/objects/known_idle.h"
 #include "client-lib/report/watch.h"
 #include "client-lib/session/staging_blocks.h"
 #include "client_calls.h"
@@ -125,6 +126,7 @@ CUresult copy_fence(struct box_session *session, CUstream stream)
     if (!sent || result == CUDA_SUCCESS)
         fence_give(session, &fence);
     if (result == CUDA_SUCCESS) {
+        idle_note_stream(session, stream);
         staging_deliver(session);
         before_work_wait_ended(session);
     }

@@ -10,6 +10,7 @@
 #include "client-lib/objects/before_work.h"
 #include "client-lib/objects/call.h"
 #include "client-lib/objects/detour.h"
+#include "client-lib/objects/known_idle.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/report/watch.h"
 #include "client-lib/session/staging_blocks.h"
@@ -55,22 +56,32 @@ CUresult copy_host_to_device(struct box_session *session, CUdeviceptr dst, const
     return result == CUDA_SUCCESS ? send_now(session, dst, src, size, stream, wait) : result;
 }
 
-CUresult copy_device_to_host(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
-                             CUstream stream, bool wait)
+// WAIT: the data are there when this returns.
+static CUresult fetch(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
+                      CUstream stream, bool wait)
 {
     uint64_t name;
     if (copy_shared_name(session, dst, size, &name)) {
         CUresult result = remote_copy_from_device(name, src, size, stream);
         return result == CUDA_SUCCESS && wait ? copy_fence(session, stream) : result;
     }
-    // Memory that is not page-locked may be gone when the data comes: such copies are waited for.
-    struct allocation found;
-    if (!wait && !(memory_find((uintptr_t)dst, &found) && found.host))
-        wait = true;
     if (wait && size <= session->memory->replied_max)
         return remote_read_rows(src, size, size, 1, stream, dst, size, &(size_t){0});
     return session->staging ? staged_from_device(session, dst, src, size, stream, wait, NULL)
                             : streamed_from_device(session, dst, src, size, stream, wait);
+}
+
+CUresult copy_device_to_host(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
+                             CUstream stream, bool wait)
+{
+    // Memory that is not page-locked may be gone when the data comes: such copies are waited for.
+    struct allocation found;
+    if (!wait && !(memory_find((uintptr_t)dst, &found) && found.host))
+        wait = true;
+    CUresult result = fetch(session, dst, src, size, stream, wait);
+    if (result == CUDA_SUCCESS && wait)
+        idle_note_stream(session, stream);
+    return result;
 }
 
 CUresult copy_device_to_host_in_parts(struct box_session *session, void *dst, CUdeviceptr src,

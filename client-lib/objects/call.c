@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "client-lib/objects/before_work.h"
+#include "client-lib/objects/known_idle.h"
 #include "client-lib/objects/libraries.h"
 #include "client-lib/objects/out_of_reach.h"
 #include "client-lib/objects/thread.h"
@@ -116,10 +117,8 @@ static uint64_t default_stream(struct call *call, CUstream stream)
     return (uintptr_t)stream;
 }
 
-uint64_t call_stream(struct call *call, CUstream stream)
+static uint64_t stream_of(struct call *call, CUstream stream)
 {
-    if (call->result != CUDA_SUCCESS)
-        return 0;
     if (stream == CU_STREAM_PER_THREAD) {
         struct object *context;
         call->result = thread_context_object(&context);
@@ -133,6 +132,15 @@ uint64_t call_stream(struct call *call, CUstream stream)
     if (!stream || stream == CU_STREAM_LEGACY)
         return default_stream(call, stream);
     return call_handle(call, HANDLE_STREAM, stream);
+}
+
+uint64_t call_stream(struct call *call, CUstream stream)
+{
+    if (call->result != CUDA_SUCCESS)
+        return 0;
+    call->stream = stream_of(call, stream);
+    call->streamed = true;
+    return call->stream;
 }
 
 CUresult call_check_stream(CUstream stream, struct box_session **session, CUstream *resolved)
@@ -209,7 +217,10 @@ void *call_reserve(struct call *call, size_t size)
     call->record = session_reserve(call->session, call->op,
                                    call->context ? call->context->ctx.wire : 0, size,
                                    &call->result);
-    return call->record ? call->record + 1 : NULL;
+    if (!call->record)
+        return NULL;
+    idle_note_sent(call->session, call->op, call->context, call->streamed ? &call->stream : NULL);
+    return call->record + 1;
 }
 
 CUresult call_work(const struct call *call, uint64_t stream)

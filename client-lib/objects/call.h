@@ -24,6 +24,8 @@ struct call {
     bool bound;                  // an argument has said which session it is
     struct box_session *session; // of the current context until a handle or device says otherwise
     struct object *context;      // NULL: none, or none in that session
+    bool streamed;               // a stream is named:
+    uint64_t stream;             // as it travels
     struct wire_request *record; // reserved; NULL before and after
 };
 

@@ -8,11 +8,15 @@
 
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/call.h"
+#include "client-lib/objects/before_work.h"
 #include "client-lib/objects/captures.h"
+#include "client-lib/objects/known_idle.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/report/tell.h"
 #include "client-lib/objects/windows.h"
+#include "client-lib/session/waiting.h"
 #include "client_calls.h"
+#include "cuda_ops.h"
 #include "common/log.h"
 
 enum { CLASH_RETRIES = 16, PAGE = 4096 };
@@ -267,6 +271,24 @@ static bool forget(CUdeviceptr dptr, struct allocation *gone)
     return found;
 }
 
+// The driver frees when the context has done its work. Where it has none that call is over at once, and nothing can be
+// said against it: the address is one that the box gave.
+static bool need_not_wait(const struct allocation *gone)
+{
+    return !gone->pool && !gone->of_graph && !gone->imported && !before_work_duties() &&
+           !captures_any() && !session_expecting(gone->session) &&
+           session_knows(gone->session, OP_memory_free) && idle_is_known(gone->session);
+}
+
+static CUresult free_and_wait(struct box_session *session, CUdeviceptr dptr)
+{
+    uint64_t mark = idle_mark(session);
+    CUresult result = remote_cuMemFree_v2(dptr);
+    if (result == CUDA_SUCCESS)
+        idle_note_context(session, mark);
+    return result;
+}
+
 CUresult device_memory_free(CUdeviceptr dptr)
 {
     struct allocation gone;
@@ -275,7 +297,8 @@ CUresult device_memory_free(CUdeviceptr dptr)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = memory_enter(&gone, &entered);
     if (result == CUDA_SUCCESS)
-        result = remote_cuMemFree_v2(dptr);
+        result = need_not_wait(&gone) ? remote_memory_free(dptr)
+                                      : free_and_wait(gone.session, dptr);
     memory_leave(entered);
     if (result == CUDA_ERROR_INVALID_VALUE && !gone.of_graph)
         (void)memory_add(&gone);

@@ -79,6 +79,13 @@ struct box_session {
     _Atomic uint32_t syncs_to_ask;   // so many such waits ask the box before a flag is tried again
     _Atomic bool takes_graph_blocks; // the box has been told
     _Atomic bool graphs_allocate;    // some graph there allocates memory
+    // What was sent so far, how much of it is known to be done, and the run of what one thread has sent to one stream at
+    // the end, with its first (client-lib/objects/known_idle.h).
+    struct work_count {
+        _Atomic uint64_t sent, done, run, run_begins;
+        _Atomic uint64_t context; // handle of the one that all was sent from; 0: none yet
+        _Atomic bool several;     // contexts
+    } work;
     uint64_t room_waited; // for room by those who send, so far; with the sending side held
     _Atomic int lost;     // CUresult that every call gives from now on; 0 while the session lives
 

@@ -106,20 +106,21 @@ static void prepare_to_await_all(struct serve *serve)
     serve_let_others_read(serve);
 }
 
-// A wait that is over within microseconds is cheaper here than handing the link to another thread.
-// Where kernels print, only the real synchronize makes the driver bring out the text.
-static void prepare_to_block(struct serve *serve, const struct serve_entry *entry)
+// A wait that is over within microseconds is cheaper here than handing the link to another thread. True: it is over,
+// which the driver need not be asked to say once more. Where kernels print, only the real synchronize makes it bring out the
+// text.
+static bool prepare_to_block(struct serve *serve, const struct serve_entry *entry)
 {
     CUresult result = CUDA_ERROR_NOT_READY;
 
     if (entry->traits & TRAIT_SELF_WAITING)
-        return;
+        return false;
     if (entry->traits & TRAIT_ALL_STREAMS) {
         prepare_to_await_all(serve);
-        return;
+        return false;
     }
     if ((entry->traits & TRAIT_BRIEF) && serve->reading && serve->reader->may_linger(serve))
-        return;
+        return false;
     if (entry->query)
         result = serve_ask_a_while(serve, entry->query, serve->request + 1);
     // Asking may have had its consequences: a capture is no longer what it was.
@@ -127,6 +128,7 @@ static void prepare_to_block(struct serve *serve, const struct serve_entry *entr
         serve_fail(serve, result);
     if (result != CUDA_SUCCESS && !serve_failed(serve))
         serve_let_others_read(serve);
+    return result == CUDA_SUCCESS && !atomic_load_explicit(&session.prints, memory_order_relaxed);
 }
 
 static bool learned_of_completion(const struct serve *serve, const struct serve_entry *entry)
@@ -155,7 +157,7 @@ const struct serve_entry *serve_check(struct serve *serve, uint32_t size)
 static void execute(struct serve *serve, const struct serve_entry *entry)
 {
     uint64_t start = entry->query || entry->traits & TRAIT_ALL_STREAMS ? clock_ns() : 0;
-    bool drains = entry->traits & TRAIT_DRAINS;
+    bool drains = entry->traits & TRAIT_DRAINS, over = false;
 
     if (!(entry->traits & TRAIT_ROW))
         reach_break_row();
@@ -164,9 +166,11 @@ static void execute(struct serve *serve, const struct serve_entry *entry)
     if (!(entry->traits & TRAIT_CONTEXTLESS))
         enter_context(serve, serve->request->context);
     if (!serve_failed(serve) && entry->kind == SERVE_BLOCKING)
-        prepare_to_block(serve, entry);
+        over = prepare_to_block(serve, entry);
     activity_enter(serve->request->reserved);
-    if (!serve_failed(serve) || (entry->traits & TRAIT_ANSWERS))
+    if (over)
+        ; // the caller hears so
+    else if (!serve_failed(serve) || (entry->traits & TRAIT_ANSWERS))
         entry->handle(serve, serve->request + 1);
     activity_leave();
     if (drains)

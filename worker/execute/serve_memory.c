@@ -169,6 +169,11 @@ void serve_cuMemFree_v2(struct serve *serve, const struct args_cuMemFree_v2 *arg
         enter(start, end - start, device, green_root(serve->current), 0);
 }
 
+void serve_memory_free(struct serve *serve, const struct args_memory_free *args)
+{
+    serve_cuMemFree_v2(serve, &(struct args_cuMemFree_v2){.dptr = args->dptr});
+}
+
 // ---- stream-ordered allocation ----
 
 // Where nothing is limited, only sizes are counted.

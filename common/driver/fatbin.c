@@ -128,3 +128,31 @@ int image_extract_ptx(const struct image *image, unsigned int max_arch, char **t
         return result;
     return best.kind ? fatbin_read(&best, text, size) : -ENOENT;
 }
+
+static bool entry_may_name(const struct fatbin_entry *entry, const char *name)
+{
+    char *data = NULL;
+    size_t size = 0;
+    bool may = fatbin_read(entry, &data, &size) || memmem(data, size, name, strlen(name));
+    free(data);
+    return may;
+}
+
+bool image_may_name(const void *data, size_t size, const char *name, size_t most)
+{
+    struct fatbin_iterator iterator;
+    struct fatbin_entry entry;
+    uint32_t magic = 0;
+    int r;
+    memcpy(&magic, data, size < sizeof magic ? size : sizeof magic);
+    if (magic != FATBIN_MAGIC)
+        return memmem(data, size, name, strlen(name));
+    if (fatbin_open(data, size, &iterator))
+        return true;
+    while ((r = fatbin_next(&iterator, &entry)) == 1) {
+        if (entry.size > most || entry_may_name(&entry, name))
+            return true;
+        most -= entry.size;
+    }
+    return r != 0;
+}

@@ -6,6 +6,7 @@
 #ifndef RGPU_COMMON_DRIVER_IMAGE_H
 #define RGPU_COMMON_DRIVER_IMAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -66,6 +67,10 @@ int fatbin_next(struct fatbin_iterator *iterator, struct fatbin_entry *entry)
 #define FATBIN_ENTRY_MAX ((size_t)1 << 30)
 int fatbin_read(const struct fatbin_entry *entry, char **out, size_t *size)
     __attribute__((warn_unused_result));
+
+// Whether NAME may be in the image of SIZE bytes: it is, or that cannot be seen, as the image is damaged or takes more than
+// MOST bytes when read. Functions that code calls are named in it, be it text or binary.
+bool image_may_name(const void *data, size_t size, const char *name, size_t most);
 
 // The PTX for the highest architecture that is not above MAX_ARCH (90), out of any image. The
 // caller frees *TEXT, which ends with a NUL that *SIZE does not count. -ENOENT where the image is

@@ -8,13 +8,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/driver/image.h"
 #include "common/ledger.h"
 #include "common/log.h"
 #include "common/scope.h"
 #include "worker/session.h"
 #include "worker_serve.h"
 
-enum { IMAGES_MAX = 256, TAIL = 64 };
+enum { IMAGES_MAX = 256, TAIL = 64, READ_MAX = 4 << 20 };
 static const uint64_t TOTAL_MAX = UINT64_C(4) << 30;
 
 static struct uploaded_image *images;
@@ -143,12 +144,8 @@ void serve_image_free(struct serve *serve, const struct args_image_free *args)
     }
 }
 
-// Names of functions are readable in PTX and in binaries; compressed images keep their secret.
+// Large images are not read for this: it would take longer than the real synchronize calls that it saves.
 bool image_prints(const struct uploaded_image *image)
 {
-    static const uint8_t fatbin_magic[] = {0x50, 0xed, 0x55, 0xba};
-
-    return (image->size >= sizeof(fatbin_magic) &&
-            !memcmp(image->data, fatbin_magic, sizeof(fatbin_magic))) ||
-           memmem(image->data, image->size, "vprintf", 7);
+    return image_may_name(image->data, image->size, "vprintf", READ_MAX);
 }

@@ -119,15 +119,16 @@ def switches():
 def peers():
     if not values("copy_rate", "peers-rdma"):
         return
-    print("\ncopies of 16 MiB from the GPU of one box to that of another, as a part of ib_write_bw of the same round")
-    for setting in ("peers-rdma", "peers-tcp"):
+    print("\ncopies of 16 MiB from the GPU of one box to that of another, as a part of what the network does in the same round")
+    for setting, measure in (("peers-rdma", "ib_write_bw"), ("peers-tcp", "ib_write_bw"), ("peers-tcp", "iperf3")):
         found = []
         for round_ in sorted({f["round"] for f in figures if f["part"] == "peers"}):
             mine = [v * 1e3 for v in values("copy_rate", setting, round_, "peers")]
-            theirs = values("ib_write_bw", None, round_, "peers")
+            theirs = values(measure, None, round_, "peers")
             if mine and theirs and sum(theirs):
                 found.append(statistics.mean(mine) / statistics.mean(theirs))
-        print("  %-12s %s" % (setting[6:], spread(found)))
+        if found:
+            print("  %-6s / %-12s %s" % (setting[6:], measure, spread(found)))
 
 
 links()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: peers [lost DEVICE STREAM | text TEXT | calls | mapped | cut | cut-held]. Copies between two devices, whatever lies between them: right, in the order of the
+// usage: peers [lost DEVICE STREAM | text TEXT | calls | mapped | lent | cut | cut-held]. Copies between two devices, whatever lies between them: right, in the order of the
 // stream that they belong to, and of no other, and without holding up the program. With `lost`, the script that runs
 // this takes the device away in the middle of copies that are in a stream of device STREAM. With `cut` and `cut-held` it
 // cuts what the two devices are linked by, between copies or while one is still to come.
@@ -589,6 +589,18 @@ static void await_word(const char *said)
         bail("nobody said that it is done");
 }
 
+// The first device copies to memory that is mapped on the second, which has none of its.
+static int lent(void)
+{
+    struct mapped target = map_memory(1);
+    CUdeviceptr src = filled(0, MIB, 110);
+    CHECK(cuMemcpyPeerAsync(target.address, gpu[1].context, src, gpu[0].context, MIB, stream[0]));
+    CHECK(cuStreamSynchronize(stream[0]));
+    ok(holds(1, target.address, MIB, 110), "memory that is mapped is reached");
+    await_word("lent");
+    return done();
+}
+
 static int cut(void)
 {
     enum { SIZE = 3 * MIB + 4 };
@@ -674,6 +686,8 @@ int main(int argc, char **argv)
         return copy_text(argv[2]);
     if (argc > 3)
         return lose(atoi(argv[2]), atoi(argv[3]));
+    if (argc == 2 && !strcmp(argv[1], "lent"))
+        return lent();
     if (argc == 2 && !strcmp(argv[1], "cut"))
         return cut();
     if (argc == 2 && !strcmp(argv[1], "cut-held"))

@@ -15,10 +15,10 @@ start_two_boxes() {
 ctl() { local box=$1; shift; "$BUILD/bin/rgpuctl" "$@" --socket "$TMP/$kind.$box"; }
 session() { ctl "$1" sessions --json | sed -n 's/.*"session":\([0-9]*\).*/\1/p'; }
 runs() { kill -0 "${line_pid[$1]}" 2>/dev/null; }
-# begin NAME TRANSPORT PROGRAM: one whose input never ends.
+# begin NAME TRANSPORT PROGRAM [ARGUMENT]: one of tests/team, whose input never ends.
 begin() {
     start "$1" env "LD_PRELOAD=$(preload_for_sanitizers)" LD_LIBRARY_PATH="$BUILD/lib" RGPU_LOG=info "RGPU_BOXES=$BOXES" "RGPU_TRANSPORT=$2" \
-        sh -c 'exec "$1" <"$2"' - "$BUILD/tests/team/$3" "$TMP/never"
+        sh -c 'never=$1; shift; exec "$@" <"$never"' - "$TMP/never" "$BUILD/tests/team/$3" "${@:4}"
 }
 # disturb NAME: as long as that program runs its two sessions go and come back by turns. Sets AWAY to how often.
 disturb() {
@@ -53,8 +53,14 @@ unset RGPU_SIM_STATE
 begin near shm bereaved
 await_line near '^# waits' || bail "the program does not come to its wait"
 like "$(cat "$TMP/near.log")" 'the GPU of one box reaches another' "two GPUs that reach each other"
+idle() { [ -z "$(session 1)$(session 2)" ]; }
 for box in 1 2; do
     fails "have sessions that are not suspended" ctl $box suspend "$(session $box)"
     like "$(cat "$TMP/ok.out")" 'a GPU of another box reaches its memory, or its GPU that of another box' "which is said"
 done
+stop "${line_pid[near]}"
+await "two idle boxes" idle
+begin lent shm ../programs/peers lent
+await_line lent '^# lent' || bail "the program does not come to its wait"
+fails "nor is a session that has lent memory which it maps" ctl 2 suspend "$(session 2)"
 done_testing

@@ -311,7 +311,7 @@ void serve_peer_lend(struct serve *serve, const struct args_peer_lend *args)
         return;
     serve_fail(serve, describe(args->address, &loan.size, &fd));
     if (!serve_failed(serve))
-        peer_windows_lend(serve, args->peer, fd, &loan.region);
+        peer_windows_lend(serve, args->peer, args->address, fd, &loan.region);
     if (!serve_failed(serve))
         serve_reply_bytes(serve, &loan, sizeof(loan));
 }

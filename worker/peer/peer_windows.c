@@ -33,6 +33,7 @@ static struct mapped_window *windows;
 // What was shown once: who has mapped it does not say when he is done.
 struct shown_memory {
     CUdeviceptr base;
+    bool lent; // it is a mapping
     struct shown_memory *next;
 };
 
@@ -58,7 +59,7 @@ static bool is_shown(CUdeviceptr base)
     return false;
 }
 
-static bool note_shown(CUdeviceptr base)
+static bool note_shown(CUdeviceptr base, bool lent)
 {
     SCOPED_LOCK(&lock);
     if (is_shown(base))
@@ -66,7 +67,7 @@ static bool note_shown(CUdeviceptr base)
     struct shown_memory *memory = malloc(sizeof(*memory));
     if (!memory)
         return false;
-    *memory = (struct shown_memory){base, shown};
+    *memory = (struct shown_memory){base, lent, shown};
     shown = memory;
     return true;
 }
@@ -82,8 +83,9 @@ static void show_own(struct serve *serve, CUdeviceptr address, struct wire_peer_
         return;
     }
     memory->size = end - memory->base;
-    serve_fail(serve, note_shown(memory->base) ? driver.cuIpcGetMemHandle(&handle, memory->base)
-                                               : CUDA_ERROR_OUT_OF_MEMORY);
+    serve_fail(serve, note_shown(memory->base, false)
+                          ? driver.cuIpcGetMemHandle(&handle, memory->base)
+                          : CUDA_ERROR_OUT_OF_MEMORY);
     memcpy(memory->handle, &handle, sizeof(handle));
 }
 
@@ -128,14 +130,17 @@ static uint32_t next_region(void)
     return 1 + atomic_fetch_add(&last, 1) % (WIRE_REGION_LIMIT - 1);
 }
 
-void peer_windows_lend(struct serve *serve, uint32_t peer, int fd, uint32_t *region)
+void peer_windows_lend(struct serve *serve, uint32_t peer, CUdeviceptr base, int fd,
+                       uint32_t *region)
 {
     struct peer_link *link = enter_link(serve, peer);
 
     if (!link)
         return;
+    if (!note_shown(base, true))
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     *region = next_region();
-    if (link_send_region(link->direct, *region, fd))
+    if (!serve_failed(serve) && link_send_region(link->direct, *region, fd))
         serve_fail(serve, CUDA_ERROR_DEVICE_UNAVAILABLE);
     leave_link(link);
 }
@@ -337,14 +342,23 @@ static void forget_context(CUcontext context)
     }
 }
 
+// Whether there is memory at its address still. What is mapped there may be other memory by now.
+static bool is_there(const struct shown_memory *memory)
+{
+    uint64_t base, end;
+    CUcontext context;
+
+    if (memory->lent)
+        return allocation_find(memory->base, &base, &end);
+    return allocation_is_plain(memory->base, &base, &end, &context) && base == memory->base;
+}
+
 // What has been freed is forgotten. Under lock.
 static void forget_freed(void)
 {
     for (struct shown_memory **at = &shown; *at;) {
         struct shown_memory *memory = *at;
-        uint64_t base, end;
-        CUcontext context;
-        if (allocation_is_plain(memory->base, &base, &end, &context) && base == memory->base) {
+        if (is_there(memory)) {
             at = &memory->next;
         } else {
             *at = memory->next;

@@ -7,13 +7,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "worker_driver.h"
+
 struct serve;
 
 // A handle carries no lease and no charge, so a box shows and maps memory only where its administrator has said so. False,
 // and noted: it may not.
 bool peer_windows_allowed(struct serve *serve);
-// Sends FD, which stays the caller's, to the other end of the link PEER, where it is *REGION. Failures are noted.
-void peer_windows_lend(struct serve *serve, uint32_t peer, int fd, uint32_t *region);
+// Sends FD, which stays the caller's and stands for the mapping at BASE, to the other end of the link PEER, where it is
+// *REGION. Failures are noted.
+void peer_windows_lend(struct serve *serve, uint32_t peer, CUdeviceptr base, int fd,
+                       uint32_t *region);
 // Before requests are served.
 void peer_windows_prepare(void);
 // Whether another box's GPU may reach memory that was shown it, or ours some of its. Any thread.

@@ -155,6 +155,14 @@ static void note_gate(uint32_t number, bool held)
     settle(at);
 }
 
+static CUresult refuse_capture(const struct box_session *from, const struct box_session *to)
+{
+    log_error("a stream of one box cannot join the capture of another: no graph is of two boxes "
+              "box=%s other=%s",
+              to->box, from->box);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult crossing_wait(CUstream stream, const struct object *context, const struct object *event)
 {
     struct box_session *from = event->session, *to = context->session;
@@ -168,7 +176,7 @@ CUresult crossing_wait(CUstream stream, const struct object *context, const stru
     if (result != CUDA_SUCCESS || reached) {
         session_expect(from, -1);
         forget(number);
-        return result;
+        return result == CUDA_ERROR_CAPTURED_EVENT ? refuse_capture(from, to) : result;
     }
     session_expect(to, 1);
     result = remote_gate_hold(number, stream);

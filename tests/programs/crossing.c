@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "tests/programs/driver.h"
+#include "tests/programs/graph_calls.h"
 
 enum { ROUNDS = 60, N = 1 << 16 };
 
@@ -180,6 +181,52 @@ static void refusals(void)
     CHECK(cuEventDestroy(there));
 }
 
+static bool captures(CUstream in)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CHECK(cuStreamIsCapturing(in, &status));
+    return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+// A graph is of one box: the second device's stream joins a capture where both are of one, or is told that it cannot.
+static void graphs(void)
+{
+    CUevent outside = new_event(1), forked = new_event(0), joined = new_event(1);
+    CUgraph graph = NULL;
+    on(1);
+    CHECK(cuEventRecord(outside, stream[1]));
+    CHECK(cuStreamSynchronize(stream[1]));
+    on(0);
+    CHECK(cuStreamBeginCapture(stream[0], CU_STREAM_CAPTURE_MODE_RELAXED));
+    CHECK(cuEventRecord(forked, stream[0]));
+    CUresult result = cuStreamWaitEvent(stream[1], forked, 0);
+    ok(captures(stream[1]) == (result == CUDA_SUCCESS),
+       "a stream of the second device joins a capture, or is refused (%s)", result_name(result));
+    if (result == CUDA_SUCCESS) {
+        on(1);
+        CHECK(cuEventRecord(joined, stream[1]));
+        on(0);
+        CHECK(cuStreamWaitEvent(stream[0], joined, 0));
+    }
+    gives(cuStreamEndCapture(stream[0], &graph),
+          result == CUDA_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+          "the graph has all, or there is none");
+    if (graph)
+        CHECK(cuGraphDestroy(graph));
+    CHECK(cuStreamBeginCapture(stream[0], CU_STREAM_CAPTURE_MODE_RELAXED));
+    gives(cuStreamWaitEvent(stream[0], outside, 0), CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+          "what the other device has done outside of a capture is not waited for in it");
+    gives(cuStreamEndCapture(stream[0], &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+          "which ends the capture");
+    for (int d = 0; d < 2; d++) {
+        on(d);
+        gives(cuCtxSynchronize(), CUDA_SUCCESS, "and nothing else of device %d", d);
+    }
+    CHECK(cuEventDestroy(outside));
+    CHECK(cuEventDestroy(forked));
+    CHECK(cuEventDestroy(joined));
+}
+
 static int lose_first(void)
 {
     char line[8];
@@ -217,6 +264,7 @@ int main(int argc, char **argv)
     copy_through_host();
     record_of_the_moment();
     to_and_fro();
+    graphs();
     refusals();
     for (int d = 0; d < 2; d++) {
         on(d);

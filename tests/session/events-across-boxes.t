@@ -17,6 +17,7 @@ for transport in shm tcp; do
     run_program "$transport: events across two boxes" "$CROSSING"
     like "$(cat "$TMP/program.err")" 'objects of two boxes name=cuEventElapsedTime' \
         "$transport: the log names a call that cannot be across boxes"
+    like "$(cat "$TMP/program.err")" 'no graph is of two boxes' "$transport: and says that no graph is"
 done
 
 for transport in shm tcp; do

@@ -9,17 +9,34 @@
 #include "daemon/figures.h"
 #include "daemon/worker_process.h"
 
+// The number in the line of a file of /proc that FORMAT reads; 0: there is none.
+static uint64_t read_figure(const char *path, const char *format)
+{
+    char line[128];
+    unsigned long long figure = 0;
+    SCOPED_FILE FILE *file = fopen(path, "re");
+
+    while (file && fgets(line, sizeof(line), file))
+        if (sscanf(line, format, &figure) == 1)
+            break;
+    return figure;
+}
+
 static uint64_t machine_memory(const char *row)
 {
-    char line[128], format[64];
-    unsigned long long kilobytes = 0;
-    SCOPED_FILE FILE *file = fopen("/proc/meminfo", "re");
+    char format[64];
 
     snprintf(format, sizeof(format), "%s: %%llu kB", row);
-    while (file && fgets(line, sizeof(line), file))
-        if (sscanf(line, format, &kilobytes) == 1)
-            break;
-    return (uint64_t)kilobytes << 10;
+    return read_figure("/proc/meminfo", format) << 10;
+}
+
+static uint64_t process_figure(const struct worker_process *worker, const char *file,
+                               const char *format)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)worker->pid, file);
+    return read_figure(path, format);
 }
 
 static uint64_t image_bytes(const struct worker_process *worker)
@@ -41,6 +58,34 @@ static uint64_t image_bytes_of_all(const struct suspension *s)
     for (size_t i = 0; i < count; i++)
         bytes += image_bytes(list[i]);
     return bytes;
+}
+
+// What the worker may have of its own is what the kernel keeps it to, its image included.
+static int fit_worker(const struct worker_process *worker, char *text, size_t room)
+{
+    uint64_t limit = process_figure(worker, "limits", "Max data size %llu");
+    uint64_t used = process_figure(worker, "status", "VmData: %llu kB") << 10;
+    uint64_t bytes = image_bytes(worker);
+
+    if (!limit || used + bytes <= limit)
+        return 0;
+    snprintf(text, room,
+             "its memory, %llu MiB, does not fit: worker_memory allows a worker %llu MiB, of which "
+             "%llu MiB are taken",
+             (unsigned long long)bytes >> 20, (unsigned long long)limit >> 20,
+             (unsigned long long)used >> 20);
+    return -ENOSPC;
+}
+
+static int fit_workers(const struct suspension *s, char *text, size_t room)
+{
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+    int err = 0;
+
+    for (size_t i = 0; i < count && !err; i++)
+        err = fit_worker(list[i], text, room);
+    return err;
 }
 
 int image_room_take(struct suspension *s, char *text, size_t room)
@@ -69,6 +114,8 @@ int image_room_take(struct suspension *s, char *text, size_t room)
                  (unsigned long long)bytes >> 20, (unsigned long long)available >> 20);
         return -ENOSPC;
     }
+    if (fit_workers(s, text, room))
+        return -ENOSPC;
     s->bytes = bytes;
     return 0;
 }

@@ -4,7 +4,7 @@
 # goes wrong in between is said and harms nobody else.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/suspending.sh"
-requires python3
+requires python3 prlimit
 
 export RGPU_SIM_MEMORY=512M
 start_box --devices sim:1 --admin-socket "$TMP/admin" --metrics-listen 127.0.0.1:0 --memory-check 200ms --suspend-memory 400M \
@@ -52,6 +52,24 @@ look large
 ok "the program runs on" await_line large '^right 1$'
 worker=$(worker_of "$id")
 stop "${line_pid[large]}"
+await "the end of its worker" gone "$worker"
+
+hold limited 20
+id=$(last_session) worker=$(worker_of "$(last_session)")
+status_of() { awk -v name="$1:" '$1 == name { print $2 }' "/proc/$worker/status"; }
+# bound BYTES: so much the worker may have of its own.
+bound() {
+    local command=(prlimit --pid "$worker" "--data=$1:")
+    [ "$(status_of Uid)" = "$(id -u)" ] || command=(as_user "$(status_of Uid)" "${command[@]}")
+    "${command[@]}"
+}
+bound $((($(status_of VmData) + 65536) * 1024))
+fails "nor more than a worker may have" ctl suspend "$id"
+bound unlimited
+like "$(cat "$TMP/ok.out")" 'does not fit: worker_memory allows a worker [0-9]+ MiB, of which [0-9]+ MiB are taken' "which is said"
+look limited
+ok "the program runs on" await_line limited '^right 1$'
+stop "${line_pid[limited]}"
 await "the end of its worker" gone "$worker"
 
 hold busy "1 600000000000"

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/path_table.h"
+
+#include <errno.h>
+#include <string.h>
+
+const char *const path_names[PATHS] = {[PATH_INLINE] = "inline",
+                                       [PATH_STAGED] = "staged",
+                                       [PATH_MAPPED] = "mapped",
+                                       [PATH_ONE_SIDED] = "one-sided",
+                                       [PATH_DIRECT] = "direct"};
+const char *const path_use_names[PATH_USES] = {[PATH_TO] = "to",
+                                               [PATH_FROM] = "from",
+                                               [PATH_TO_LOCKED] = "to, page-locked",
+                                               [PATH_FROM_LOCKED] = "from, page-locked"};
+const char *const path_pattern_names[PATH_PATTERNS] = {
+    [PATH_LATENCY] = "latency", [PATH_BANDWIDTH] = "bandwidth"};
+
+static bool has(unsigned paths, unsigned path)
+{
+    return paths >> path & 1;
+}
+
+// ---- what the trials say ----
+
+// What disturbs a copy makes it longer, which the shortest of many tells nothing of; but a program that waits for each copy
+// has the usual one.
+static uint32_t figure(const struct path_cell *cell, unsigned path, enum path_pattern pattern)
+{
+    uint32_t sorted[PATH_TRIES];
+    unsigned count = cell->tries[path];
+
+    for (unsigned i = 0; i < count; i++) {
+        unsigned at = i;
+        for (; at && sorted[at - 1] > cell->samples[path][i]; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = cell->samples[path][i];
+    }
+    return count ? sorted[pattern == PATH_LATENCY ? (count - 1) / 2 : 0] : 0;
+}
+
+// The best of PATHS that have been tried, PATHS where none has.
+static unsigned best_of(const struct path_cell *cell, unsigned paths, enum path_pattern pattern)
+{
+    unsigned best = PATHS;
+
+    for (unsigned i = 0; i < PATHS; i++)
+        if (has(paths, i) && cell->tries[i] &&
+            (best == PATHS || figure(cell, i, pattern) < figure(cell, best, pattern)))
+            best = i;
+    return best;
+}
+
+static bool is_far_behind(const struct path_cell *cell, unsigned path, enum path_pattern pattern)
+{
+    unsigned best = best_of(cell, cell->usable, pattern);
+
+    return best < PATHS && cell->tries[path] &&
+           figure(cell, path, pattern) / PATH_FAR_BEHIND > figure(cell, best, pattern);
+}
+
+static void drop_slow(struct path_cell *cell, enum path_pattern pattern)
+{
+    unsigned best = best_of(cell, cell->usable, pattern);
+
+    for (unsigned i = 0; i < PATHS; i++)
+        if (i != best && cell->tries[i] >= PATH_TRIES_LEAST &&
+            cell->tries[best] >= PATH_TRIES_LEAST && is_far_behind(cell, i, pattern))
+            cell->out |= (uint8_t)PATH_BIT(i);
+}
+
+// ---- settling, and opening again ----
+
+static void decide(struct path_cell *cell)
+{
+    bool stays = cell->settled && has(cell->usable, cell->chosen);
+    unsigned decided = stays ? (1u + cell->chosen) | (unsigned)cell->usable << 8 : 0;
+
+    atomic_store_explicit(&cell->decided, (uint16_t)decided, memory_order_relaxed);
+}
+
+static bool all_tried(const struct path_cell *cell)
+{
+    for (unsigned i = 0; i < PATHS; i++)
+        if (has(cell->usable & ~(unsigned)cell->out, i) && cell->tries[i] < PATH_TRIES)
+            return false;
+    return true;
+}
+
+static void settle(struct path_cell *cell, enum path_pattern pattern)
+{
+    unsigned best = best_of(cell, cell->usable, pattern);
+    uint64_t usual = figure(cell, cell->usual, pattern), least = figure(cell, best, pattern);
+
+    for (unsigned i = 0; i < PATHS; i++)
+        if (has(cell->usable, i))
+            cell->ns[i] = figure(cell, i, pattern);
+    bool stays = has(cell->usable & ~(unsigned)cell->out, cell->usual) &&
+                 least * 100 >= usual * (100 - PATH_GAIN_PERCENT);
+    cell->chosen = stays ? cell->usual : (uint8_t)best;
+    cell->known = cell->settled = true;
+    cell->slow = 0;
+    decide(cell);
+}
+
+static void reopen(struct path_cell *cell)
+{
+    memset(cell->tries, 0, sizeof(cell->tries));
+    cell->out = 0;
+    cell->settled = false;
+    decide(cell);
+}
+
+// ---- choosing ----
+
+static bool has_compared(const struct path_cell *cell, unsigned usable)
+{
+    unsigned tried = 0;
+
+    for (unsigned i = 0; i < PATHS; i++)
+        tried += has(usable, i) && cell->tries[i];
+    return tried > 1;
+}
+
+// The nearest size, at most so many away, of the same use and pattern where several of USABLE have been tried; NULL:
+// none.
+static const struct path_cell *compared_near(const struct path_table *table,
+                                             struct path_place place, unsigned usable,
+                                             unsigned most)
+{
+    const struct path_cell *cells = table->cells[place.use][place.pattern];
+
+    for (unsigned away = 0; away <= most; away++) {
+        if (place.size >= away && has_compared(&cells[place.size - away], usable))
+            return &cells[place.size - away];
+        if (place.size + away < PATH_SIZES && has_compared(&cells[place.size + away], usable))
+            return &cells[place.size + away];
+    }
+    return NULL;
+}
+
+// What to take where nothing has been tried in the cell.
+static enum path usual_of(const struct path_table *table, struct path_place place, unsigned usable,
+                          enum path usual)
+{
+    const struct path_cell *cell = &table->cells[place.use][place.pattern][place.size];
+    unsigned best = PATHS;
+
+    if (cell->known && has(usable, cell->chosen))
+        return (enum path)cell->chosen;
+    for (unsigned i = 0; i < PATHS; i++)
+        if (has(usable, i) && cell->ns[i] && (best == PATHS || cell->ns[i] < cell->ns[best]))
+            best = i;
+    const struct path_cell *near = compared_near(table, place, usable, PATH_SIZES);
+    if (best == PATHS && near)
+        best = best_of(near, usable, place.pattern);
+    if (best < PATHS)
+        return (enum path)best;
+    return has(usable, usual) ? usual : (enum path)__builtin_ctz(usable);
+}
+
+static bool all_known(const struct path_cell *cell, unsigned usable)
+{
+    for (unsigned i = 0; i < PATHS; i++)
+        if (has(usable, i) && !cell->ns[i])
+            return false;
+    return true;
+}
+
+static enum path next_trial(const struct path_cell *cell)
+{
+    unsigned paths = cell->usable & ~(unsigned)cell->out, next = cell->usual;
+
+    for (unsigned i = 0; i < PATHS; i++)
+        if (has(paths, i) && (!has(paths, next) || cell->tries[i] < cell->tries[next]))
+            next = i;
+    return (enum path)next;
+}
+
+// A trial is put off until what the others have cost is little of the whole; the first one in a cell only where the path was
+// far behind nearby.
+static bool may_try(const struct path_table *table, struct path_place place, enum path path)
+{
+    const struct path_cell *cell = &table->cells[place.use][place.pattern][place.size];
+
+    if (table->cost <= table->copies * PATH_COST_PERCENT)
+        return true;
+    const struct path_cell *near = compared_near(table, place, cell->usable, PATH_ALIKE);
+    return !cell->tries[path] && (!near || !is_far_behind(near, path, place.pattern));
+}
+
+enum path path_choose(struct path_table *table, struct path_place place, unsigned usable,
+                      enum path usual)
+{
+    struct path_cell *cell = path_cell_at(table, place);
+
+    if (cell->settled && all_known(cell, usable)) {
+        cell->usable = (uint8_t)usable;
+        decide(cell);
+        return usual_of(table, place, usable, usual);
+    }
+    if (cell->settled)
+        reopen(cell);
+    cell->usable = (uint8_t)usable;
+    if (!cell->tries[cell->usual] || !has(usable, cell->usual))
+        cell->usual = (uint8_t)usual_of(table, place, usable, usual);
+    enum path next = next_trial(cell);
+    const struct path_cell *near = compared_near(table, place, usable, PATH_SIZES);
+    unsigned best = near ? best_of(near, usable, place.pattern) : cell->usual;
+    return next == best || may_try(table, place, next) ? next : (enum path)best;
+}
+
+static bool take_settled(struct path_cell *cell, enum path path, uint64_t ns)
+{
+    if (path != cell->chosen)
+        return false;
+    cell->slow = ns > 2 * (uint64_t)cell->ns[path] ? (uint8_t)(cell->slow + 1) : 0;
+    if (cell->slow < PATH_SLOW)
+        return false;
+    reopen(cell);
+    return true;
+}
+
+static void keep_sample(struct path_cell *cell, enum path path, uint32_t ns)
+{
+    uint32_t *samples = cell->samples[path];
+
+    if (cell->tries[path] == PATH_TRIES) // the best one, while trials of others are put off
+        memmove(samples, samples + 1, (PATH_TRIES - 1) * sizeof(*samples));
+    else
+        cell->tries[path]++;
+    samples[cell->tries[path] - 1] = ns;
+}
+
+// How much longer than the best one COUNT copies of NS each were, in percent of it. One that takes very much longer was
+// disturbed.
+static void charge_trial(struct path_table *table, uint64_t ns, uint64_t least, unsigned count)
+{
+    uint64_t more = ns > least ? (ns - least) * 100 / least : 0;
+
+    table->cost += count * (more < PATH_DISTURBED_PERCENT ? more : PATH_DISTURBED_PERCENT);
+}
+
+// What a trial costs; also what was best until now, by which earlier copies went.
+static void account(struct path_table *table, const struct path_cell *cell,
+                    enum path_pattern pattern, unsigned best_before, enum path path, uint64_t ns)
+{
+    unsigned best = best_of(cell, PATH_BIT(PATHS) - 1, pattern);
+    uint64_t least = figure(cell, best, pattern);
+
+    if (path != best)
+        charge_trial(table, ns, least, 1);
+    else if (best_before != best && best_before < PATHS)
+        charge_trial(table, figure(cell, best_before, pattern), least, cell->tries[best_before]);
+}
+
+bool path_take(struct path_table *table, struct path_place place, enum path path, uint64_t ns)
+{
+    struct path_cell *cell = path_cell_at(table, place);
+    uint32_t taken = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+
+    taken = taken ? taken : 1;
+    table->copies++;
+    if (cell->settled)
+        return take_settled(cell, path, taken);
+    unsigned best_before = best_of(cell, PATH_BIT(PATHS) - 1, place.pattern);
+    keep_sample(cell, path, taken);
+    account(table, cell, place.pattern, best_before, path, taken);
+    drop_slow(cell, place.pattern);
+    if (!all_tried(cell))
+        return false;
+    settle(cell, place.pattern);
+    return true;
+}
+
+// ---- rows ----
+
+bool path_row_of(const struct path_table *table, struct path_place place, struct path_row *row)
+{
+    const struct path_cell *cell = &table->cells[place.use][place.pattern][place.size];
+
+    if (!cell->settled)
+        return false;
+    *row = (struct path_row){.use = (uint8_t)place.use,
+                             .pattern = (uint8_t)place.pattern,
+                             .size = (uint8_t)place.size,
+                             .chosen = cell->chosen};
+    memcpy(row->ns, cell->ns, sizeof(row->ns));
+    return true;
+}
+
+bool path_row_is_valid(const struct path_row *row)
+{
+    return row->use < PATH_USES && row->pattern < PATH_PATTERNS && row->size < PATH_SIZES &&
+           row->chosen < PATHS && row->ns[row->chosen];
+}
+
+bool path_learn(struct path_table *table, const struct path_row *row)
+{
+    if (!path_row_is_valid(row))
+        return false;
+    struct path_cell *cell = &table->cells[row->use][row->pattern][row->size];
+    memcpy(cell->ns, row->ns, sizeof(cell->ns));
+    cell->chosen = row->chosen;
+    cell->known = cell->settled = true;
+    return true;
+}
+
+// ---- words ----
+
+static int path_of_word(const char *word, size_t length)
+{
+    for (unsigned i = 0; i < PATHS; i++)
+        if (strlen(path_names[i]) == length && !memcmp(path_names[i], word, length))
+            return (int)i;
+    return -EINVAL;
+}
+
+int path_parse(const char *text)
+{
+    int paths = 0;
+
+    if (!strcmp(text, "auto"))
+        return 0;
+    for (;;) {
+        size_t length = strcspn(text, ",");
+        int path = path_of_word(text, length);
+        if (path < 0)
+            return path;
+        paths |= (int)PATH_BIT(path);
+        if (!text[length])
+            return paths;
+        text += length + 1;
+        text += strspn(text, " ");
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which way copies go, decided from the times that they took: one cell for each use of memory, pattern and
+// power-of-two size. The paths of a cell take turns until each has been tried a few times, in so far as that costs
+// little; then the best one stays until its times double. A path is left only for one that is a tenth faster.
+//
+// Nothing here looks at a clock, allocates or waits. A table is changed by one thread at a time; path_settled alone may
+// be asked by any.
+#ifndef RGPU_COMMON_PATH_TABLE_H
+#define RGPU_COMMON_PATH_TABLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// How the bytes travel.
+enum path {
+    PATH_INLINE,    // inside the request, or its reply
+    PATH_STAGED,    // through blocks that both sides have
+    PATH_MAPPED,    // the GPU reads and writes the program's memory
+    PATH_ONE_SIDED, // the box's device reads and writes it, and the GPU the box's blocks
+    PATH_DIRECT,    // the box's device reads and writes the program's memory and the GPU's
+    PATHS
+};
+// Between what. What is not locked is ordinary memory.
+enum path_use { PATH_TO, PATH_FROM, PATH_TO_LOCKED, PATH_FROM_LOCKED, PATH_USES };
+// By what else the program has under way in the stream.
+enum path_pattern { PATH_LATENCY, PATH_BANDWIDTH, PATH_PATTERNS };
+
+enum {
+    PATH_SIZES = 28,               // the last one is for all that is larger as well
+    PATH_TRIES = 5,                // of each path
+    PATH_TRIES_LEAST = 2,          // before one that is far behind is left out
+    PATH_FAR_BEHIND = 2,           // times as slow as the best
+    PATH_DISTURBED_PERCENT = 2000, // of the best time: what a trial is said to cost at most
+    PATH_ALIKE = 2,         // sizes that so many powers of two lie between have much in common
+    PATH_SLOW = 3,          // copies in a row that took twice as long as they used to
+    PATH_GAIN_PERCENT = 10, // less than this is no reason to leave a path
+    PATH_COST_PERCENT = 20, // by which trials may make a copy longer, on average
+};
+
+#define PATH_BIT(path) (1u << (path))
+
+struct path_place {
+    enum path_use use;
+    enum path_pattern pattern;
+    unsigned size; // sizes up to 2 to the power of this
+};
+
+struct path_cell {
+    uint32_t samples[PATHS][PATH_TRIES]; // ns
+    uint32_t ns[PATHS];                  // what was found; 0: nothing
+    uint8_t tries[PATHS];
+    uint8_t usable,
+        out;       // PATH_BIT: what was last said to be usable; what is too slow to be tried again
+    uint8_t usual; // where nothing better is known
+    uint8_t chosen, slow;
+    bool known;               // chosen has been found by measuring
+    bool settled;             // and is to stay
+    _Atomic uint16_t decided; // while settled: 1 + chosen, and usable from bit 8 on; else 0
+};
+
+struct path_table {
+    struct path_cell cells[PATH_USES][PATH_PATTERNS][PATH_SIZES];
+    // Copies that were measured, and how much longer than the best they were for trials, in percent of it.
+    uint64_t copies, cost;
+};
+
+// What is told of a cell, here and on the wire: little endian, without gaps.
+struct path_row {
+    uint8_t use, pattern, size, chosen;
+    uint32_t ns[PATHS]; // of one copy; 0: not known
+};
+
+extern const char *const path_names[PATHS], *const path_use_names[PATH_USES],
+                                                *const path_pattern_names[PATH_PATTERNS];
+
+static inline unsigned path_size_class(size_t size)
+{
+    unsigned bits = size > 1 ? 64 - (unsigned)__builtin_clzll((unsigned long long)size - 1) : 0;
+
+    return bits < PATH_SIZES ? bits : PATH_SIZES - 1;
+}
+
+static inline struct path_cell *path_cell_at(struct path_table *table, struct path_place place)
+{
+    return &table->cells[place.use][place.pattern][place.size];
+}
+
+// The path that is to stay where those of USABLE can be had, or -1: path_choose is to be asked, and the time to be told.
+static inline int path_settled(struct path_table *table, struct path_place place, unsigned usable)
+{
+    unsigned decided =
+        atomic_load_explicit(&path_cell_at(table, place)->decided, memory_order_relaxed);
+
+    return decided >> 8 == usable && decided ? (int)(decided & 0xff) - 1 : -1;
+}
+
+// The path for a copy: one of USABLE, which has at least one. USUAL: where nothing has been measured.
+enum path path_choose(struct path_table *table, struct path_place place, unsigned usable,
+                      enum path usual);
+// A copy took NS nanoseconds. True: the cell has settled or is open again, so that its row is another one.
+bool path_take(struct path_table *table, struct path_place place, enum path path, uint64_t ns);
+
+// What is known of a cell that has settled; false: it has not.
+bool path_row_of(const struct path_table *table, struct path_place place, struct path_row *row);
+// Whether a row can be right at all, wherever it comes from.
+bool path_row_is_valid(const struct path_row *row);
+// Takes over what another session has found. False: the row cannot be right.
+bool path_learn(struct path_table *table, const struct path_row *row);
+
+// Reads "auto", or names of paths with commas: the PATH_BITs of those that are to be used where they can be; 0: auto,
+// -EINVAL.
+int path_parse(const char *text);
+
+#endif

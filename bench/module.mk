@@ -16,6 +16,12 @@ $(eval $(call link_rule,$(B)/bench/pinned,bench/pinned.c,,\
   -L$(B)/lib -l:libcuda.so.1 -lpthread,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/pinned.o: tests/programs/kernels.ptx
 
+# bench/paths.py: copies by each path, and by the one that is chosen.
+BENCH_PROGRAMS += $(B)/bench/path-times
+$(eval $(call link_rule,$(B)/bench/path-times,bench/path_times.c,,\
+  -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/bench/path_times.o: tests/programs/kernels.ptx
+
 # bench/between_boxes.py: copies and event waits between two GPUs, of one box and of two.
 BENCH_PROGRAMS += $(B)/bench/between
 $(eval $(call link_rule,$(B)/bench/between,bench/between.c,,\

@@ -51,12 +51,14 @@ static unsigned best_of(const struct path_cell *cell, unsigned paths, enum path_
     return best;
 }
 
-static bool is_far_behind(const struct path_cell *cell, unsigned path, enum path_pattern pattern)
+// By the shortest times, as one that was disturbed is no reason.
+static bool is_far_behind(const struct path_cell *cell, unsigned path)
 {
-    unsigned best = best_of(cell, cell->usable, pattern);
+    unsigned best = best_of(cell, cell->usable, PATH_BANDWIDTH);
 
     return best < PATHS && cell->tries[path] &&
-           figure(cell, path, pattern) / PATH_FAR_BEHIND > figure(cell, best, pattern);
+           figure(cell, path, PATH_BANDWIDTH) / PATH_FAR_BEHIND >
+               figure(cell, best, PATH_BANDWIDTH);
 }
 
 static void drop_slow(struct path_cell *cell, enum path_pattern pattern)
@@ -65,7 +67,7 @@ static void drop_slow(struct path_cell *cell, enum path_pattern pattern)
 
     for (unsigned i = 0; i < PATHS; i++)
         if (i != best && cell->tries[i] >= PATH_TRIES_LEAST &&
-            cell->tries[best] >= PATH_TRIES_LEAST && is_far_behind(cell, i, pattern))
+            cell->tries[best] >= PATH_TRIES_LEAST && is_far_behind(cell, i))
             cell->out |= (uint8_t)PATH_BIT(i);
 }
 
@@ -186,11 +188,11 @@ static bool may_try(const struct path_table *table, struct path_place place, enu
     if (table->cost <= table->copies * PATH_COST_PERCENT)
         return true;
     const struct path_cell *near = compared_near(table, place, cell->usable, PATH_ALIKE);
-    return !cell->tries[path] && (!near || !is_far_behind(near, path, place.pattern));
+    return !cell->tries[path] && (!near || !is_far_behind(near, path));
 }
 
 enum path path_choose(struct path_table *table, struct path_place place, unsigned usable,
-                      enum path usual)
+                      enum path usual, bool trial)
 {
     struct path_cell *cell = path_cell_at(table, place);
 
@@ -207,7 +209,7 @@ enum path path_choose(struct path_table *table, struct path_place place, unsigne
     enum path next = next_trial(cell);
     const struct path_cell *near = compared_near(table, place, usable, PATH_SIZES);
     unsigned best = near ? best_of(near, usable, place.pattern) : cell->usual;
-    return next == best || may_try(table, place, next) ? next : (enum path)best;
+    return next == best || (trial && may_try(table, place, next)) ? next : (enum path)best;
 }
 
 static bool take_settled(struct path_cell *cell, enum path path, uint64_t ns)

@@ -29,7 +29,7 @@ enum path_pattern { PATH_LATENCY, PATH_BANDWIDTH, PATH_PATTERNS };
 
 enum {
     PATH_SIZES = 28,               // the last one is for all that is larger as well
-    PATH_TRIES = 5,                // of each path
+    PATH_TRIES = 7,                // of each path
     PATH_TRIES_LEAST = 2,          // before one that is far behind is left out
     PATH_FAR_BEHIND = 2,           // times as slow as the best
     PATH_DISTURBED_PERCENT = 2000, // of the best time: what a trial is said to cost at most
@@ -72,6 +72,13 @@ struct path_row {
     uint32_t ns[PATHS]; // of one copy; 0: not known
 };
 
+// And what a box keeps of it, for one host and GPU.
+struct path_kept {
+    char transport[16];
+    struct path_row row;
+};
+_Static_assert(sizeof(struct path_row) == 24 && sizeof(struct path_kept) == 40, "no gaps");
+
 extern const char *const path_names[PATHS], *const path_use_names[PATH_USES],
                                                 *const path_pattern_names[PATH_PATTERNS];
 
@@ -96,9 +103,10 @@ static inline int path_settled(struct path_table *table, struct path_place place
     return decided >> 8 == usable && decided ? (int)(decided & 0xff) - 1 : -1;
 }
 
-// The path for a copy: one of USABLE, which has at least one. USUAL: where nothing has been measured.
+// The path for a copy: one of USABLE, which has at least one. USUAL: where nothing has been measured. TRIAL: the copy's
+// time will be told, so that it may be one of which little is known.
 enum path path_choose(struct path_table *table, struct path_place place, unsigned usable,
-                      enum path usual);
+                      enum path usual, bool trial);
 // A copy took NS nanoseconds. True: the cell has settled or is open again, so that its row is another one.
 bool path_take(struct path_table *table, struct path_place place, enum path path, uint64_t ns);
 

@@ -18,6 +18,7 @@
 #include "daemon/accounts.h"
 #include "daemon/askers.h"
 #include "daemon/figures.h"
+#include "daemon/kept_paths.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
@@ -113,6 +114,11 @@ static void put_devices(struct box *box, struct evbuffer *out)
         figures_show_device(d, line);
         put_line(out, line);
     }
+}
+
+static void put_paths(struct box *box, struct evbuffer *out)
+{
+    kept_paths_show(box, put_line, out);
 }
 
 // TEXT: why, where more is known than ERR says.
@@ -241,8 +247,8 @@ static const struct admin_command {
     const char *name;
     void (*answer)(struct box *box, struct evbuffer *out);
 } commands[] = {
-    {"sessions", put_sessions}, {"devices", put_devices}, {"health", put_health},
-    {"drain", drain},           {"undrain", undrain},     {"vm-list", list_windows},
+    {"sessions", put_sessions}, {"devices", put_devices},  {"health", put_health}, {"drain", drain},
+    {"undrain", undrain},       {"vm-list", list_windows}, {"paths", put_paths},
 };
 
 static const struct named_command {

@@ -71,7 +71,8 @@ struct box {
     int64_t shares_ms;              // when shares of time were settled last; 0: not yet
     struct suspension_list suspensions;
     struct lease_places *places; // of leases that were moved
-    uint32_t pauses;             // numbers them
+    struct kept_paths *kept_paths;
+    uint32_t pauses; // numbers them
     unsigned suspension_changes;
     struct tenant_list tenants; // leases that take turns on GPUs (overcommit.c)
     struct room_ask_list room_asks;

@@ -48,6 +48,10 @@ const struct config_option settings_table[] = {
                 "addresses whose RDMA devices workers use in turn; empty: all there are"),
     CONFIG_LIST("box", "rdma_devices", struct box_settings, rdma_devices, "",
                 "the same by name and port, such as mlx5_0:1, mlx5_1"),
+    CONFIG_STRING(
+        "box", "paths", struct box_settings, paths, "auto",
+        "how copies travel: auto, as they were measured to be fastest, or a list of inline, staged, mapped, "
+        "one-sided, direct, which are taken where they can be"),
     CONFIG_STRING("box", "rdma_ports", struct box_settings, rdma_ports, "",
                   "port or range such as 7400-7499 that workers listen on over RDMA; empty: any"),
     CONTROL_RDMA_SETTINGS_ROWS(struct box_settings, rdma),
@@ -187,8 +191,9 @@ const struct config_option settings_table[] = {
         "where the box is, which requests may ask for: a rack or a switch, or hall3.rack1"),
     CONFIG_ENUM("broker", "gpu_mode", struct box_settings, gpu_mode, "exclusive", gpu_mode_words,
                 "mode of a GPU when the broker first hears of it; rgpuctl mode changes it"),
-    CONFIG_STRING("broker", "state_dir", struct box_settings, state_dir, "/var/lib/rgpu",
-                  "directory of the list of leases that have ended"),
+    CONFIG_STRING(
+        "broker", "state_dir", struct box_settings, state_dir, "/var/lib/rgpu",
+        "directory of what outlives rgpud: the list of leases that have ended, and of times of copies"),
     CONFIG_END,
 };
 

@@ -82,6 +82,7 @@ struct box_settings {
     char *locality;
     int gpu_mode; // index in gpu_mode_words
     char *state_dir;
+    char *paths;
     int log_level; // enum log_level
 };
 

@@ -36,6 +36,7 @@
 #include "daemon/notify.h"
 #include "daemon/overcommit.h"
 #include "daemon/suspender.h"
+#include "daemon/kept_paths.h"
 #include "daemon/lease_places.h"
 #include "daemon/suspension_orders.h"
 #include "daemon/start_check.h"
@@ -319,6 +320,8 @@ static int set_up(struct program *program)
     if (!err)
         err = places_open(box);
     if (!err)
+        err = kept_paths_open(box);
+    if (!err)
         err = broker_agent_open(box);
     if (!err)
         err = open_gauge(box);
@@ -338,6 +341,7 @@ static void tear_down(struct program *program)
     suspension_close_all(box);
     places_close(box);
     worker_kill_all(box);
+    kept_paths_close(box);
     vm_windows_close_all(box);
     overcommit_close(box);
     mps_close(box);

@@ -16,6 +16,7 @@
 #include "daemon/admission.h"
 #include "daemon/broker_agent.h"
 #include "daemon/exclusion.h"
+#include "daemon/kept_paths.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/offered_transports.h"
 #include "daemon/overcommit.h"
@@ -138,6 +139,7 @@ static int fill_grant(const struct client *client, uint64_t session, struct cont
         memcpy(grant->devices[i].uuid, named->uuid, sizeof(grant->devices[i].uuid));
         snprintf(grant->devices[i].pci, sizeof(grant->devices[i].pci), "%s", named->pci);
     }
+    kept_paths_give(client->box, client->peer, &client->grant, grant);
     return client->tls ? tls_export(client->tls, grant->secret) : 0;
 }
 

@@ -13,6 +13,7 @@
 #include "common/scope.h"
 #include "daemon/box_calls.h"
 #include "daemon/exported.h"
+#include "daemon/kept_paths.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/overcommit.h"
 #include "daemon/suspension_steps.h"
@@ -151,6 +152,11 @@ static int take_message(struct worker_process *worker, const struct control_fram
         err = control_decode(frame, CONTROL_STATS, message);
         if (!err)
             err = take_stats(worker, &message->stats);
+        break;
+    case CONTROL_PATHS:
+        err = control_decode(frame, CONTROL_PATHS, message);
+        if (!err)
+            err = kept_paths_take(worker, &message->paths);
         break;
     case CONTROL_ENDED:
         err = control_decode(frame, CONTROL_ENDED, message);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/path_table.h"
 #include "daemon/confinement.h"
 #include "daemon/instances.h"
 #include "daemon/offered_transports.h"
@@ -61,6 +62,13 @@ int worker_setup_check(const struct box_settings *settings)
         config_complain(settings_table, "box", "rdma_ports",
                         "rdma_ports: %s is not a port or a range such as 7400-7499",
                         settings->rdma_ports);
+        err = -EINVAL;
+    }
+    if (path_parse(settings->paths) < 0) {
+        config_complain(
+            settings_table, "box", "paths",
+            "paths=%s is neither auto nor a list of inline, staged, mapped, one-sided, direct",
+            settings->paths);
         err = -EINVAL;
     }
     if (settings->client_sockets &&

@@ -195,6 +195,18 @@ static int take_descriptors(const struct control_grant *grant, const int *fds, s
     return 0;
 }
 
+// What the grant has of the frame has to outlive it. Without memory the session begins without.
+static void keep_paths(struct control_grant *grant)
+{
+    uint8_t *copy = malloc(grant->paths_size + 1);
+
+    if (copy)
+        memcpy(copy, grant->paths, grant->paths_size);
+    else
+        grant->paths_size = 0;
+    grant->paths = copy;
+}
+
 static int await_grant(struct control_grant *grant, int *client_fd, int *account_fd)
 {
     int fds[FDPASS_MAX];
@@ -215,6 +227,8 @@ static int await_grant(struct control_grant *grant, int *client_fd, int *account
         err = control_decode(&frame, CONTROL_GRANT, grant);
     if (!err)
         err = take_descriptors(grant, fds, count, client_fd, account_fd);
+    if (!err)
+        keep_paths(grant);
     control_frame_free(&frame);
     return err;
 }

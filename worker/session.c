@@ -21,6 +21,7 @@
 #include "transport/link.h"
 #include "worker/gpus.h"
 #include "worker/mps_client_setup.h"
+#include "worker/told_paths.h"
 
 struct client_session session = {.control = -1, .window = -1};
 
@@ -65,6 +66,7 @@ bool session_report(void)
         if (control_send_packet(session.control, CONTROL_STATS, &now, -1))
             log_debug("statistics were not taken");
     }
+    told_paths_report(session.control, session.transport);
     return changed;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/control.h"
 #include "common/pci_place.h"
 #include "proto/wire.h"
 #include "worker/gpus.h"
@@ -134,13 +135,30 @@ static void name_as_known(const struct gpu_identity *known_as, struct wire_devic
     row->attributes[CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID] = (int32_t)place.device;
 }
 
-void *snapshot_make(const int *ordinals, unsigned count, bool with_sections, size_t *size)
+// And what the box knows of the paths of copies.
+static void describe_paths(uint8_t *at, const struct control_grant *grant)
 {
+    struct wire_section head = {.kind = SECTION_PATHS, .size = grant->paths_size};
+
+    memcpy(at, &head, sizeof(head));
+    if (grant->paths_size)
+        memcpy(at + sizeof(head), grant->paths, grant->paths_size);
+}
+
+static size_t section_bytes(size_t size)
+{
+    return sizeof(struct wire_section) + ((size + 7) & ~(size_t)7);
+}
+
+void *snapshot_make(const int *ordinals, unsigned count, const struct control_grant *grant,
+                    size_t *size)
+{
+    bool with_sections = grant->client_calls != 0;
     size_t row_bytes = sizeof(struct wire_snapshot) + count * sizeof(struct wire_device) +
                        (size_t)count * count * sizeof(struct wire_peer);
     size_t bytes = row_bytes;
     if (with_sections)
-        bytes += sizeof(struct wire_section) + sizeof(cuda_requests);
+        bytes += section_bytes(sizeof(cuda_requests)) + section_bytes(grant->paths_size);
     struct wire_snapshot *snapshot = rows && peers ? calloc(1, bytes) : NULL;
 
     if (!snapshot)
@@ -161,8 +179,11 @@ void *snapshot_make(const int *ordinals, unsigned count, bool with_sections, siz
         for (unsigned j = 0; j < count; j++)
             peer[i * count + j] = peers[ordinals[i] * gpus.count + ordinals[j]];
     }
-    if (with_sections)
-        describe_calls((uint8_t *)snapshot + row_bytes);
+    if (with_sections) {
+        uint8_t *sections = (uint8_t *)snapshot + row_bytes;
+        describe_calls(sections);
+        describe_paths(sections + section_bytes(sizeof(cuda_requests)), grant);
+    }
     *size = bytes;
     return snapshot;
 }

@@ -108,7 +108,7 @@ static int send_welcome(int64_t deadline)
 {
     size_t size = 0;
     SCOPED_FREE void *snapshot =
-        snapshot_make(session.ordinals, session.device_count, side.grant->client_calls != 0, &size);
+        snapshot_make(session.ordinals, session.device_count, side.grant, &size);
 
     if (!snapshot)
         return -ENOMEM;

@@ -2,6 +2,7 @@
 // Primary contexts, contexts, and each thread's stack of current ones.
 #include "client-lib/api/exports.h"
 #include "client-lib/move/awaited_ends.h"
+#include "client-lib/move/path_trial.h"
 #include "client-lib/objects/contexts.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/session/box_session.h"
@@ -240,7 +241,10 @@ CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 
 CUresult cuCtxSynchronize(void)
 {
-    return sync_context();
+    path_wait_begins(NULL, true);
+    CUresult result = sync_context();
+    path_wait_ended(result == CUDA_SUCCESS);
+    return result;
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext ctx)

@@ -4,6 +4,7 @@
 
 #include "client-lib/api/exports.h"
 #include "client-lib/move/awaited_ends.h"
+#include "client-lib/move/path_trial.h"
 #include "client-lib/objects/captures.h"
 #include "client-lib/objects/crossing.h"
 #include "client-lib/objects/object.h"
@@ -95,7 +96,12 @@ static CUresult query(CUstream stream)
 static CUresult synchronize(CUstream stream)
 {
     CUresult result = judge(stream);
-    return result == CUDA_SUCCESS ? sync_stream(stream) : result;
+    if (result != CUDA_SUCCESS)
+        return result;
+    path_wait_begins(stream, false);
+    result = sync_stream(stream);
+    path_wait_ended(result == CUDA_SUCCESS);
+    return result;
 }
 
 CUresult cuStreamQuery(CUstream hStream)

@@ -5,6 +5,7 @@
 #include "client-lib/move/flags.h"
 #include "client-lib/move/graph_copies.h"
 #include "client-lib/move/late_push.h"
+#include "client-lib/move/path_trial.h"
 #include "client-lib/move/peer_copies.h"
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/before_work.h"
@@ -25,17 +26,34 @@ static bool still_written(struct box_session *session, const void *host)
            memory_find((uintptr_t)host, &found) && found.host;
 }
 
+static unsigned inline_bit(size_t size)
+{
+    return size <= WIRE_INLINE_MAX ? PATH_BIT(PATH_INLINE) : 0;
+}
+
 // Of memory that the box does not know. The data leaves it before this returns. A small copy needs no more;
 // after a large one programs expect, as the driver has it, that streams which do not wait for the default
 // one see it too.
 static CUresult send_now(struct box_session *session, CUdeviceptr dst, const void *src, size_t size,
                          CUstream stream, bool wait)
 {
-    if (size <= WIRE_INLINE_MAX)
-        return remote_write_rows(dst, size, size, 1, stream, src, size);
-    CUresult result = session->staging ? staged_to_device(session, dst, src, size, stream)
-                                       : streamed_to_device(session, dst, src, size, stream);
-    return result == CUDA_SUCCESS && wait ? copy_fence(session, stream) : result;
+    struct path_wish wish = {.stream = stream,
+                             .use = PATH_TO,
+                             .size = size,
+                             .usable = PATH_BIT(PATH_STAGED) | inline_bit(size),
+                             .usual = PATH_INLINE};
+    bool fence = wait && size > WIRE_INLINE_MAX;
+    CUresult result;
+
+    if (path_begin(session, &wish) == PATH_INLINE)
+        result = remote_write_rows(dst, size, size, 1, stream, src, size);
+    else
+        result = session->staging ? staged_to_device(session, dst, src, size, stream)
+                                  : streamed_to_device(session, dst, src, size, stream);
+    if (result == CUDA_SUCCESS && fence)
+        result = copy_fence(session, stream);
+    path_asked(session, result == CUDA_SUCCESS && fence);
+    return result;
 }
 
 CUresult copy_host_to_device(struct box_session *session, CUdeviceptr dst, const void *src,
@@ -56,17 +74,16 @@ CUresult copy_host_to_device(struct box_session *session, CUdeviceptr dst, const
     return result == CUDA_SUCCESS ? send_now(session, dst, src, size, stream, wait) : result;
 }
 
-// WAIT: the data are there when this returns.
-static CUresult fetch(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
-                      CUstream stream, bool wait)
+// How the data comes: to memory that the box knows by NAME, where that is not 0.
+static CUresult bring(struct box_session *session, enum path path, void *dst, uint64_t name,
+                      CUdeviceptr src, size_t size, CUstream stream, bool wait)
 {
-    uint64_t name;
-    if (copy_shared_name(session, dst, size, &name)) {
+    if (path == PATH_INLINE)
+        return remote_read_rows(src, size, size, 1, stream, dst, size, &(size_t){0});
+    if (name) {
         CUresult result = remote_copy_from_device(name, src, size, stream);
         return result == CUDA_SUCCESS && wait ? copy_fence(session, stream) : result;
     }
-    if (wait && size <= session->memory->replied_max)
-        return remote_read_rows(src, size, size, 1, stream, dst, size, &(size_t){0});
     return session->staging ? staged_from_device(session, dst, src, size, stream, wait, NULL)
                             : streamed_from_device(session, dst, src, size, stream, wait);
 }
@@ -74,11 +91,25 @@ static CUresult fetch(struct box_session *session, void *dst, CUdeviceptr src, s
 CUresult copy_device_to_host(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
                              CUstream stream, bool wait)
 {
+    uint64_t name = 0;
+    bool named = copy_shared_name(session, dst, size, &name);
+    enum path known = session->memory->maps_page_locked ? PATH_MAPPED : PATH_ONE_SIDED;
     // Memory that is not page-locked may be gone when the data comes: such copies are waited for.
     struct allocation found;
-    if (!wait && !(memory_find((uintptr_t)dst, &found) && found.host))
+    if (!named && !wait && !(memory_find((uintptr_t)dst, &found) && found.host))
         wait = true;
-    CUresult result = fetch(session, dst, src, size, stream, wait);
+    struct path_wish wish = {.stream = stream,
+                             .use = named ? PATH_FROM_LOCKED : PATH_FROM,
+                             .size = size,
+                             .brings = wait,
+                             .usable = PATH_BIT(named ? known : PATH_STAGED) |
+                                       (wait ? inline_bit(size) : 0),
+                             .usual = named                                  ? known
+                                      : size <= session->memory->replied_max ? PATH_INLINE
+                                                                             : PATH_STAGED};
+    enum path path = path_begin(session, &wish);
+    CUresult result = bring(session, path, dst, name, src, size, stream, wait);
+    path_asked(session, result == CUDA_SUCCESS && wait);
     if (result == CUDA_SUCCESS && wait)
         idle_note_stream(session, stream);
     return result;

@@ -18,6 +18,7 @@
 #include "transport/link.h"
 
 struct staging;
+struct known_paths;
 
 enum {
     SESSIONS_MAX = 64,
@@ -86,8 +87,10 @@ struct box_session {
         _Atomic uint64_t context; // handle of the one that all was sent from; 0: none yet
         _Atomic bool several;     // contexts
     } work;
-    uint64_t room_waited; // for room by those who send, so far; with the sending side held
-    _Atomic int lost;     // CUresult that every call gives from now on; 0 while the session lives
+    _Atomic uint64_t requests; // ever; written with the sending side held
+    struct known_paths *paths; // what is known of the paths of copies
+    uint64_t room_waited;      // for room by those who send, so far; with the sending side held
+    _Atomic int lost; // CUresult that every call gives from now on; 0 while the session lives
 
     // Who reads the link, and who waits for what it brings. All below is under `lock`.
     pthread_mutex_t lock;

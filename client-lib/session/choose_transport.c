@@ -11,6 +11,7 @@
 
 #include "client-lib/report/tell.h"
 #include "common/log.h"
+#include "common/path_table.h"
 
 enum { SPIN_PROCESSORS = 8, SPIN_FOR_GPU_US = 2000 };
 
@@ -53,6 +54,19 @@ int mapped_host_choice(bool *mirror)
         return 0;
     tell("RGPU_MAPPED_HOST is not one of no, mirror");
     return -EINVAL;
+}
+
+int paths_choice(unsigned *allowed)
+{
+    const char *text = getenv("RGPU_PATHS");
+    int paths = text && *text ? path_parse(text) : 0;
+
+    if (paths < 0) {
+        tell("RGPU_PATHS is neither auto nor a list of inline, staged, mapped, one-sided, direct");
+        return paths;
+    }
+    *allowed = (unsigned)paths;
+    return 0;
 }
 
 static struct link_options link_settings(void)

@@ -16,5 +16,7 @@ int transport_choice(const struct transport **choice);
 int protection_choice(enum control_protection *choice);
 // Whether RGPU_MAPPED_HOST asks for mirrors of page-locked memory where it cannot be shared.
 int mapped_host_choice(bool *mirror);
+// Which paths of copies RGPU_PATHS forces, as path_parse has it.
+int paths_choice(unsigned *allowed);
 
 #endif

@@ -16,8 +16,9 @@ struct memory_model {
         maps_page_locked; // the box maps page-locked memory, so that the GPU has it in its address space
     bool in_window;       // which is made of a window's memory, and no other file can be
     bool reaches_page_locked; // the box reads and writes it one-sidedly
-    size_t replied_max; // copies from the GPU to ordinary memory that come inside the reply, bytes
-    size_t chunk_min;   // of a copy through staging blocks, bytes
+    size_t
+        replied_max; // copies from the GPU to ordinary memory that come inside the reply until measured, bytes
+    size_t chunk_min; // of a copy through staging blocks, bytes
     // Rows of page-locked memory that one request copies, bytes; others are packed here.
     size_t row_min, row_max;
     unsigned int in_flight; // blocks that one thread's copy from the GPU has under way

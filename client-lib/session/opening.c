@@ -11,6 +11,7 @@
 #include "client-lib/report/tell.h"
 #include "client-lib/report/watch.h"
 #include "client-lib/session/choose_transport.h"
+#include "client-lib/session/known_paths.h"
 #include "client-lib/session/snapshot_read.h"
 #include "client-lib/session/staging_blocks.h"
 #include "client-lib/session/visible_devices.h"
@@ -26,6 +27,7 @@ struct wish {
     struct session_request request;
     const struct transport *transport;
     bool mirror_host;
+    unsigned paths; // that are forced; 0: none
 };
 
 static struct box_session *session_try(const struct wish *wish, struct session_error *error)
@@ -44,7 +46,11 @@ static struct box_session *session_try(const struct wish *wish, struct session_e
     pthread_mutex_init(&session->lock, NULL);
     pthread_mutex_init(&session->pushing, NULL);
     pthread_cond_init(&session->service_needed, NULL);
-    if (session_open(&wish->request, &welcome, &session->stream, error) != 0) {
+    if (known_paths_start(session, wish->paths) != 0) {
+        error->result = CUDA_ERROR_OUT_OF_MEMORY;
+        snprintf(error->text, sizeof(error->text), "no memory for the paths of copies");
+    }
+    if (!session->paths || session_open(&wish->request, &welcome, &session->stream, error) != 0) {
         session_free(session);
         return NULL;
     }
@@ -67,6 +73,7 @@ static struct box_session *session_try(const struct wish *wish, struct session_e
     session_welcome_free(&welcome);
     if (!err)
         err = staging_start(session, error);
+    known_paths_learn(session);
     if (!err)
         session->mirrors_host = wish->mirror_host && !session->memory->maps_page_locked &&
                                 session_knows(session, OP_host_mirror);
@@ -206,7 +213,7 @@ CUresult sessions_open(void)
     struct wish wish = {.request.windows = windows};
     if (transport_choice(&wish.transport) != 0 ||
         protection_choice(&wish.request.protection) != 0 ||
-        mapped_host_choice(&wish.mirror_host) != 0)
+        mapped_host_choice(&wish.mirror_host) != 0 || paths_choice(&wish.paths) != 0)
         return CUDA_ERROR_INVALID_VALUE;
 
     struct ticket_bundle bundle;

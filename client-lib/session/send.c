@@ -56,6 +56,8 @@ struct wire_request *session_reserve(struct box_session *session, uint16_t op, u
         return NULL;
     }
     note_room(session);
+    uint64_t requests = atomic_load_explicit(&session->requests, memory_order_relaxed);
+    atomic_store_explicit(&session->requests, requests + 1, memory_order_relaxed);
     *record = (struct wire_request){.size = (uint32_t)whole,
                                     .op = op,
                                     .reserved = watching() ? watch_number : 0,

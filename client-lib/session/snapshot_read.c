@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calls_version.h"
+#include "client-lib/session/known_paths.h"
 #include "common/cursor.h"
 #include "cuda_ops.h"
 
@@ -41,6 +42,8 @@ static int take_sections(struct box_session *session, struct cursor_reader *snap
         struct wire_section head;
         cursor_copy(snapshot, &head, sizeof(head));
         const void *view = cursor_take(snapshot, head.size);
+        if (view && head.kind == SECTION_PATHS)
+            known_paths_keep(session, view, head.size);
         if (view && head.kind == SECTION_CALLS) {
             struct cursor_reader section = cursor_reader_on(view, head.size);
             take_calls(session, &section);

@@ -20,7 +20,7 @@ static uint32_t some(uint32_t limit)
 }
 
 // What a copy of 2^SIZE bytes takes by a path: a start, and time for each byte.
-static const struct machine {
+static const struct path_costs {
     const char *name;
     struct {
         uint32_t start_ns, ns_per_kib;
@@ -36,13 +36,13 @@ static const struct machine {
      5},
 };
 
-static uint64_t time_of(const struct machine *machine, unsigned path, unsigned size)
+static uint64_t time_of(const struct path_costs *machine, unsigned path, unsigned size)
 {
     return machine->paths[path].start_ns +
            (((uint64_t)machine->paths[path].ns_per_kib << size) >> 10);
 }
 
-static uint64_t best_time(const struct machine *machine, unsigned usable, unsigned size)
+static uint64_t best_time(const struct path_costs *machine, unsigned usable, unsigned size)
 {
     uint64_t best = UINT64_MAX;
 
@@ -53,11 +53,11 @@ static uint64_t best_time(const struct machine *machine, unsigned usable, unsign
 }
 
 // One copy; what it takes.
-static uint64_t copy(const struct machine *machine, struct path_place place, unsigned usable)
+static uint64_t copy(const struct path_costs *machine, struct path_place place, unsigned usable)
 {
     int settled = path_settled(&table, place, usable);
     enum path path = settled >= 0 ? (enum path)settled
-                                  : path_choose(&table, place, usable, PATH_INLINE);
+                                  : path_choose(&table, place, usable, PATH_INLINE, true);
     uint64_t ns = time_of(machine, path, place.size);
 
     if (!(usable >> path & 1))
@@ -67,7 +67,7 @@ static uint64_t copy(const struct machine *machine, struct path_place place, uns
     return ns;
 }
 
-static void first_hundred(const struct machine *machine, unsigned usable)
+static void first_hundred(const struct path_costs *machine, unsigned usable)
 {
     uint64_t taken = 0, least = 0;
 
@@ -83,7 +83,7 @@ static void first_hundred(const struct machine *machine, unsigned usable)
        machine->name, (double)taken / (double)least);
 }
 
-static void everywhere(const struct machine *machine, unsigned usable)
+static void everywhere(const struct path_costs *machine, unsigned usable)
 {
     unsigned open = 0, wrong = 0, pattern, size;
 
@@ -124,7 +124,7 @@ static int copies_until_settled(const uint32_t ns[PATHS], enum path usual)
     int count = 0;
 
     for (; path_settled(&table, here, INLINE_STAGED) < 0 && count < 1000; count++) {
-        enum path path = path_choose(&table, here, INLINE_STAGED, usual);
+        enum path path = path_choose(&table, here, INLINE_STAGED, usual, true);
         path_take(&table, here, path, ns[path]);
     }
     return count;
@@ -133,7 +133,7 @@ static int copies_until_settled(const uint32_t ns[PATHS], enum path usual)
 static void leaving(void)
 {
     memset(&table, 0, sizeof(table));
-    is_int(path_choose(&table, here, INLINE_STAGED, PATH_STAGED), PATH_STAGED,
+    is_int(path_choose(&table, here, INLINE_STAGED, PATH_STAGED, true), PATH_STAGED,
            "the usual path comes first");
     copies_until_settled((const uint32_t[PATHS]){95, 100}, PATH_STAGED);
     is_int(path_settled(&table, here, INLINE_STAGED), PATH_STAGED, "a twentieth is no gain");
@@ -156,7 +156,7 @@ static void reopening(void)
         changed |= path_take(&table, here, PATH_INLINE, 401);
     ok(changed, "times that have doubled are told");
     is_int(path_settled(&table, here, INLINE_STAGED), -1, "and open the choice");
-    is_int(path_choose(&table, here, INLINE_STAGED, PATH_STAGED), PATH_INLINE,
+    is_int(path_choose(&table, here, INLINE_STAGED, PATH_STAGED, true), PATH_INLINE,
            "which begins with what was chosen");
     copies_until_settled((const uint32_t[PATHS]){400, 300}, PATH_INLINE);
     is_int(path_settled(&table, here, INLINE_STAGED), PATH_STAGED, "the better one stays");
@@ -172,12 +172,12 @@ static void learning(void)
     ok(path_row_of(&table, here, &row), "one that is settled has");
     memset(&table, 0, sizeof(table));
     ok(path_learn(&table, &row), "another session learns it");
-    is_int(path_choose(&table, here, INLINE_STAGED, PATH_INLINE), PATH_STAGED,
+    is_int(path_choose(&table, here, INLINE_STAGED, PATH_INLINE, true), PATH_STAGED,
            "and takes that path at once");
     is_int(path_settled(&table, here, INLINE_STAGED), PATH_STAGED, "from then on");
-    is_int(path_choose(&table, here, PATH_BIT(PATH_INLINE), PATH_INLINE), PATH_INLINE,
+    is_int(path_choose(&table, here, PATH_BIT(PATH_INLINE), PATH_INLINE, true), PATH_INLINE,
            "unless it cannot be used here");
-    is_int(path_choose(&table, here, ALL, PATH_INLINE), PATH_STAGED, "what is new is tried");
+    is_int(path_choose(&table, here, ALL, PATH_INLINE, true), PATH_STAGED, "what is new is tried");
     is_int(path_settled(&table, here, ALL), -1, "before it settles again");
     wrong = row, wrong.use = PATH_USES;
     ok(!path_learn(&table, &wrong), "no other use");

@@ -30,7 +30,7 @@ $(call fuzz_target,broker_http,rgpubroker rgpucommon,$(COMMON_LIBS) -lsqlite3 -l
 $(call fuzz_target,broker_answer,rgpucommon,$(COMMON_LIBS) -ljansson -lmunge -ljwt)
 $(call fuzz_target,configuration,rgpucommon,$(COMMON_LIBS),daemon/box_settings.c)
 $(call fuzz_target,tls_identity,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS) -ljwt -ljansson)
-$(call fuzz_target,snapshot,,,client-lib/session/snapshot_read.c $(B)/gen/cuda_ops.c)
+$(call fuzz_target,snapshot,rgpucommon,,client-lib/session/snapshot_read.c client-lib/session/known_paths.c $(B)/gen/cuda_ops.c)
 $(call fuzz_target,texts,rgpucommon,$(COMMON_LIBS))
 $(call fuzz_target,revocations,rgpucommon,$(COMMON_LIBS),daemon/revocations.c daemon/state_file.c)
 $(call fuzz_target,slurm_texts,rgpuslurm rgpucommon,$(COMMON_LIBS) -ljansson -lmunge)

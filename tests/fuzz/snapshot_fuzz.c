@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-lib/session/known_paths.h"
 #include "client-lib/session/snapshot_read.h"
 #include "cuda_ops.h"
 
@@ -24,6 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     session.devices = NULL;
     session.peers = NULL;
     memset(session.knows, 0, sizeof(session.knows));
+    session.transport = "shm";
+    if (known_paths_start(&session, 0))
+        abort();
     if (snapshot_take(&session, data, size) == 0)
         for (int i = 0; i < (int)session.device_count; i++) {
             const struct wire_device *device = &session.devices[i];
@@ -34,6 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned op = 0; op < SESSION_OPS; op++)
         if (session_knows(&session, op) && !is_request(op))
             abort();
+    known_paths_learn(&session);
+    free(session.paths);
     free(session.devices);
     free(session.peers);
     return 0;

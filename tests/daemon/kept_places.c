@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What workers say of the paths of copies, whatever it is: it stays with the host that the client came from, there is a
+// bound on it, and what cannot be right is left out.
+#include "daemon/kept_paths.h"
+
+#include <errno.h>
+#include <event2/event.h>
+
+#include "common/path_table.h"
+#include "proto/wire.h"
+#include "tests/tap.h"
+
+static struct box box;
+static struct box_device gpu = {.uuid = "GPU-1"};
+static struct worker_process worker = {.box = &box};
+static struct path_row row = {
+    .use = PATH_TO, .size = 12, .chosen = PATH_STAGED, .ns = {9000, 5000}};
+
+static int say(const char *peer, const char *transport, const void *rows, uint32_t size)
+{
+    struct control_paths message = {.rows = rows, .rows_size = size};
+
+    snprintf(message.transport, sizeof(message.transport), "%.15s", transport);
+    snprintf(worker.session.peer, sizeof(worker.session.peer), "%s", peer);
+    return kept_paths_take(&worker, &message);
+}
+
+static struct control_grant grant;
+
+// How many rows the next client from PEER gets.
+static unsigned given(const char *peer)
+{
+    kept_paths_give(&box, peer, &worker.session.grant, &grant);
+    return (unsigned)((grant.paths_size - sizeof(struct wire_paths)) / sizeof(struct path_kept));
+}
+
+static void own_host_only(void)
+{
+    struct path_kept kept;
+
+    is_int(given("10.0.0.1:50000"), 0, "nothing is known at first");
+    is_int(say("10.0.0.1:40000", "tcp", &row, sizeof(row)), 0, "a row is taken");
+    is_int(given("10.0.0.1:50000"), 1, "and given to the next client from there");
+    memcpy(&kept, grant.paths + sizeof(struct wire_paths), sizeof(kept));
+    is_str(kept.transport, "tcp", "with its transport");
+    is_mem(&kept.row, &row, sizeof(row), "as it was");
+    is_int(given("10.0.0.2:50000"), 0, "but not to another host");
+    is_int(given("10.0.0.11:50000"), 0, "whose address begins alike");
+    is_int(given("[fd00::1]:50000"), 0, "or is of another kind");
+    say("[fd00::1]:40000", "tcp", &row, sizeof(row));
+    is_int(given("[fd00::1]:50001"), 1, "which has its own");
+    gpu = (struct box_device){.uuid = "GPU-2"};
+    is_int(given("10.0.0.1:50000"), 0, "of another GPU nothing is known");
+    gpu = (struct box_device){.uuid = "GPU-1"};
+}
+
+static void wrong_words(void)
+{
+    struct path_row wrong = row;
+
+    wrong.use = 200;
+    is_int(say("10.0.0.3:1", "tcp", &wrong, sizeof(wrong)), 0, "a row that cannot be");
+    is_int(given("10.0.0.3:1"), 0, "is not kept");
+    is_int(say("10.0.0.3:1", "tcp", &row, sizeof(row) - 1), -EPROTO, "nor is half a row");
+    is_int(say("10.0.0.3:1", "", &row, sizeof(row)), -EPROTO, "nor one without a transport");
+    is_int(say("10.0.0.3:1", "a b", &row, sizeof(row)), -EPROTO, "nor one with a space in it");
+    is_int(say("10.0.0.3:1", "a\nb", &row, sizeof(row)), -EPROTO, "nor a line's end");
+    worker.session.id = 0;
+    is_int(say("10.0.0.3:1", "tcp", &row, sizeof(row)), -EPROTO, "nor one of no session");
+    worker.session.id = 1;
+}
+
+static unsigned shown;
+
+static void count(struct evbuffer *out, json_t *line)
+{
+    shown += json_object_size(line) > 0;
+    json_decref(line);
+}
+
+static unsigned all(void)
+{
+    shown = 0;
+    kept_paths_show(&box, count, NULL);
+    return shown;
+}
+
+static void bounds(void)
+{
+    char text[32];
+
+    for (unsigned i = 0; i < 1000; i++) {
+        snprintf(text, sizeof(text), "t%u", i);
+        say("10.0.0.4:1", text, &row, sizeof(row));
+    }
+    is_int(given("10.0.0.4:1"), 64, "a host that says much pushes out what it said itself");
+    is_int(given("10.0.0.1:1"), 1, "and nothing of others");
+    for (unsigned i = 0; i < 2000; i++) {
+        snprintf(text, sizeof(text), "10.1.%u.%u:1", i / 200, i % 200);
+        say(text, "tcp", &row, sizeof(row));
+    }
+    is_int(all(), 512, "there is a bound on all of it");
+    is_int(given("10.1.9.199:1"), 1, "the newest are there");
+    is_int(given("10.1.0.0:1"), 0, "and the oldest are not");
+}
+
+int main(void)
+{
+    char directory[] = "/tmp/rgpu-kept.XXXXXX";
+
+    if (!mkdtemp(directory))
+        bail("no directory");
+    box.base = event_base_new();
+    box.settings.state_dir = directory;
+    box.settings.paths = "auto";
+    worker.session.id = 1;
+    worker.session.grant.device_count = 1;
+    worker.session.grant.devices[0] = &gpu;
+    if (!box.base || kept_paths_open(&box))
+        bail("it does not open");
+    own_host_only();
+    wrong_words();
+    bounds();
+    kept_paths_close(&box);
+    is_int(kept_paths_open(&box), 0, "the file is read again");
+    is_int(all(), 512, "with all that was there");
+    is_int(given("10.1.9.199:1"), 1, "of each host");
+    kept_paths_close(&box);
+    event_base_free(box.base);
+    char path[64];
+    snprintf(path, sizeof(path), "%s/paths", directory);
+    is_int(remove(path), 0, "nothing else is left");
+    is_int(remove(directory), 0, "in the directory");
+    return done();
+}

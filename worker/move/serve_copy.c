@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "proto/wire.h"
 #include "transport/link.h"
 #include "worker/account/pools.h"
@@ -59,6 +60,24 @@ static bool flag_says_all(const struct serve *serve)
            !atomic_load_explicit(&session.prints, memory_order_relaxed) && !pools_have_slack();
 }
 
+static CUresult query_flag(struct serve *serve, const void *sync)
+{
+    const struct args_sync_signal *args = sync;
+    uint32_t now = atomic_load_explicit((_Atomic uint32_t *)&pinned.staging->flags[args->index],
+                                        memory_order_relaxed);
+
+    return (int32_t)(now - args->value) >= 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+// The client's next request comes when it has seen the flag. Whoever reads is awake then, as it is when it has answered.
+static void stay_awake(struct serve *serve, const struct args_sync_signal *args)
+{
+    uint64_t start = clock_ns();
+
+    serve_ask_a_while(serve, query_flag, args);
+    serve_note_wait(clock_ns() - start);
+}
+
 void serve_sync_signal(struct serve *serve, const struct args_sync_signal *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
@@ -71,8 +90,10 @@ void serve_sync_signal(struct serve *serve, const struct args_sync_signal *args)
         carrier->signal(serve, args->index, args->value, stream);
     else
         serve_fail(serve, CUDA_ERROR_NOT_READY);
-    if (!serve_failed(serve))
+    if (!serve_failed(serve)) {
+        stay_awake(serve, args);
         return;
+    }
     // The question that comes instead has the failure as its answer.
     serve->result = CUDA_SUCCESS;
     atomic_store_explicit((_Atomic uint32_t *)&pinned.staging->flags[args->index],

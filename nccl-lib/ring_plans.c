@@ -60,22 +60,44 @@ void operation_finish(const struct nccl_operation *o, struct rank_plan *plan, CU
 
 // ---- all-reduce ----
 
-// Of two ranks each gets all of the other one's. Both combine in the same order.
+// What this rank gives as the piece NUMBER, which may be on its way while the one before is combined.
+static CUdeviceptr own_piece(const struct nccl_operation *o, struct rank_plan *plan, size_t first,
+                             size_t count, size_t number)
+{
+    CUdeviceptr scaled = channel_scratch(plan->comm, plan->channel, number % SCRATCHES);
+    if (!o->is_scaled)
+        return at(o, o->from, first);
+    plan_combine(plan, o->type, COMBINE_SCALED, scaled, at(o, o->from, first),
+                 operation_scalar(o, plan), count);
+    return scaled;
+}
+
+// Of two ranks each gets all of the other one's, and both combine in the same order. As many pieces leave ahead as there are
+// slots, so that none waits for another one's way.
 static void exchange_whole(const struct nccl_operation *o, struct rank_plan *plan, size_t first,
                            size_t end)
 {
-    for (size_t count; first < end; first += count) {
-        count = least(end - first, piece_numbers(o));
-        CUdeviceptr to = at(o, o->to, first), own = operation_own(o, plan, first, count);
-        plan_ring_put(plan, own, bytes_of(o, count));
-        CUdeviceptr came = plan_ring_await(plan);
+    const size_t each = piece_numbers(o), pieces = (end - first + each - 1) / each;
+    CUdeviceptr own[SLOTS];
+    for (size_t put = 0, taken = 0; taken < pieces;) {
+        if (put < pieces && put < taken + SLOTS) {
+            size_t from = first + put * each, count = least(end - from, each);
+            own[put % SLOTS] = own_piece(o, plan, from, count, put);
+            plan_ring_put(plan, own[put++ % SLOTS], bytes_of(o, count));
+            continue;
+        }
+        size_t from = first + taken * each, count = least(end - from, each);
+        CUdeviceptr to = at(o, o->to, from), came = plan_ring_await(plan),
+                    mine = own[taken++ % SLOTS];
         bool is_first = plan->comm->rank == 0;
-        plan_combine(plan, o->type, o->combining, to, is_first ? own : came, is_first ? came : own,
-                     count);
+        plan_combine(plan, o->type, o->combining, to, is_first ? mine : came,
+                     is_first ? came : mine, count);
         operation_finish(o, plan, to, count);
         plan_ring_free(plan);
     }
 }
+
+_Static_assert((int)SCRATCHES >= (int)SLOTS, "each piece on its way has scratch memory");
 
 // A turn: a part for each rank, the last ones of which may be short or missing.
 struct ring_turn {

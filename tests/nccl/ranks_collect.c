@@ -260,14 +260,15 @@ static void messages_in_order(size_t count)
 
 static void own_operations(void)
 {
-    enum { COUNT = 400000 };
     const struct number_type *type = &number_types[ncclFloat32];
     size_t wrong = 0;
     for (int residence = ncclScalarDevice; residence <= ncclScalarHostImmediate; residence++) {
+        // At last several pieces on each channel.
+        const size_t count = residence == ncclScalarDevice ? 1000 : 4300000;
         ncclRedOp_t ops[RANKS_MOST];
         for (int i = 0; i < own_ranks; i++) {
             float scalar = (float)(first_rank + i + 1);
-            give(i, given[i], type, COUNT);
+            give(i, given[i], type, count);
             CHECK(cuMemcpyHtoD(got[i] + ROOM - 4, &scalar, 4));
             CHECK(cuCtxSynchronize());
             NCCL(ncclRedOpCreatePreMulSum(
@@ -276,7 +277,7 @@ static void own_operations(void)
         }
         NCCL(ncclGroupStart());
         for (int i = 0; i < own_ranks; i++) {
-            NCCL(ncclAllReduce((void *)given[i], (void *)got[i], COUNT, ncclFloat32, ops[i],
+            NCCL(ncclAllReduce((void *)given[i], (void *)got[i], count, ncclFloat32, ops[i],
                                comms[i], streams[i]));
             NCCL(ncclRedOpDestroy(ops[i], comms[i]));
         }
@@ -284,8 +285,8 @@ static void own_operations(void)
         wait_for_ranks();
         for (int i = 0; i < own_ranks; i++) {
             on_rank(i);
-            CHECK(cuMemcpyDtoH(host, got[i], COUNT * 4));
-            for (size_t k = 0; k < COUNT; k++) {
+            CHECK(cuMemcpyDtoH(host, got[i], count * 4));
+            for (size_t k = 0; k < count; k++) {
                 double want = 0;
                 for (int rank = 0; rank < ranks; rank++)
                     want += (rank + 1) * small_number(rank, k);

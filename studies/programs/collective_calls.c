@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Four collectives of NCCL over GPUS of one process, each checked once before it is timed; a figure for each and size.
 //
-//   collective_calls GPUS MOST-BYTES [LIBRARY]      LIBRARY: libnccl.so.2 unless said otherwise
+//   collective_calls GPUS MOST-BYTES [LIBRARY [TIMES]]      LIBRARY: libnccl.so.2 unless said otherwise
 //
 // It has what it needs of NCCL's interface itself, as it is to be built where no NCCL is.
 #include <dlfcn.h>
@@ -21,6 +21,7 @@ static int (*receive)(void *, size_t, int, int, comm_t, CUstream);
 static const char *(*error_of)(comm_t);
 
 static int gpus;
+static unsigned fixed_times;
 static struct gpu opened[MOST_GPUS];
 static CUstream streams[MOST_GPUS];
 static comm_t comms[MOST_GPUS];
@@ -146,7 +147,7 @@ static void check(const struct timed_collective *c, size_t count)
 static void measure(const struct timed_collective *c, size_t bytes)
 {
     size_t count = bytes / sizeof(float);
-    unsigned times = bytes <= 1 << 20 ? 100 : 10;
+    unsigned times = fixed_times ? fixed_times : bytes <= 1 << 20 ? 100 : 10;
     double tries[TRIES];
     check(c, count);
     for (int i = 0; i < WARM; i++)
@@ -167,7 +168,8 @@ int main(int argc, char **argv)
     gpus = argc > 2 ? atoi(argv[1]) : 0;
     size_t most = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
     if (gpus < 1 || gpus > MOST_GPUS || most < 64)
-        bail("usage: collective_calls GPUS MOST-BYTES [LIBRARY]");
+        bail("usage: collective_calls GPUS MOST-BYTES [LIBRARY [TIMES]]");
+    fixed_times = argc > 4 ? (unsigned)atoi(argv[4]) : 0;
     int devices[MOST_GPUS];
     for (int i = 0; i < gpus; i++) {
         opened[i] = open_gpu(devices[i] = i);

@@ -11,6 +11,7 @@
 #include "common/scope.h"
 #include "team-lib/collective.h"
 #include "team-lib/company.h"
+#include "team-lib/device_window.h"
 #include "team-lib/shared_window.h"
 #include "team-lib/team_meeting.h"
 #include "team-lib/team_watch.h"
@@ -87,7 +88,8 @@ static void find_reaches(struct rgpu_team *team)
 {
     for (int i = 0; i < team->local; i++)
         for (int to = 0; to < team->size; to++)
-            team->reaches[i * team->size + to] = reaches(team, team->first + i, to);
+            team->reaches[i * team->size + to] = team_is_local(team, to) &&
+                                                 reaches(team, team->first + i, to);
 }
 
 // ---- members of other processes ----
@@ -437,4 +439,6 @@ RGPU_PUBLIC void rgpu_team_abort(struct rgpu_team *team)
         return;
     SCOPED_LOCK(&team->lock);
     watch_lose(team, "the team was ended");
+    for (struct rgpu_window *window = team->windows; window; window = window->next)
+        device_window_lose(window);
 }

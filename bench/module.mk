@@ -28,6 +28,12 @@ $(eval $(call link_rule,$(B)/bench/between,bench/between.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/between.o: tests/programs/kernels.ptx
 
+# Notified puts, from streams and from kernels.
+BENCH_PROGRAMS += $(B)/bench/notify
+$(eval $(call link_rule,$(B)/bench/notify,bench/notify.c,rgpucommon,\
+  -L$(B)/lib -l:librgpu.so.1 -l:libcuda.so.1,,$(B)/lib/librgpu.so.1 $(B)/lib/libcuda.so.1))
+$(B)/obj/bench/notify.o: bench/notify.ptx tests/programs/kernels.ptx
+
 # Arrays beside linear memory.
 BENCH_PROGRAMS += $(B)/bench/arrays
 $(eval $(call link_rule,$(B)/bench/arrays,bench/arrays.c,,\

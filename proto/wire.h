@@ -96,6 +96,8 @@ enum wire_peer_kind {
     PEER_FAILED, // the copy has failed with `result`
     PEER_BLOCKS, // the sender's blocks are at `offset`, and `job` is the key to them
     PEER_PLACED, // all of it has been written to where READY or GO said
+    PEER_PUT, // as PEER_DATA, but what comes is struct wire_far_put and, behind WIRE_FAR_PUT_HEAD bytes, its data
+    PEER_PUT_OVER, // `offset` more puts are over
 };
 struct wire_peer_frame {
     uint32_t size; // of this record
@@ -106,6 +108,42 @@ struct wire_peer_frame {
     uint64_t offset;
     uint32_t bytes; // at most WIRE_BLOCK_SIZE
     uint32_t slot;
+};
+
+// Puts of kernels into windows of other boxes. A kernel writes a letter into a slot of the mailbox, which is page-locked memory
+// of its worker: 'turn' last, the number of the letter plus one. rgpu_device.h has the same. Behind the slots are the counters
+// that kernels read: for each block how many of its letters are over, and for each block and tag how many signals have come from other
+// boxes, and at last how many members of these have come to the barrier.
+enum { WIRE_MAILBOX_SLOTS = 256, WIRE_LETTER_INLINE = 32, WIRE_FAR_PUT_HEAD = 64 };
+enum wire_letter_tag { WIRE_LETTER_NO_TAG = -1, WIRE_LETTER_BARRIER = -2 };
+struct wire_letter {
+    uint32_t turn;
+    uint32_t rank;   // of the target
+    uint32_t block;  // that sends it
+    int32_t tag;     // of the signal, or enum wire_letter_tag
+    uint64_t offset; // in the target's window
+    uint64_t bytes;
+    union {
+        uint64_t source;                  // in the sender's GPU
+        uint8_t data[WIRE_LETTER_INLINE]; // where there are no more of them
+    };
+};
+struct wire_mailbox {
+    uint32_t taken; // letters whose slots are free again
+    uint32_t lost;  // 1: a member's box is, or the window is closed
+    uint32_t reserved[14];
+    struct wire_letter slots[WIRE_MAILBOX_SLOTS];
+    uint32_t counters[];
+};
+_Static_assert(sizeof(struct wire_letter) == 64 && sizeof(struct wire_mailbox) % 64 == 0, "layout");
+
+// A put on its way to another box. Whatever is wrong in it is found there.
+struct wire_far_put {
+    uint32_t window; // as the target's box knows it
+    uint32_t block;  // of the target
+    int32_t tag;
+    uint32_t bytes;
+    uint64_t offset;
 };
 
 // peer_expect and peer_meet: which ways the two ends may try, besides the connection that they have.

@@ -1,44 +1,124 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Windows for kernels: what these find in the memory of their GPU.
-#include <stdlib.h>
+#include "team-lib/device_window.h"
+
+#include <stddef.h>
 
 #include "common/scope.h"
+#include "proto/kernel_table.h"
+#include "proto/wire.h"
 #include "team-lib/rgpu_device.h"
 #include "team-lib/window.h"
 
 _Static_assert((int)RGPU_DEVICE_MEMBERS == (int)RGPU_MEMBERS_MAX, "kernels know as many members");
+_Static_assert((int)RGPU_DEVICE_LOST == (int)RGPU_ERROR_LOST, "one number for one thing");
+_Static_assert(
+    sizeof(struct rgpu_device_mailbox) == sizeof(struct wire_mailbox) &&
+        sizeof(struct rgpu_device_letter) == sizeof(struct wire_letter) &&
+        offsetof(struct rgpu_device_mailbox, slots) == offsetof(struct wire_mailbox, slots) &&
+        offsetof(struct rgpu_device_mailbox, lost) == offsetof(struct wire_mailbox, lost) &&
+        offsetof(struct rgpu_device_letter, data) == offsetof(struct wire_letter, data) &&
+        (int)RGPU_DEVICE_SLOTS == (int)WIRE_MAILBOX_SLOTS &&
+        (int)RGPU_DEVICE_INLINE == (int)WIRE_LETTER_INLINE,
+    "kernels and boxes have the same mailbox");
+
+// NVIDIA's library has none.
+extern const struct kernel_table rgpu_kernel_table __attribute__((weak));
 
 struct parts {
-    size_t signals, taken; // bytes
+    size_t signals, taken, shared; // bytes
 };
 
 static struct parts parts_of(const struct rgpu_window *window, int blocks)
 {
     size_t slots = (size_t)blocks * (size_t)window->tags;
     return (struct parts){(slots + 1) * sizeof(uint32_t),
-                          (slots + (size_t)blocks) * sizeof(uint32_t)};
+                          (slots + 2 * (size_t)blocks) * sizeof(uint32_t), 3 * sizeof(uint32_t)};
 }
 
-static enum rgpu_result check_near(const struct rgpu_team *team)
+// Kernels of RANK put into memory of TO by themselves.
+static bool is_near(const struct rgpu_team *team, int rank, int to)
+{
+    return team->reaches[rank * team->size + to];
+}
+
+static bool any_far(const struct rgpu_team *team, int rank)
+{
+    bool any = false;
+    for (int to = 0; to < team->size; to++)
+        any |= !is_near(team, rank, to) || !is_near(team, to, rank);
+    return any;
+}
+
+static enum rgpu_result check_reach(const struct rgpu_team *team)
 {
     if (team->company)
         return failure(RGPU_ERROR_NOT_SUPPORTED,
                        "windows of several processes are not for kernels");
-    for (int i = 0; i < team->size * team->size; i++)
+    for (int i = 0; i < team->size * team->size && !&rgpu_kernel_table; i++)
         if (!team->reaches[i])
-            return failure(RGPU_ERROR_NOT_SUPPORTED,
-                           "the GPU of member %d does not reach the memory of member %d, and "
-                           "kernels put to where they reach",
-                           i / team->size, i % team->size);
+            return failure(
+                RGPU_ERROR_NOT_SUPPORTED,
+                "the GPU of member %d does not reach the memory of member %d, and no box "
+                "is there that puts for it",
+                i / team->size, i % team->size);
     return RGPU_SUCCESS;
 }
 
-// The handle, behind it the signals, and behind these what has been waited for.
+// ---- members of other boxes ----
+
+// How others put into this member's window, and its kernels into theirs.
+static enum rgpu_result open_far(struct rgpu_window *window, int rank, int blocks)
+{
+    struct window_end *end = &window->ends[rank];
+    const struct window_side *side = &window->sides[rank];
+    if (!any_far(window->team, rank))
+        return RGPU_SUCCESS;
+    enum rgpu_result result = DRIVER(
+        rgpu_kernel_table.open(window->team->members[rank].context, side->base, side->size,
+                               (uint32_t)blocks, (uint32_t)window->tags, &end->far, &end->mailbox));
+    end->is_far = !result;
+    return result;
+}
+
+static enum rgpu_result reach_far(struct rgpu_window *window, int rank)
+{
+    const struct team_member *members = window->team->members;
+    const struct window_end *ends = window->ends;
+    enum rgpu_result result = RGPU_SUCCESS;
+    for (int to = 0; to < window->team->size && !result; to++)
+        if (!is_near(window->team, rank, to))
+            result =
+                DRIVER(rgpu_kernel_table.reach(members[rank].context, ends[rank].far, (uint32_t)to,
+                                               members[to].context, ends[to].far));
+    return result;
+}
+
+void device_window_lose(struct rgpu_window *window)
+{
+    for (int i = 0; i < window->team->local; i++)
+        if (window->ends[i].is_far)
+            rgpu_kernel_table.ask(window->team->members[i].context, window->ends[i].far, true);
+}
+
+bool device_window_runs(struct rgpu_window *window)
+{
+    bool runs = false;
+    for (int i = 0; i < window->team->local && !runs; i++)
+        runs = window->ends[i].is_far &&
+               rgpu_kernel_table.ask(window->team->members[i].context, window->ends[i].far,
+                                     false) == CUDA_ERROR_NOT_READY;
+    return runs;
+}
+
+// ---- what a kernel finds in its GPU's memory ----
+
+// The handle, behind it the signals, what has been waited for, and what the blocks share.
 static enum rgpu_result allocate_part(struct rgpu_window *window, int rank,
                                       const struct parts *parts)
 {
     struct window_end *end = &window->ends[rank];
-    size_t size = sizeof(struct rgpu_device_window) + parts->signals + parts->taken;
+    size_t size = sizeof(struct rgpu_device_window) + parts->signals + parts->taken + parts->shared;
     CUstream own = window->team->members[rank].own;
     enum rgpu_result result = team_enter(window->team, rank);
     if (result)
@@ -63,11 +143,16 @@ static enum rgpu_result fill_handle(const struct rgpu_window *window, int rank, 
         .blocks = (uint32_t)blocks,
         .tags = (uint32_t)window->tags,
         .taken = end->handle + sizeof(handle) + parts->signals,
+        .shared = end->handle + sizeof(handle) + parts->signals + parts->taken,
+        .mailbox = end->mailbox,
     };
     for (int to = 0; to < window->team->size; to++) {
-        handle.base[to] = window->sides[to].base;
+        bool near = is_near(window->team, rank, to);
+        handle.base[to] = near ? window->sides[to].base : 0;
         handle.size[to] = window->sides[to].size;
-        handle.signals[to] = window->ends[to].handle + sizeof(handle);
+        handle.signals[to] = near ? window->ends[to].handle + sizeof(handle) : 0;
+        if (window->team->members[to].context == window->team->members[rank].context)
+            handle.same |= UINT64_C(1) << to;
     }
     enum rgpu_result result = team_enter(window->team, rank);
     if (result)
@@ -79,9 +164,13 @@ static enum rgpu_result fill_handle(const struct rgpu_window *window, int rank, 
     return result;
 }
 
-static void free_part(struct rgpu_window *window, int rank)
+void device_window_free(struct rgpu_window *window, int rank)
 {
     struct window_end *end = &window->ends[rank];
+    if (end->is_far)
+        rgpu_kernel_table.close(window->team->members[rank].context, end->far);
+    end->is_far = false;
+    end->mailbox = 0;
     if (end->handle && !team_enter(window->team, rank)) {
         cuMemFree_v2(end->handle);
         team_leave();
@@ -97,9 +186,13 @@ static enum rgpu_result make_parts(struct rgpu_window *window, int blocks)
     for (int rank = 0; rank < window->team->size && !result; rank++)
         result = allocate_part(window, rank, &parts);
     for (int rank = 0; rank < window->team->size && !result; rank++)
+        result = open_far(window, rank, blocks);
+    for (int rank = 0; rank < window->team->size && !result; rank++)
+        result = reach_far(window, rank);
+    for (int rank = 0; rank < window->team->size && !result; rank++)
         result = fill_handle(window, rank, blocks, &parts);
     for (int rank = 0; rank < window->team->size && result; rank++)
-        free_part(window, rank);
+        device_window_free(window, rank);
     return result;
 }
 
@@ -114,7 +207,7 @@ RGPU_PUBLIC enum rgpu_result rgpu_window_open_device(struct rgpu_window *window,
     SCOPED_LOCK(&window->team->lock);
     enum rgpu_result result = team_is_usable(window->team);
     if (!result)
-        result = check_near(window->team);
+        result = check_reach(window->team);
     if (!result && window->ends[0].handle)
         result = failure(RGPU_ERROR_INVALID, "the window is open for kernels already");
     if (!result)

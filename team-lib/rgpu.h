@@ -145,9 +145,9 @@ enum rgpu_result rgpu_signal_wait_async(struct rgpu_window *window, int at, int 
 
 // Opens a window for kernels of BLOCKS blocks (1..RGPU_BLOCKS_MAX) that use rgpu_device.h, once: HANDLES[i] is what the kernel
 // of member i gets, memory of its GPU that is freed with the window. Their signals are others than the streams'. The kernels
-// are over before the window is freed.
-// Errors: RANGE, INVALID (it is open), NOT_SUPPORTED where GPUs do not reach each other's memory (those of several boxes do not, nor
-// do several processes), MEMORY, CUDA.
+// are over before the window is freed. Where members are in several boxes, these take part.
+// Errors: RANGE, INVALID (it is open), NOT_SUPPORTED (several processes, and GPUs that do not reach each other's memory and are in no
+// box), MEMORY, CUDA.
 enum rgpu_result rgpu_window_open_device(struct rgpu_window *window, int blocks,
                                          CUdeviceptr *handles);
 

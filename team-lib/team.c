@@ -88,8 +88,7 @@ static void find_reaches(struct rgpu_team *team)
 {
     for (int i = 0; i < team->local; i++)
         for (int to = 0; to < team->size; to++)
-            team->reaches[i * team->size + to] = team_is_local(team, to) &&
-                                                 reaches(team, team->first + i, to);
+            team->reaches[i * team->size + to] = reaches(team, team->first + i, to);
 }
 
 // ---- members of other processes ----

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/scope.h"
+#include "team-lib/device_window.h"
 #include "team-lib/shared_window.h"
 #include "team-lib/team_watch.h"
 
@@ -58,11 +59,10 @@ static void free_end(struct rgpu_window *window, int i)
 {
     struct window_end *end = &window->ends[i];
     int rank = window->team->first + i;
+    device_window_free(window, i);
     if (!team_enter(window->team, rank)) {
         if (window->sides[rank].signals)
             cuMemFree_v2(window->sides[rank].signals);
-        if (end->handle)
-            cuMemFree_v2(end->handle);
         if (end->words)
             cuMemFree_v2(end->words);
         team_leave();
@@ -236,7 +236,7 @@ RGPU_PUBLIC enum rgpu_result rgpu_window_free(struct rgpu_window **window)
         return failure(RGPU_ERROR_INVALID, "rgpu_window_free: no window");
     struct rgpu_team *team = (*window)->team;
     SCOPED_LOCK(&team->lock);
-    bool busy = is_busy(*window);
+    bool busy = is_busy(*window) || device_window_runs(*window);
     if (team->company && !team->lost)
         busy = shared_window_any(team, busy);
     if (busy)

@@ -247,14 +247,18 @@ static bool known_by_driver(uint64_t address, uint64_t *start, uint64_t *end)
     return address >= *start && address < *end;
 }
 
+bool serve_find_range(uint64_t address, uint64_t *start, uint64_t *end)
+{
+    return allocation_find(address, start, end) || known_by_driver(address, start, end);
+}
+
 bool serve_device_range(struct serve *serve, uint64_t address, uint64_t size)
 {
     uint32_t epoch = atomic_load_explicit(&session.memory_epoch, memory_order_acquire);
 
     if (serve->known_epoch != epoch || address < serve->known_start ||
         address >= serve->known_end) {
-        if (!allocation_find(address, &serve->known_start, &serve->known_end) &&
-            !known_by_driver(address, &serve->known_start, &serve->known_end)) {
+        if (!serve_find_range(address, &serve->known_start, &serve->known_end)) {
             serve->known_end = 0;
             serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
             return false;

@@ -457,6 +457,32 @@ uint64_t peers_reach(struct peer_copy *copy, const struct object *waiting)
                : 0;
 }
 
+// ---- what others send over a link ----
+
+CUresult peers_hold(struct box_session *a, struct box_session *b, uint32_t *number)
+{
+    struct peer *peer;
+    CUresult result = get_peer(a, b, &peer);
+    if (result == CUDA_SUCCESS)
+        result = peer->lost;
+    if (result != CUDA_SUCCESS)
+        return result;
+    count(peer, peer->ends[0], 1);
+    *number = peer->number;
+    return CUDA_SUCCESS;
+}
+
+void peers_release(uint32_t number)
+{
+    struct peer *peer;
+    {
+        SCOPED_LOCK(&lock);
+        peer = find(number);
+    }
+    if (peer)
+        count(peer, peer->ends[0], -1);
+}
+
 // ---- what comes in ----
 
 void peers_frame(struct box_session *session, const struct wire_peer_frame *frame, void *payload)

@@ -26,6 +26,10 @@ CUresult peers_copy(const struct peer_copy *copy, CUstream stream, const struct 
 uint64_t peers_reach(struct peer_copy *copy, const struct object *waiting);
 // Bytes from the first of a side to behind its last.
 uint64_t peer_side_extent(const struct peer_side *side, const struct peer_copy *copy);
+// The number of the link between the two, which is made if need be. What comes over it by way of this process is listened to until
+// peers_release.
+CUresult peers_hold(struct box_session *a, struct box_session *b, uint32_t *number);
+void peers_release(uint32_t number);
 // EVENT_PEER_FRAME: a frame for the other end, and PAYLOAD, which is taken. Never blocks.
 void peers_frame(struct box_session *session, const struct wire_peer_frame *frame, void *payload);
 // EVENT_PEER_OVER.

@@ -128,7 +128,7 @@ static bool handle_callee(struct box_session *session, const struct wire_event *
 static void handle_peer_frame(struct box_session *session, const struct wire_peer_frame *frame)
 {
     SCOPED_FREE void *payload = frame->bytes <= WIRE_BLOCK_SIZE ? malloc(frame->bytes + 1) : NULL;
-    if (!payload || (frame->bytes && frame->kind != PEER_DATA))
+    if (!payload || (frame->bytes && frame->kind != PEER_DATA && frame->kind != PEER_PUT))
         malformed_event(session,
                         "data for another box that cannot be right, or memory has run out");
     else if (frame->bytes && link_receive_bulk(session->link, payload, frame->bytes) < 0)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Put and notify from kernels: natively and on a box. Between boxes, whose GPUs do not reach each other, it is refused.
+# Put and notify from kernels: natively, on a box, and between boxes, whose GPUs do not reach each other.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/programs.sh"
 RANKS=$BUILD/tests/team/ranks
@@ -14,6 +14,9 @@ for transport in shm tcp; do
     run_program "$transport: two GPUs of a box" "$RANKS" 2
 done
 start_box --devices sim:1
-BOXES=$first,$BOX run=(on_box)
-run_program "GPUs of two boxes" "$RANKS" 3 far
+BOXES=$first,$BOX
+for transport in shm tcp; do
+    run=(on_box "RGPU_TRANSPORT=$transport")
+    run_program "$transport: two GPUs of a box, and one of another" "$RANKS" 3
+done
 done_testing

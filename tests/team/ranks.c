@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: ranks [MEMBERS [far|wait]]. Blocks of kernels put to each other and wait for each other, on GPUs that reach each other; with
-// `far` on GPUs that do not, where windows are not opened for kernels. With `wait` they wait for what does not come, until the
-// program is killed.
+// usage: ranks [MEMBERS [wait]]. Blocks of kernels put to each other and wait for each other. With `wait` they wait for what does
+// not come, until the program is killed.
 #include "tests/team/teams.h"
 
 enum { BLOCKS = 4, STEPS = 20 };
@@ -83,20 +82,15 @@ int main(int argc, char **argv)
     CUdeviceptr handles[MOST];
     open_members(argc > 1 ? atoi(argv[1]) : 0);
     struct area area = new_area(BLOCKS * 256, 2);
-    if (argc > 2 && !strcmp(argv[2], "far")) {
-        refuses(rgpu_window_open_device(area.window, BLOCKS, handles), RGPU_ERROR_NOT_SUPPORTED,
-                "GPUs that do not reach each other have no windows for kernels");
-    } else {
-        refuses(rgpu_window_open_device(area.window, 0, handles), RGPU_ERROR_RANGE, "no blocks");
-        open_in_vain(area.window, handles);
-        TEAM(rgpu_window_open_device(area.window, BLOCKS, handles));
-        refuses(rgpu_window_open_device(area.window, BLOCKS, handles), RGPU_ERROR_INVALID,
-                "a window is opened once");
-        if (argc > 2)
-            wait_in_vain(handles);
-        run_ranks(handles);
-        run_ranks(handles);
-    }
+    refuses(rgpu_window_open_device(area.window, 0, handles), RGPU_ERROR_RANGE, "no blocks");
+    open_in_vain(area.window, handles);
+    TEAM(rgpu_window_open_device(area.window, BLOCKS, handles));
+    refuses(rgpu_window_open_device(area.window, BLOCKS, handles), RGPU_ERROR_INVALID,
+            "a window is opened once");
+    if (argc > 2)
+        wait_in_vain(handles);
+    run_ranks(handles);
+    run_ranks(handles);
     free_area(&area);
     close_members();
     return done();

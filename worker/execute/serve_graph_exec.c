@@ -16,6 +16,7 @@
 #include "worker/execute/graph_calls.h"
 #include "worker/execute/graph_params.h"
 #include "worker/gpus.h"
+#include "worker/peer/kernel_windows.h"
 #include "worker/session.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
@@ -75,6 +76,8 @@ static void launch(struct serve *serve, uint64_t exec_handle, uint64_t stream_ha
     }
     if (!serve_failed(serve))
         serve_fail(serve, driver.cuGraphLaunch(exec, stream));
+    if (!serve_failed(serve))
+        kernel_windows_note_launch(serve->current, stream);
 }
 
 void serve_cuGraphLaunch(struct serve *serve, const struct args_cuGraphLaunch *args)

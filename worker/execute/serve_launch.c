@@ -13,6 +13,7 @@
 #include "worker/execute/serve_crossing.h"
 #include "worker/execute/serve_green.h"
 #include "worker/move/wait_for_gpu.h"
+#include "worker/peer/kernel_windows.h"
 #include "worker/session.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
@@ -282,6 +283,8 @@ void serve_launch(struct serve *serve, const struct args_launch *args)
         serve_fail(serve, driver.cuLaunchKernel(function, args->grid_x, args->grid_y, args->grid_z,
                                                 args->block_x, args->block_y, args->block_z,
                                                 args->shared_bytes, stream, NULL, parameters));
+    if (!serve_failed(serve))
+        kernel_windows_note_launch(serve->current, stream);
 }
 
 void serve_cluster_occupancy(struct serve *serve, const struct args_cluster_occupancy *args,

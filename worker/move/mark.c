@@ -3,17 +3,22 @@
 
 #include "worker/driver_load.h"
 
+CUresult mark_make(struct mark *mark, CUcontext context)
+{
+    if (mark->context == context)
+        return CUDA_SUCCESS;
+    if (mark->context)
+        driver.cuEventDestroy_v2(mark->event);
+    CUresult result = driver.cuEventCreate(&mark->event, CU_EVENT_DISABLE_TIMING);
+    mark->context = result == CUDA_SUCCESS ? context : NULL;
+    return result;
+}
+
 CUresult mark_set(struct mark *mark, CUcontext context, CUstream stream)
 {
-    if (mark->context != context) {
-        if (mark->context)
-            driver.cuEventDestroy_v2(mark->event);
-        CUresult result = driver.cuEventCreate(&mark->event, CU_EVENT_DISABLE_TIMING);
-        mark->context = result == CUDA_SUCCESS ? context : NULL;
-        if (result != CUDA_SUCCESS)
-            return result;
-    }
-    return driver.cuEventRecord(mark->event, stream);
+    CUresult result = mark_make(mark, context);
+
+    return result == CUDA_SUCCESS ? driver.cuEventRecord(mark->event, stream) : result;
 }
 
 CUresult mark_ask(const struct mark *mark)

@@ -12,6 +12,8 @@ struct mark {
     CUcontext context; // of the event; NULL: none yet
 };
 
+// Makes it for the context, which is current.
+CUresult mark_make(struct mark *mark, CUcontext context);
 // Records it in a stream of the context, which is current.
 CUresult mark_set(struct mark *mark, CUcontext context, CUstream stream);
 // SUCCESS, NOT_READY, CONTEXT_IS_DESTROYED: the event went with its context.

@@ -10,7 +10,16 @@
 #include "worker/setup.h"
 #include "worker_driver.h"
 
-enum { TIMER_SLACK_NS = 1000 };
+enum { TIMER_SLACK_NS = 1000, BRIEF_TURNS = 8 };
+
+// Others get the lock meanwhile.
+static void pause_briefly(struct mover *mover)
+{
+    pthread_mutex_unlock(&mover->lock);
+    for (int i = 0; i < BRIEF_TURNS; i++)
+        cpu_relax();
+    pthread_mutex_lock(&mover->lock);
+}
 
 static void pause_for(struct mover *mover, uint32_t us)
 {
@@ -38,6 +47,8 @@ static void *mover_main(void *arg)
         }
         if (mover->advance())
             backoff_over(&backoff, mover->learns);
+        else if (mover->eager && setup_spin_us() > SPIN_FEW_US)
+            pause_briefly(mover);
         else
             pause_for(mover, backoff_next(&backoff, setup_spin_us()));
     }
@@ -93,6 +104,17 @@ CUresult mover_stream(struct mover *mover, CUcontext context, unsigned which, CU
         result = own_stream_create(&streams->list[which]);
     if (result == CUDA_SUCCESS)
         *out = streams->list[which];
+    return result;
+}
+
+CUresult mover_make_streams(struct mover *mover, CUcontext context)
+{
+    struct mover_streams *streams = streams_of(mover, context);
+    CUresult result = streams ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+
+    for (unsigned which = 0; which < MOVER_STREAMS && result == CUDA_SUCCESS; which++)
+        if (!streams->list[which])
+            result = own_stream_create(&streams->list[which]);
     return result;
 }
 

@@ -25,6 +25,8 @@ struct mover {
     // happened.
     bool (*advance)(void);
     bool learns; // how long its waits take is a guess at the next
+    bool
+        eager; // it does not sleep where processors are not few, as a kernel waits; the thread's own
     pthread_mutex_t lock;
     pthread_cond_t added;                             // there is more to do
     pthread_cond_t ended;                             // something is over
@@ -33,7 +35,7 @@ struct mover {
 };
 #define MOVER(...) \
     { \
-        .lock = PTHREAD_MUTEX_INITIALIZER, .added = PTHREAD_COND_INITIALIZER, \
+        .lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP, .added = PTHREAD_COND_INITIALIZER, \
         .ended = PTHREAD_COND_INITIALIZER, __VA_ARGS__ \
     }
 
@@ -43,6 +45,8 @@ int mover_start(struct mover *mover) __attribute__((warn_unused_result));
 CUresult mover_enter(struct mover *mover, CUcontext context);
 // The same, and its stream number WHICH there.
 CUresult mover_stream(struct mover *mover, CUcontext context, unsigned which, CUstream *out);
+// Under the lock, with CONTEXT current in the caller: its streams are made now.
+CUresult mover_make_streams(struct mover *mover, CUcontext context);
 // Under the lock, with CONTEXT current in the caller: its streams go before it does.
 void mover_forget_context(struct mover *mover, CUcontext context);
 

@@ -102,6 +102,18 @@ CUresult peer_block_ask(const struct peer_block *block)
     return mark_ask(&block->mark);
 }
 
+CUresult peer_blocks_warm(struct peer_blocks *blocks, CUcontext context)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    for (unsigned i = 0; i < PEER_IN_BLOCKS && result == CUDA_SUCCESS; i++) {
+        result = mark_make(&blocks->in[i].mark, context);
+        if (result == CUDA_SUCCESS && blocks->out[i].data)
+            result = mark_make(&blocks->out[i].mark, context);
+    }
+    return result;
+}
+
 void peer_blocks_forget(struct peer_blocks *blocks, CUcontext context)
 {
     for (unsigned i = 0; i < PEER_IN_BLOCKS; i++) {

@@ -24,10 +24,17 @@ struct peer_block {
         slot; // of an incoming block: its number; of another: which of the other end's it goes to, or is
     uint64_t offset; // in the copy, packed
     uint32_t size;
-    struct mark mark;     // behind the copy between the block and the GPU
-    void *source;         // memory of the GPU that is written instead of DATA; NULL: none
-    struct peer_job *job; // whose it is while it is written
+    struct mark mark;        // behind the copy between the block and the GPU
+    void *source;            // memory of the GPU that is written instead of DATA; NULL: none
+    bool flies;              // of a put: there is such a copy
+    struct wire_far_put put; // of one that has come
+    struct peer_job *job;    // whose it is while it is written
     struct peer_block *next;
+};
+
+// A queue of blocks.
+struct peer_queue {
+    struct peer_block *first, *last;
 };
 
 struct peer_blocks {
@@ -56,6 +63,8 @@ void peer_blocks_register(struct peer_blocks *blocks, CUcontext context);
 CUresult peer_block_mark(struct peer_block *block, CUcontext context, CUstream stream);
 // CUDA_ERROR_NOT_READY while the copy behind the block is under way.
 CUresult peer_block_ask(const struct peer_block *block);
+// CONTEXT is current: what the driver needs for marks there is made now.
+CUresult peer_blocks_warm(struct peer_blocks *blocks, CUcontext context);
 // CONTEXT, which is current, goes.
 void peer_blocks_forget(struct peer_blocks *blocks, CUcontext context);
 

@@ -11,6 +11,8 @@
 #include "worker/expected.h"
 #include "worker/move/direct.h"
 #include "worker/move/gates.h"
+#include "worker/peer/far_puts.h"
+#include "worker/peer/kernel_windows.h"
 #include "worker/peer/peer_windows.h"
 
 enum { HALF_KNOWN_MAX = 4096, ALL_SLOTS = (1 << PEER_IN_BLOCKS) - 1 };
@@ -23,7 +25,7 @@ struct mover peer_mover = MOVER(.has_work = any_begun, .advance = advance);
 
 // ---- queues ----
 
-static void push(struct peer_queue *queue, struct peer_block *block)
+void peer_queue_push(struct peer_queue *queue, struct peer_block *block)
 {
     block->next = NULL;
     if (queue->last)
@@ -33,7 +35,7 @@ static void push(struct peer_queue *queue, struct peer_block *block)
     queue->last = block;
 }
 
-static struct peer_block *pop(struct peer_queue *queue)
+struct peer_block *peer_queue_pop(struct peer_queue *queue)
 {
     struct peer_block *block = queue->first;
 
@@ -43,21 +45,21 @@ static struct peer_block *pop(struct peer_queue *queue)
     return block;
 }
 
-static uint32_t bit_of(const struct peer_block *block)
+uint32_t peer_block_bit(const struct peer_block *block)
 {
     return UINT32_C(1) << block->slot;
 }
 
-static void give_back(struct peer_link *link, struct peer_block *block)
+void peer_block_return(struct peer_link *link, struct peer_block *block)
 {
     peer_block_give(&link->blocks, block);
     link->owed++;
-    link->freed |= bit_of(block);
+    link->freed |= peer_block_bit(block);
 }
 
 // ---- what the thread does; the lock is given up while it sends ----
 
-static void send_frame(struct peer_link *link, struct wire_peer_frame frame, const void *payload)
+void peer_send_frame(struct peer_link *link, struct wire_peer_frame frame, const void *payload)
 {
     if (link->lost != CUDA_SUCCESS)
         return;
@@ -77,7 +79,7 @@ static void say(struct peer_job *job, enum wire_peer_kind kind)
         frame.slot = direct_key(job->direct);
     }
 
-    send_frame(job->link, frame, NULL);
+    peer_send_frame(job->link, frame, NULL);
 }
 
 // The context of the memory, and a stream there for one direction.
@@ -155,7 +157,7 @@ static bool copy_out(struct peer_job *job)
         if (result == CUDA_SUCCESS)
             result = queue_copy(job, block, stream);
         if (result == CUDA_SUCCESS) {
-            push(&job->flying, block);
+            peer_queue_push(&job->flying, block);
             job->queued += block->size;
         } else {
             peer_block_give(&job->link->blocks, block);
@@ -179,22 +181,23 @@ static struct peer_block *take_landed(struct peer_job *job)
         return NULL;
     if (result != CUDA_SUCCESS)
         peer_job_fail(job, result);
-    return pop(&job->flying);
+    return peer_queue_pop(&job->flying);
 }
 
-// Whether the other end has a block for one more.
-static bool has_room(const struct peer_job *job)
+bool peer_has_room(const struct peer_link *link)
 {
-    const struct peer_link *link = job->link;
-
-    if (job->far)
-        return true;
     switch (link->carriage) {
     case PEER_BEHIND: return link->credits;
     case PEER_SHARED: return true; // the block is that one
     case PEER_WRITTEN: break;
     }
     return link->far_blocks && link->lent != ALL_SLOTS;
+}
+
+// Whether the other end has room for one more block.
+static bool has_room(const struct peer_job *job)
+{
+    return job->far || peer_has_room(job->link);
 }
 
 static void send_block(struct peer_job *job, struct peer_block *block)
@@ -206,25 +209,33 @@ static void send_block(struct peer_job *job, struct peer_block *block)
                                           .bytes = block->size,
                                           .slot = block->slot};
 
-    send_frame(link, frame, link->carriage == PEER_BEHIND ? block->data : NULL);
+    peer_send_frame(link, frame, link->carriage == PEER_BEHIND ? block->data : NULL);
+}
+
+static uint64_t take_slot(struct peer_link *link, struct peer_block *block)
+{
+    block->slot = (uint32_t)__builtin_ctz(~link->lent);
+    link->lent |= peer_block_bit(block);
+    return link->far_blocks + (uint64_t)block->slot * WIRE_BLOCK_SIZE;
+}
+
+int peer_block_write(struct peer_link *link, struct peer_block *block)
+{
+    uint64_t remote = take_slot(link, block);
+
+    peer_queue_push(&link->puts_writing, block);
+    return peer_link_write(link, block, remote, link->far_key, NULL);
 }
 
 // The frame follows when the block is there.
 static void begin_write(struct peer_job *job, struct peer_block *block)
 {
     struct peer_link *link = job->link;
+    uint64_t remote = job->far ? job->far + block->offset : take_slot(link, block);
+    uint32_t key = job->far ? job->far_key : link->far_key;
 
-    uint64_t remote = job->far + block->offset;
-    uint32_t key = job->far_key;
-
-    if (!job->far) {
-        block->slot = (uint32_t)__builtin_ctz(~link->lent);
-        link->lent |= bit_of(block);
-        remote = link->far_blocks + (uint64_t)block->slot * WIRE_BLOCK_SIZE;
-        key = link->far_key;
-    }
     block->job = job;
-    push(&job->writing, block);
+    peer_queue_push(&job->writing, block);
     if (link->lost == CUDA_SUCCESS &&
         peer_link_write(link, block, remote, key,
                         job->direct ? direct_registered(job->direct) : NULL))
@@ -243,7 +254,7 @@ static void pass_block(struct peer_job *job, struct peer_block *block)
     }
     job->over += block->size;
     if (goes && link->carriage == PEER_SHARED)
-        link->lent |= bit_of(block); // until it comes back
+        link->lent |= peer_block_bit(block); // until it comes back
     else if (goes)
         link->credits--;
     if (goes)
@@ -276,21 +287,24 @@ static void end_write(struct peer_block *block)
     struct peer_job *job = block->job;
     struct peer_link *link = job->link;
 
-    pop(&job->writing);
+    peer_queue_pop(&job->writing);
     job->over += block->size;
     if (job->far)
         tell_placed(job);
     else if (job->result == CUDA_SUCCESS)
         send_block(job, block);
     else
-        link->lent &= ~bit_of(block); // the other end does not know of it
+        link->lent &= ~peer_block_bit(block); // the other end does not know of it
     peer_block_give(&link->blocks, block);
 }
 
 // Of a link that is down, which writes nothing any more.
 static bool drop_writes(struct peer_link *link)
 {
-    bool any = false;
+    bool any = link->puts_writing.first;
+
+    while (link->puts_writing.first)
+        far_puts_written(link, peer_queue_pop(&link->puts_writing));
 
     for (struct peer_job *job = link->jobs; job; job = job->next)
         while (job->writing.first) {
@@ -310,7 +324,10 @@ static bool end_writes(struct peer_link *link)
         return drop_writes(link);
     int count = link_transfer_poll(link->direct, blocks, PEER_OUT_BLOCKS);
     for (int i = 0; i < count; i++)
-        end_write(blocks[i]);
+        if (((struct peer_block *)blocks[i])->job)
+            end_write(blocks[i]);
+        else
+            far_puts_written(link, peer_queue_pop(&link->puts_writing));
     if (count < 0)
         peer_link_lose(link, CUDA_ERROR_DEVICE_UNAVAILABLE);
     return count != 0;
@@ -323,21 +340,21 @@ static bool store(struct peer_job *job)
     bool any = false;
 
     while (job->arrived.first && job->result == CUDA_SUCCESS) {
-        block = pop(&job->arrived);
+        block = peer_queue_pop(&job->arrived);
         CUresult result = enter(job, &stream);
         if (result == CUDA_SUCCESS)
             result = queue_copy(job, block, stream);
         if (result == CUDA_SUCCESS) {
-            push(&job->flying, block);
+            peer_queue_push(&job->flying, block);
         } else {
-            give_back(job->link, block);
+            peer_block_return(job->link, block);
             peer_job_fail(job, result);
         }
         any = true;
     }
     while ((block = take_landed(job))) {
         job->over += block->size;
-        give_back(job->link, block);
+        peer_block_return(job->link, block);
         any = true;
     }
     return any;
@@ -447,7 +464,7 @@ static bool tell_credit(struct peer_link *link)
     if (!link->owed)
         return false;
     link->owed = link->freed = 0;
-    send_frame(link, frame, NULL);
+    peer_send_frame(link, frame, NULL);
     return true;
 }
 
@@ -467,7 +484,7 @@ static bool tell_blocks(struct peer_link *link)
     if (!has_blocks_to_tell(link))
         return false;
     link->told = true;
-    send_frame(link, frame, NULL);
+    peer_send_frame(link, frame, NULL);
     return true;
 }
 
@@ -487,12 +504,13 @@ static bool advance_job(struct peer_job *job)
 
 static bool advance(void)
 {
-    bool any = false;
+    bool any = far_puts_take_letters();
 
     for (struct peer_link *link = peer_links; link; link = link->next) {
         if (link->state == PEER_MEETING)
             continue;
         any |= tell_blocks(link);
+        any |= far_puts_advance(link);
         for (struct peer_job *job = link->jobs; job; job = job->next)
             if (job->begun)
                 any |= advance_job(job);
@@ -506,7 +524,7 @@ static bool advance(void)
 
 static bool any_begun(void)
 {
-    if (begun)
+    if (begun || far_puts_any())
         return true;
     for (const struct peer_link *link = peer_links; link; link = link->next)
         if (link->owed || has_blocks_to_tell(link) || peer_link_is_over(link))
@@ -599,7 +617,7 @@ void peer_job_fail(struct peer_job *job, CUresult result)
     if (job->result == CUDA_SUCCESS)
         job->result = result;
     while (job->arrived.first)
-        give_back(job->link, pop(&job->arrived));
+        peer_block_return(job->link, peer_queue_pop(&job->arrived));
 }
 
 // Known to the client before anything comes of it.
@@ -618,6 +636,7 @@ void peer_link_lose(struct peer_link *link, CUresult result)
         link->lost = result;
     if (link->direct)
         link_shutdown(link->direct);
+    kernel_windows_lose(link->number);
     if (link->reaches)
         peer_windows_drop(link->number);
     link->reaches = false;
@@ -661,15 +680,23 @@ static int take_data(const struct wire_peer_frame *frame, struct link *from)
         return behind ? drop_payload(frame, from) : -EPROTO;
     int err = behind ? link_receive_bulk(from, block->data, frame->bytes) : 0;
     SCOPED_LOCK(&peer_mover.lock);
-    struct peer_job *job = find(link, frame->job);
     block->offset = frame->offset;
     block->size = frame->bytes;
+    if (frame->kind == PEER_PUT) {
+        if (err)
+            peer_block_return(link, block);
+        else
+            far_puts_came(link, block);
+        pthread_cond_signal(&peer_mover.added);
+        return err;
+    }
+    struct peer_job *job = find(link, frame->job);
     bool fits = job && job->begun && !job->sends &&
                 peer_shape_has_piece(&job->shape, frame->offset, frame->bytes);
     if (!err && fits && job->result == CUDA_SUCCESS)
-        push(&job->arrived, block);
+        peer_queue_push(&job->arrived, block);
     else
-        give_back(link, block);
+        peer_block_return(link, block);
     if (job && job->begun && !fits)
         peer_job_fail(job, CUDA_ERROR_UNKNOWN);
     pthread_cond_signal(&peer_mover.added);
@@ -693,6 +720,8 @@ static void take_word(const struct wire_peer_frame *frame, struct peer_job *job)
         return;
     case PEER_DATA:
     case PEER_BLOCKS:
+    case PEER_PUT:
+    case PEER_PUT_OVER:
     case PEER_CREDIT: return;
     }
 }
@@ -707,10 +736,18 @@ static void take_credit(const struct wire_peer_frame *frame, struct peer_link *l
         peer_block_give(&link->blocks, &link->blocks.out[__builtin_ctz(back)]);
 }
 
+static uint32_t least_payload(const struct wire_peer_frame *frame)
+{
+    return frame->kind == PEER_DATA ? 1 : frame->kind == PEER_PUT ? WIRE_FAR_PUT_HEAD : 0;
+}
+
 int peer_take_frame(const struct wire_peer_frame *frame, struct link *from)
 {
-    if (frame->kind == PEER_DATA)
-        return frame->bytes && frame->bytes <= WIRE_BLOCK_SIZE ? take_data(frame, from) : -EPROTO;
+    uint32_t least = least_payload(frame);
+
+    if (least)
+        return frame->bytes >= least && frame->bytes <= WIRE_BLOCK_SIZE ? take_data(frame, from)
+                                                                        : -EPROTO;
     if (frame->bytes)
         return -EPROTO;
     SCOPED_LOCK(&peer_mover.lock);
@@ -719,6 +756,8 @@ int peer_take_frame(const struct wire_peer_frame *frame, struct link *from)
         return 0;
     if (frame->kind == PEER_CREDIT) {
         take_credit(frame, link);
+    } else if (frame->kind == PEER_PUT_OVER) {
+        far_puts_over(link, frame->offset);
     } else if (frame->kind == PEER_BLOCKS) {
         link->far_blocks = frame->offset;
         link->far_key = (uint32_t)frame->job;
@@ -773,6 +812,7 @@ void peer_jobs_prepare(void)
 {
     context_watch(forget_context);
     peer_windows_prepare();
+    kernel_windows_prepare();
 }
 
 int peer_jobs_start(void)

@@ -13,11 +13,6 @@
 #include "worker/peer/peer_link.h"
 #include "worker/peer/peer_shape.h"
 
-// A queue of blocks.
-struct peer_queue {
-    struct peer_block *first, *last;
-};
-
 struct peer_job {
     struct peer_link *link;
     uint64_t id, waiting;
@@ -61,6 +56,15 @@ struct peer_job *peer_job_get(struct peer_link *link, uint64_t id);
 void peer_job_begin(struct peer_job *job);
 // It has failed, here or at the other end. Under lock.
 void peer_job_fail(struct peer_job *job, CUresult result);
+// What puts of kernels do with a link as well. Under lock; by the peer_mover's thread, which gives it up while it sends.
+void peer_queue_push(struct peer_queue *queue, struct peer_block *block);
+struct peer_block *peer_queue_pop(struct peer_queue *queue);
+uint32_t peer_block_bit(const struct peer_block *block);
+void peer_block_return(struct peer_link *link, struct peer_block *block);
+void peer_send_frame(struct peer_link *link, struct wire_peer_frame frame, const void *payload);
+bool peer_has_room(const struct peer_link *link); // the other end has a block for one more
+// Begins to write BLOCK into a block of the other end's, which there is; -errno: the link is down.
+int peer_block_write(struct peer_link *link, struct peer_block *block);
 // All copies of LINK fail, and will. Under lock.
 void peer_link_lose(struct peer_link *link, CUresult result);
 // Acts on a frame whose payload is next in FROM. Any thread that reads. -errno: of that link.

@@ -15,7 +15,13 @@
 #include "worker/move/mover.h"
 #include "worker/peer/peer_blocks.h"
 
-enum { PEER_LINKS_MAX = 64 };
+enum { PEER_LINKS_MAX = 64, PEER_PUTS_MAX = 64 };
+
+// A piece of a put that the other end has not stored yet.
+struct peer_put {
+    uint32_t window, block; // whose it is
+    bool ends;              // it is the last one
+};
 
 // How blocks get to the other end.
 enum peer_carriage {
@@ -62,6 +68,12 @@ struct peer_link {
     bool told;
     uint64_t far_blocks;
     struct link_registered *outgoing;
+    // Puts of kernels, far_puts.c: to be sent, being written, come, and being stored; those of ours under way, as a ring; and
+    // how many the other end is to be told of.
+    struct peer_queue puts_out, puts_writing, puts_in, puts_stored;
+    struct peer_put puts[PEER_PUTS_MAX];
+    uint32_t put_first, put_count;
+    uint64_t puts_over;
     struct peer_job *jobs; // oldest first
     unsigned job_count;
     unsigned half_known; // of them, those that only the other end has told of

@@ -37,7 +37,9 @@ bool check_peer_frame(const void *raw)
 {
     const struct args_peer_frame *args = raw;
 
-    return args->size <= WIRE_BLOCK_SIZE && (args->kind == PEER_DATA) == (args->size != 0);
+    bool carries = args->kind == PEER_DATA || args->kind == PEER_PUT;
+
+    return args->size <= WIRE_BLOCK_SIZE && carries == (args->size != 0);
 }
 
 void serve_peer_frame(struct serve *serve, const struct args_peer_frame *args)

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "worker/peer/far_puts.h"
+
+#include <string.h>
+
+#include "common/log.h"
+#include "common/scope.h"
+#include "worker/peer/kernel_windows.h"
+#include "worker/session.h"
+#include "worker_serve.h"
+
+enum {
+    LETTERS_AT_ONCE =
+        64, // of one mailbox, so that one that is written all the time holds up nobody
+    PIECE_MAX = WIRE_BLOCK_SIZE - WIRE_FAR_PUT_HEAD,
+};
+
+// ---- letters ----
+
+// What is wrong in a letter is the program's error, and the letter is lost.
+static void refuse_letter(struct kernel_window *window, const char *why)
+{
+    if (!window->told)
+        log_warn("a kernel asks for a put that cannot be, and nothing is written window=%u rank=%u "
+                 "offset=%llu bytes=%llu tag=%d why=\"%s\"",
+                 window->number, window->letter.rank, (unsigned long long)window->letter.offset,
+                 (unsigned long long)window->letter.bytes, (int)window->letter.tag, why);
+    window->told = true;
+    kernel_window_end_letter(window, window->letter.block);
+    window->letter.turn = 0;
+}
+
+// The next letter leaves the mailbox, where the kernel may change it at any time.
+static bool take_letter(struct kernel_window *window)
+{
+    struct wire_mailbox *box = window->mailbox;
+    struct wire_letter *slot = &box->slots[window->next % WIRE_MAILBOX_SLOTS];
+
+    if (window->letter.turn)
+        return true;
+    if (__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) != window->next + 1)
+        return false;
+    memcpy(&window->letter, slot, sizeof(*slot));
+    window->letter.turn = 1;
+    window->sent = 0;
+    window->next++;
+    __atomic_store_n(&box->taken, window->next, __ATOMIC_RELEASE);
+    return true;
+}
+
+static struct peer_link *link_of(struct kernel_window *window, uint32_t *there)
+{
+    uint32_t member = window->letter.rank / window->blocks;
+    struct peer_link *link = NULL;
+
+    if (member < KERNEL_MEMBERS_MAX && window->members[member].is_far) {
+        *there = window->members[member].there;
+        link = peer_link_find(window->members[member].peer);
+    }
+    return link && link->lost == CUDA_SUCCESS && link->state != PEER_MEETING ? link : NULL;
+}
+
+static bool is_inline(const struct wire_letter *letter)
+{
+    return letter->bytes <= WIRE_LETTER_INLINE;
+}
+
+// Queues the copy of SIZE bytes of the letter's data into BLOCK.
+static CUresult fetch(struct kernel_window *window, struct peer_link *link,
+                      struct peer_block *block, uint32_t size)
+{
+    uint8_t *data = block->data + WIRE_FAR_PUT_HEAD;
+    uint64_t source = window->letter.source + window->sent, start, end;
+    CUstream stream;
+
+    block->flies = false;
+    if (is_inline(&window->letter)) {
+        memcpy(data, window->letter.data, size);
+        return CUDA_SUCCESS;
+    }
+    CUresult result = mover_stream(&peer_mover, window->context, 0, &stream);
+    if (result == CUDA_SUCCESS && (!serve_find_range(source, &start, &end) || size > end - source))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        result = driver.cuMemcpyDtoHAsync_v2(data, source, size, stream);
+    if (result == CUDA_SUCCESS)
+        result = peer_block_mark(block, window->context, stream);
+    block->flies = result == CUDA_SUCCESS;
+    return result;
+}
+
+// A piece goes on its way. False: it cannot, now or ever.
+static bool send_piece(struct kernel_window *window, struct peer_link *link, uint32_t there)
+{
+    const struct wire_letter *letter = &window->letter;
+    uint64_t left = letter->bytes - window->sent;
+    uint32_t size = left < PIECE_MAX ? (uint32_t)left : PIECE_MAX;
+    struct peer_block *block = link->put_count < PEER_PUTS_MAX ? peer_block_take(&link->blocks)
+                                                               : NULL;
+
+    if (!block)
+        return false;
+    if (fetch(window, link, block, size) != CUDA_SUCCESS) {
+        peer_block_give(&link->blocks, block);
+        refuse_letter(window, "the source is not memory of the GPU");
+        return false;
+    }
+    const struct wire_far_put put = {.window = there,
+                                     .block = letter->rank % window->blocks,
+                                     .tag = size == left ? letter->tag : WIRE_LETTER_NO_TAG,
+                                     .bytes = size,
+                                     .offset = letter->offset + window->sent};
+    memcpy(block->data, &put, sizeof(put));
+    block->offset = 0;
+    block->size = WIRE_FAR_PUT_HEAD + size;
+    block->job = NULL;
+    block->source = NULL;
+    peer_queue_push(&link->puts_out, block);
+    window->sent += size;
+    link->puts[(link->put_first + link->put_count++) % PEER_PUTS_MAX] =
+        (struct peer_put){window->number, letter->block, size == left};
+    if (size == left)
+        window->letter.turn = 0;
+    return true;
+}
+
+static bool take_letters(struct kernel_window *window)
+{
+    bool any = false;
+
+    for (int i = 0; i < LETTERS_AT_ONCE && take_letter(window); i++) {
+        uint32_t there = 0;
+        struct peer_link *link = link_of(window, &there);
+        if (!link)
+            refuse_letter(window, "there is no such rank on another box");
+        else if (!send_piece(window, link, there) && window->letter.turn)
+            break;
+        any = true;
+    }
+    return any;
+}
+
+// What the last kernels have written is there when they have ended, so that they are asked for first.
+bool far_puts_take_letters(void)
+{
+    bool any = false;
+
+    peer_mover.eager = kernel_windows_run();
+    for (struct kernel_window *window = kernel_windows; window; window = window->next_window)
+        any |= take_letters(window);
+    return any;
+}
+
+static bool has_letters(const struct kernel_window *window)
+{
+    return window->letter.turn ||
+           __atomic_load_n(&window->mailbox->slots[window->next % WIRE_MAILBOX_SLOTS].turn,
+                           __ATOMIC_ACQUIRE) == window->next + 1;
+}
+
+// ---- to the other box ----
+
+static void tell_of(struct peer_link *link, const struct peer_block *block)
+{
+    const struct wire_peer_frame frame = {.kind = PEER_PUT,
+                                          .bytes = block->size,
+                                          .slot = block->slot};
+
+    peer_send_frame(link, frame, link->carriage == PEER_BEHIND ? block->data : NULL);
+}
+
+static void send_block(struct peer_link *link, struct peer_block *block)
+{
+    switch (link->carriage) {
+    case PEER_WRITTEN:
+        if (peer_block_write(link, block))
+            peer_link_lose(link, CUDA_ERROR_DEVICE_UNAVAILABLE);
+        return;
+    case PEER_SHARED:
+        link->lent |= peer_block_bit(block); // until it comes back
+        tell_of(link, block);
+        return;
+    case PEER_BEHIND: break;
+    }
+    link->credits--;
+    tell_of(link, block);
+    peer_block_give(&link->blocks, block);
+}
+
+void far_puts_written(struct peer_link *link, struct peer_block *block)
+{
+    if (link->lost == CUDA_SUCCESS)
+        tell_of(link, block);
+    peer_block_give(&link->blocks, block);
+}
+
+// CUDA_ERROR_NOT_READY while the copy of BLOCK is under way.
+static CUresult ask(const struct peer_block *block)
+{
+    if (!block->flies)
+        return CUDA_SUCCESS;
+    CUresult result = mover_enter(&peer_mover, block->mark.context);
+    return result == CUDA_SUCCESS ? peer_block_ask(block) : result;
+}
+
+static bool send_out(struct peer_link *link)
+{
+    bool any = false;
+    CUresult result;
+
+    while (link->puts_out.first && (link->lost != CUDA_SUCCESS || peer_has_room(link)) &&
+           (result = ask(link->puts_out.first)) != CUDA_ERROR_NOT_READY) {
+        struct peer_block *block = peer_queue_pop(&link->puts_out);
+        if (result != CUDA_SUCCESS) // it goes nowhere, and in its turn
+            memset(block->data, 0, WIRE_FAR_PUT_HEAD);
+        if (link->lost == CUDA_SUCCESS)
+            send_block(link, block);
+        else
+            peer_block_give(&link->blocks, block);
+        any = true;
+    }
+    return any;
+}
+
+void far_puts_over(struct peer_link *link, uint64_t count)
+{
+    for (; count && link->put_count; count--, link->put_count--) {
+        const struct peer_put *put = &link->puts[link->put_first++ % PEER_PUTS_MAX];
+        struct kernel_window *window = put->ends ? kernel_window_find(put->window) : NULL;
+        if (window)
+            kernel_window_end_letter(window, put->block);
+    }
+}
+
+// ---- from the other box ----
+
+// Queues the copy of what has come, if it may be. What is wrong in it is dropped, and its signal with it.
+static void begin_store(struct peer_block *block)
+{
+    struct wire_far_put put; // the block may be memory of the other worker, too
+    CUstream stream;
+
+    memcpy(&put, block->data, sizeof(put));
+    struct kernel_window *window = kernel_window_find(put.window);
+    block->flies = false;
+    block->put = put;
+    if (!window) // its program has closed it
+        return;
+    CUresult result = mover_stream(&peer_mover, window->context, 1, &stream);
+    if (result == CUDA_SUCCESS && (put.bytes != block->size - WIRE_FAR_PUT_HEAD ||
+                                   !kernel_window_holds(window, put.offset, put.bytes)))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS && put.bytes) {
+        result = driver.cuMemcpyHtoDAsync_v2(window->base + put.offset,
+                                             block->data + WIRE_FAR_PUT_HEAD, put.bytes, stream);
+        if (result == CUDA_SUCCESS)
+            result = peer_block_mark(block, window->context, stream);
+        block->flies = result == CUDA_SUCCESS;
+    }
+    if (result == CUDA_SUCCESS)
+        return;
+    if (!window->told)
+        log_warn("a put of another box's kernel is not into the window, and nothing is written "
+                 "window=%u offset=%llu bytes=%u result=%d",
+                 put.window, (unsigned long long)put.offset, put.bytes, (int)result);
+    window->told = true;
+    block->put.tag = WIRE_LETTER_NO_TAG;
+}
+
+static void end_store(struct peer_link *link, struct peer_block *block)
+{
+    struct kernel_window *window = kernel_window_find(block->put.window);
+
+    if (window && !kernel_window_signal(window, block->put.block, block->put.tag)) {
+        if (!window->told)
+            log_warn("another box's kernel signals what there is not window=%u block=%u tag=%d",
+                     block->put.window, block->put.block, (int)block->put.tag);
+        window->told = true;
+    }
+    link->puts_over++;
+    peer_block_return(link, block);
+}
+
+static bool store(struct peer_link *link)
+{
+    bool any = false;
+
+    while (link->puts_in.first) {
+        struct peer_block *block = peer_queue_pop(&link->puts_in);
+        begin_store(block);
+        peer_queue_push(&link->puts_stored, block);
+        any = true;
+    }
+    while (link->puts_stored.first && ask(link->puts_stored.first) != CUDA_ERROR_NOT_READY) {
+        end_store(link, peer_queue_pop(&link->puts_stored));
+        any = true;
+    }
+    return any;
+}
+
+static bool tell_over(struct peer_link *link)
+{
+    const struct wire_peer_frame frame = {.kind = PEER_PUT_OVER, .offset = link->puts_over};
+
+    if (!link->puts_over)
+        return false;
+    link->puts_over = 0;
+    peer_send_frame(link, frame, NULL);
+    return true;
+}
+
+void far_puts_came(struct peer_link *link, struct peer_block *block)
+{
+    peer_queue_push(&link->puts_in, block);
+}
+
+bool far_puts_advance(struct peer_link *link)
+{
+    bool any = send_out(link);
+
+    any |= store(link);
+    return tell_over(link) || any;
+}
+
+static bool has_puts(const struct peer_link *link)
+{
+    return link->puts_out.first || link->puts_in.first || link->puts_stored.first ||
+           link->puts_over;
+}
+
+bool far_puts_any(void)
+{
+    bool any = kernel_windows_may_run();
+
+    for (const struct kernel_window *window = kernel_windows; window && !any;
+         window = window->next_window)
+        any = has_letters(window);
+    for (const struct peer_link *link = peer_links; link && !any; link = link->next)
+        any = has_puts(link);
+    return any;
+}
+
+// ---- what the driver makes, in time ----
+
+CUresult far_puts_ready(CUcontext context)
+{
+    SCOPED_LOCK(&peer_mover.lock);
+    return peer_jobs_start() ? CUDA_ERROR_OUT_OF_MEMORY : mover_make_streams(&peer_mover, context);
+}
+
+CUresult far_puts_warm(uint32_t peer, CUcontext context)
+{
+    SCOPED_LOCK(&peer_mover.lock);
+    struct peer_link *link = peer_link_find(peer);
+    if (!link)
+        return CUDA_ERROR_INVALID_VALUE;
+    peer_blocks_register(&link->blocks, context);
+    return peer_blocks_warm(&link->blocks, context);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Windows for kernels (kernel_windows.c): memory of our GPU into which kernels of other boxes put, and the mailbox by which our
+// kernels put into theirs. The mailbox is memory that kernels write as they please: what is in it is copied before it is looked
+// at, and nothing of it is believed.
+//
+// All under the lock of peer_link.h, unless it is said otherwise.
+#ifndef RGPU_WORKER_KERNEL_WINDOWS_H
+#define RGPU_WORKER_KERNEL_WINDOWS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/wire.h"
+#include "worker_driver.h"
+
+enum { KERNEL_MEMBERS_MAX = 64 };
+
+struct kernel_window {
+    uint32_t number; // the client's
+    CUcontext context;
+    CUdeviceptr base;
+    uint64_t size;
+    uint32_t blocks, tags;
+    uint32_t epoch; // of session.memory_epoch, when the memory was there
+    struct wire_mailbox *mailbox;
+    uint32_t next;             // letter
+    struct wire_letter letter; // that is being sent; of turn 0: there is none
+    uint64_t sent;             // bytes of it
+    bool told;                 // that something was wrong in a letter
+    struct {
+        bool is_far;
+        uint32_t peer, there; // the link, and the number of the window there
+    } members[KERNEL_MEMBERS_MAX];
+    struct kernel_window *next_window;
+};
+
+extern struct kernel_window *kernel_windows;
+
+struct kernel_window *kernel_window_find(uint32_t number); // NULL: there is none
+// Whether BYTES at OFFSET are inside the window, and its memory is still there. Its context is current.
+bool kernel_window_holds(struct kernel_window *window, uint64_t offset, uint64_t bytes);
+// A letter of BLOCK is over. A signal has come from another box; false: there is no such one.
+void kernel_window_end_letter(struct kernel_window *window, uint32_t block);
+bool kernel_window_signal(struct kernel_window *window, uint32_t block, int32_t tag);
+// The kernels of all windows that put over that link are told that they wait in vain.
+void kernel_windows_lose(uint32_t peer);
+// Whether kernels run that may have letters; asks the driver now and then. The peer_mover's thread.
+bool kernel_windows_run(void);
+bool kernel_windows_may_run(void); // as it was when the driver was asked last; any thread
+
+// Any thread, without the lock: a kernel was launched in STREAM of CONTEXT, which is current.
+extern atomic_bool kernel_windows_open;
+void kernel_windows_launched(CUcontext context, CUstream stream);
+static inline void kernel_windows_note_launch(CUcontext context, CUstream stream)
+{
+    if (__builtin_expect(atomic_load_explicit(&kernel_windows_open, memory_order_relaxed), 0))
+        kernel_windows_launched(context, stream);
+}
+// Before requests are served.
+void kernel_windows_prepare(void);
+
+#endif

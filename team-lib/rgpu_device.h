@@ -36,8 +36,10 @@ struct rgpu_device_window {
     uint64_t base[RGPU_DEVICE_MEMBERS], size[RGPU_DEVICE_MEMBERS];
     // uint32_t [blocks][tags]: have come so often, and behind them how many members came to the barrier. 0: it is far.
     uint64_t signals[RGPU_DEVICE_MEMBERS];
-    uint64_t taken;   // uint32_t [blocks][tags]: have been waited for, [blocks]: barriers, [blocks]: letters written
-    uint64_t shared;  // uint32_t: blocks of this member that came to the barrier, letters of all, and those known to be taken
+    uint64_t
+        taken; // uint32_t [blocks][tags]: have been waited for, [blocks]: barriers, [blocks]: letters written
+    uint64_t
+        shared; // uint32_t: blocks of this member that came to the barrier, letters of all, and those known to be taken
     uint64_t mailbox; // 0: nobody is far
     uint64_t same;    // a bit for each member on this GPU
 };

@@ -66,7 +66,8 @@ struct signal_use {
 struct window_end {
     CUdeviceptr words;  // [size of the team][tags + 1]: numbers on their way to others, by target
     CUdeviceptr handle; // for kernels; 0: there is none
-    bool is_far;         // members of other boxes put into it by way of these: its number, and where kernels write
+    bool
+        is_far; // members of other boxes put into it by way of these: its number, and where kernels write
     uint32_t far;
     CUdeviceptr mailbox;
     struct signal_use *sent;    // likewise; the last one is for puts without a signal

@@ -8,7 +8,6 @@
 #include "proto/kernel_table.h"
 #include "proto/wire.h"
 #include "team-lib/rgpu_device.h"
-#include "team-lib/window.h"
 
 _Static_assert((int)RGPU_DEVICE_MEMBERS == (int)RGPU_MEMBERS_MAX, "kernels know as many members");
 _Static_assert((int)RGPU_DEVICE_LOST == (int)RGPU_ERROR_LOST, "one number for one thing");

@@ -72,3 +72,75 @@ extern "C" __global__ void sparse(float *out, const float *in, const uint32_t *c
         sum += values[i] * in[columns[i]];
     out[first + row] = sum;
 }
+
+// Particles in a plane of cells: 16 to a cell, four numbers each; an x below 0 ends a cell's. A column of cells is HEIGHT of them.
+enum { SLOTS = 16 };
+static __device__ bool is_there(const float4 &particle)
+{
+    return particle.x >= 0;
+}
+
+// Between 0 and WALL, and turned round where that was passed.
+static __device__ void reflect(float *at, float *speed, float wall)
+{
+    if (*at < 0 || *at >= wall) {
+        *speed = -*speed;
+        *at = *at < 0 ? -*at : 2 * wall - *at;
+    }
+    *at = fminf(fmaxf(*at, 0.0f), wall - 0.01f);
+}
+
+// Moves what is in cell (blockIdx.x, row) of this GPU: `in` has a column of the neighbours at either end, `out` has two.
+extern "C" __global__ void particles_move(float4 *out, const float4 *in, uint32_t height, uint32_t columns)
+{
+    uint32_t column = blockIdx.x + 1, row = blockIdx.y * blockDim.x + threadIdx.x;
+    if (row >= height)
+        return;
+    const float4 *own = in + ((uint64_t)column * height + row) * SLOTS;
+    float4 *to = out + ((uint64_t)(column + 1) * height + row) * SLOTS;
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        float4 p = own[i];
+        to[i] = p;
+        if (!is_there(p))
+            return;
+        float fx = 0, fy = 0;
+        for (uint32_t c = column - 1; c <= column + 1; c++)
+            for (uint32_t r = row ? row - 1 : 0; r <= row + 1 && r < height; r++) {
+                const float4 *cell = in + ((uint64_t)c * height + r) * SLOTS;
+                for (uint32_t k = 0; k < SLOTS && is_there(cell[k]); k++) {
+                    float dx = p.x - cell[k].x, dy = p.y - cell[k].y, near = 1 - dx * dx - dy * dy;
+                    if (near > 0) {
+                        fx += near * dx;
+                        fy += near * dy;
+                    }
+                }
+            }
+        p.z = fminf(fmaxf(p.z + 0.05f * fx, -1.0f), 1.0f);
+        p.w = fminf(fmaxf(p.w + 0.05f * fy, -1.0f), 1.0f);
+        p.x += 0.05f * p.z;
+        p.y += 0.05f * p.w;
+        reflect(&p.x, &p.z, (float)columns);
+        reflect(&p.y, &p.w, (float)height);
+        to[i] = p;
+    }
+}
+
+// Takes what has moved into cell (blockIdx.x, row) of `out`, whose first column but one is number FIRST of all COLUMNS.
+extern "C" __global__ void particles_sort(float4 *out, const float4 *in, uint32_t height, uint32_t first,
+                                          uint32_t columns)
+{
+    uint32_t column = blockIdx.x, row = blockIdx.y * blockDim.x + threadIdx.x, count = 0;
+    int32_t number = (int32_t)(first + column) - 1;
+    if (row >= height)
+        return;
+    float4 *own = out + ((uint64_t)column * height + row) * SLOTS;
+    for (uint32_t c = column; c <= column + 2 && number >= 0 && number < (int32_t)columns; c++)
+        for (uint32_t r = row ? row - 1 : 0; r <= row + 1 && r < height; r++) {
+            const float4 *cell = in + ((uint64_t)c * height + r) * SLOTS;
+            for (uint32_t k = 0; k < SLOTS && is_there(cell[k]); k++)
+                if ((int32_t)cell[k].x == number && (uint32_t)cell[k].y == row && count < SLOTS)
+                    own[count++] = cell[k];
+        }
+    for (; count < SLOTS; count++)
+        own[count] = make_float4(-1, 0, 0, 0);
+}

@@ -7,7 +7,7 @@ $(eval $(call link_rule,$(B)/examples/vector,examples/vector.c,,\
 $(B)/obj/examples/vector.o: tests/programs/kernels.ptx
 
 # Programs with librgpu.
-TEAM_EXAMPLES := exchange stencil power sparse
+TEAM_EXAMPLES := exchange stencil power sparse particles
 EXAMPLES += $(TEAM_EXAMPLES:%=$(B)/examples/%)
 $(foreach p,$(TEAM_EXAMPLES),$(eval $(call link_rule,$(B)/examples/$(p),examples/$(p).c,,\
   -L$(B)/lib -l:librgpu.so.1 -l:libcuda.so.1 -lm,,$(B)/lib/librgpu.so.1 $(B)/lib/libcuda.so.1)))

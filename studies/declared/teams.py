@@ -16,7 +16,8 @@ ONE_BOX = ("native", "shm", "tcp", "verbs")
 ALL_WAYS = ONE_BOX + ("two-boxes", "two-boxes-near", "two-boxes-tcp", "by-client")
 APPS = {"stencil": ("stencil", ("200", "3328", "320"), ("3", "64", "8")),
         "sparse": ("sparse product", ("100", "10816", "32"), ("3", "64", "4")),
-        "power": ("power iteration", ("100", "10816"), ("3", "64"))}
+        "power": ("power iteration", ("100", "10816"), ("3", "64")),
+        "particles": ("particles", ("100", "416", "416"), ("3", "4", "4"))}
 
 
 def app_figures(text):
@@ -66,7 +67,7 @@ STUDY = Study(
         ping_pong("kernels", 2, ONE_BOX, ("4096", "5", "2")),
         ping_pong("streams", 1, ONE_BOX, ("4096", "5")),
         ping_pong("streams", 2, ALL_WAYS, ("4096", "5")),
-        app("stencil"), app("sparse"), app("power"),
+        app("stencil"), app("sparse"), app("power"), app("particles"),
     ),
     plots=(
         Plot("A put of 4 bytes with its notification, one way", names("put of 4 B", BOTH), kind="bars", y="µs", log="y",
@@ -79,9 +80,9 @@ STUDY = Study(
                                                            "large puts, kernels, all ranks, one GPU": 79.3,
                                                            "large puts, kernels, two GPUs": 2.7,
                                                            "large puts, kernels, all ranks, two GPUs": 2.2}),)),
-        Plot("Whole programs: how many times faster with puts than with copies and a host that waits", ("stencil", "sparse product", "power iteration"),
+        Plot("Whole programs: how many times faster with puts than with copies and a host that waits", ("stencil", "sparse product", "power iteration", "particles"),
              kind="bars", y="times", references=(Reference("dCUDA, at most", CASES, values={
-                 "stencil": 1.2, "sparse product": 1.4, "power iteration": 1.33}),)),
+                 "stencil": 1.2, "sparse product": 1.4, "power iteration": 1.33, "particles": 1.7}),)),
         Plot("A step with puts, beside the native driver", tuple(title + ", by puts" for title, _, _ in APPS.values()), kind="bars",
              show="ratio", log="y"),
         Plot("A step with copies, beside the native driver", tuple(title + ", by copies" for title, _, _ in APPS.values()), kind="bars",
@@ -89,10 +90,10 @@ STUDY = Study(
     ),
     measured="One way is half of a round trip between two ranks: blocks of one kernel, kernels of two GPUs, or two streams. Hundreds of "
              "round trips are queued, or run within a kernel, and what starting them costs is taken off. All ranks are 26 pairs at once. "
-             "Rates are those of 1 MiB again and again. The programs are examples/stencil, sparse and power with the paper's sizes for "
+             "Rates are those of 1 MiB again and again. The programs are examples/stencil, sparse, power and particles with the paper's sizes for "
              "each GPU; they do their work in both ways and the results are compared. By copies the host waits for the GPUs "
              "after each step, by puts nothing waits for it.",
-    unmeasured="Particles, the paper's fourth program. Nodes with a network between them, four and more GPUs, one GPU alone for whole "
+    unmeasured="Nodes with a network between them, four and more GPUs, one GPU alone for whole "
                "programs. Kernels put where GPUs reach each other's memory: on one GPU, and on two of one host or box.",
     headlines=(Headline("A notified put of 4 bytes between two GPUs, by kernels", "put of 4 B, kernels, two GPUs", "kernels-2"),),
     answers=(

@@ -3,7 +3,7 @@
 # The examples with puts and signals compute what their versions with kernels and copies do: natively, and on boxes.
 . "$(dirname "$0")/../lib.sh"
 EXAMPLES=$BUILD/examples
-small=("stencil 15 50 9" "power 7 90" "sparse 9 150 8")
+small=("stencil 15 50 9" "power 7 90" "sparse 9 150 8" "particles 9 4 8")
 # agree WHERE COMMAND...
 agree() {
     local where=$1 example

@@ -29,13 +29,13 @@ static unsigned window_count;
 // ---- which kernels run ----
 
 // Where the last kernel of a stream is.
-struct launch {
+struct noted_launch {
     CUcontext context; // NULL: unused
     CUstream stream;
     CUevent behind;
     bool runs;
 };
-static struct launch launches[LAUNCHES_MAX];
+static struct noted_launch launches[LAUNCHES_MAX];
 static pthread_mutex_t launch_lock =
     PTHREAD_MUTEX_INITIALIZER; // of `launches`; taken inside peer_mover's, or alone
 static atomic_uint running;
@@ -49,11 +49,11 @@ static bool has_window(CUcontext context)
     return false;
 }
 
-static struct launch *place_for(CUcontext context, CUstream stream)
+static struct noted_launch *place_for(CUcontext context, CUstream stream)
 {
-    struct launch *place = NULL;
+    struct noted_launch *place = NULL;
 
-    for (struct launch *at = launches; at < launches + LAUNCHES_MAX; at++) {
+    for (struct noted_launch *at = launches; at < launches + LAUNCHES_MAX; at++) {
         if (at->context == context && at->stream == stream)
             return at;
         if (!at->runs && (!place || !at->context))
@@ -62,16 +62,16 @@ static struct launch *place_for(CUcontext context, CUstream stream)
     return place;
 }
 
-static void forget_launch(struct launch *launch)
+static void forget_launch(struct noted_launch *launch)
 {
     atomic_fetch_sub(&running, launch->runs);
     if (launch->context)
         driver.cuEventDestroy_v2(launch->behind);
-    *launch = (struct launch){0};
+    *launch = (struct noted_launch){0};
 }
 
 // The place of another stream, of this context or not, is taken over.
-static bool begin_launch(struct launch *launch, CUcontext context, CUstream stream)
+static bool begin_launch(struct noted_launch *launch, CUcontext context, CUstream stream)
 {
     if (launch->context && launch->context != context)
         forget_launch(launch);
@@ -85,7 +85,7 @@ static bool begin_launch(struct launch *launch, CUcontext context, CUstream stre
 static void keep_launch(CUcontext context, CUstream stream)
 {
     SCOPED_LOCK(&launch_lock);
-    struct launch *launch = place_for(context, stream);
+    struct noted_launch *launch = place_for(context, stream);
     if (!launch || !begin_launch(launch, context, stream))
         return;
     atomic_fetch_add(&running, !launch->runs);
@@ -113,7 +113,7 @@ void kernel_windows_launched(CUcontext context, CUstream stream)
 
 static void ask_launches(void)
 {
-    for (struct launch *at = launches; at < launches + LAUNCHES_MAX; at++) {
+    for (struct noted_launch *at = launches; at < launches + LAUNCHES_MAX; at++) {
         if (!at->runs || mover_enter(&peer_mover, at->context) != CUDA_SUCCESS ||
             driver.cuEventQuery(at->behind) == CUDA_ERROR_NOT_READY)
             continue;
@@ -255,8 +255,9 @@ static void open_window(struct serve *serve, struct kernel_window *window, uint6
 void serve_kernel_window_open(struct serve *serve, const struct args_kernel_window_open *args,
                               struct reply_kernel_window_open *reply)
 {
-    if (!args->blocks || args->blocks > BLOCKS_MAX || !args->tags || args->tags > TAGS_MAX ||
-        (uint64_t)args->blocks * (args->tags + 1) >= COUNTERS_MAX || !serve->current)
+    if (!args->window || !args->blocks || args->blocks > BLOCKS_MAX || !args->tags ||
+        args->tags > TAGS_MAX || (uint64_t)args->blocks * (args->tags + 1) >= COUNTERS_MAX ||
+        !serve->current)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     else if (args->size)
         serve_device_range(serve, args->base, args->size);
@@ -307,7 +308,7 @@ void serve_kernel_window_reach(struct serve *serve, const struct args_kernel_win
 static bool is_in_use(CUcontext context)
 {
     SCOPED_LOCK(&launch_lock);
-    for (struct launch *at = launches; at < launches + LAUNCHES_MAX; at++)
+    for (struct noted_launch *at = launches; at < launches + LAUNCHES_MAX; at++)
         if (at->runs && at->context == context &&
             driver.cuEventQuery(at->behind) == CUDA_ERROR_NOT_READY)
             return true;
@@ -377,7 +378,7 @@ static void forget_context(CUcontext context)
         free(window);
     }
     SCOPED_LOCK(&launch_lock);
-    for (struct launch *at = launches; at < launches + LAUNCHES_MAX; at++)
+    for (struct noted_launch *at = launches; at < launches + LAUNCHES_MAX; at++)
         if (at->context == context)
             forget_launch(at);
 }

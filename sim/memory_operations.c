@@ -83,13 +83,11 @@ static CUresult run_words(struct operation *operation, struct stream *stream)
     return CUDA_SUCCESS;
 }
 
-// Of memory of another process the driver takes none.
 static CUresult check_word(const CUstreamBatchMemOpParams *item, size_t size)
 {
     struct memory_range range;
     CUdeviceptr address = item->writeValue.address;
-    SIM_RETURN_IF(address % size || !memory_lookup_span(address, size, &range) ||
-                      range.kind == MEMORY_IMPORTED,
+    SIM_RETURN_IF(address % size || !memory_lookup_span(address, size, &range),
                   CUDA_ERROR_INVALID_VALUE);
     return CUDA_SUCCESS;
 }

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/control_stream.h"
+#include "common/expected_connection.h"
 #include "common/log.h"
 #include "common/scope.h"
 #include "common/worker_socket.h"
@@ -30,10 +30,6 @@ enum {
     CONNECT_MS = 2000,
     PROOF_MS = 5000,
 };
-
-// "rgpu-peer:SESSION:NUMBER" of the box that is called; 16 and 8 digits.
-static const char name_format[] = "rgpu-peer:%016llx:%08x";
-enum { NAME_BYTES = 10 + 16 + 1 + 8 };
 
 // ---- expecting ----
 
@@ -106,6 +102,21 @@ static void own_addresses(const struct box *box, char *text, size_t room)
             add_interfaces(text, room, list[i].port);
 }
 
+static void expect_one(struct worker_process *worker, uint32_t number,
+                       const uint8_t token[CONTROL_TOKEN_BYTES])
+{
+    struct expected_call *slot = &worker->expects[worker->next_expected++ % EXPECTED_CALLS_MAX];
+
+    *slot = (struct expected_call){.number = number, .open = true};
+    memcpy(slot->token, token, sizeof(slot->token));
+}
+
+void box_calls_expect_strands(struct worker_process *worker, const struct control_grant *grant)
+{
+    for (unsigned i = 0; i < grant->strands; i++)
+        expect_one(worker, CONTROL_STRAND_NUMBER + i, grant->strand_token);
+}
+
 int box_calls_expect(struct worker_process *worker, const struct control_peer_expect *expect)
 {
     struct control_peer_expected answer = {.request = expect->request};
@@ -116,9 +127,7 @@ int box_calls_expect(struct worker_process *worker, const struct control_peer_ex
     if (!box->settings.peer_links) {
         snprintf(answer.refusal, sizeof(answer.refusal), "peer_links=no on box %.80s", box->name);
     } else {
-        struct expected_call *slot = &worker->expects[worker->next_expected++ % EXPECTED_CALLS_MAX];
-        *slot = (struct expected_call){.number = expect->request, .open = true};
-        memcpy(slot->token, expect->token, sizeof(slot->token));
+        expect_one(worker, expect->request, expect->token);
         own_addresses(box, answer.addresses, sizeof(answer.addresses));
     }
     return control_send_packet(worker->control_fd, CONTROL_PEER_EXPECTED, &answer, -1);
@@ -135,11 +144,6 @@ bool box_calls_expected(const struct box *box)
     return false;
 }
 
-bool box_calls_is_name(const void *identity, size_t size)
-{
-    return size == NAME_BYTES && !memcmp(identity, name_format, 10);
-}
-
 static struct expected_call *find_call(const struct box *box, unsigned long long session,
                                        unsigned number, struct worker_process **out)
 {
@@ -154,16 +158,13 @@ static struct expected_call *find_call(const struct box *box, unsigned long long
     return NULL;
 }
 
-int box_calls_find(struct client *client, const void *identity, size_t size,
-                   uint8_t key[TLS_SECRET_BYTES])
+int box_calls_find(struct client *client, const void *identity, uint8_t key[TLS_SECRET_BYTES])
 {
-    char name[NAME_BYTES + 1] = "";
-    unsigned long long session;
-    unsigned number;
     struct worker_process *worker;
+    uint64_t session;
+    uint32_t number;
 
-    memcpy(name, identity, NAME_BYTES);
-    if (sscanf(name, name_format, &session, &number) != 2)
+    if (expected_connection_parse(identity, &session, &number))
         return -ENOENT;
     const struct expected_call *expected = find_call(client->box, session, number, &worker);
     if (!expected)
@@ -190,10 +191,11 @@ void box_calls_take(struct client *client)
     if (!err) {
         expected->open = false; // it serves once
         explicit_bzero(expected->token, sizeof(expected->token));
-        log_info("session=%llu is connected with another box peer=%s",
-                 (unsigned long long)worker->session.id, client->peer);
+        log_info("session=%llu has one more connection of=%s peer=%s",
+                 (unsigned long long)worker->session.id,
+                 came.number < CONTROL_STRAND_NUMBER ? "another box" : "its client", client->peer);
     } else {
-        log_info("a call from another box is not taken peer=%s error=\"%s\"", client->peer,
+        log_info("a further connection is not taken peer=%s error=\"%s\"", client->peer,
                  strerror(-err));
     }
     explicit_bzero(came.secret, sizeof(came.secret));
@@ -213,39 +215,6 @@ struct call_out {
 
 static _Atomic unsigned calls_under_way;
 
-static int prove(int fd, const struct control_peer_call *call, uint8_t secret[TLS_SECRET_BYTES])
-{
-    struct control_peer_hello hello = {.magic = CONTROL_MAGIC, .list = CONTROL_VERSION};
-    struct control_stream stream = {.fd = fd};
-    struct control_peer_taken taken;
-    struct control_frame frame = {0};
-    struct tls_secret proof;
-    char name[NAME_BYTES + 1];
-    int64_t deadline = clock_ms() + PROOF_MS;
-
-    snprintf(name, sizeof(name), name_format, (unsigned long long)call->session, call->number);
-    proof.identity = name;
-    proof.identity_size = NAME_BYTES;
-    memcpy(proof.key, call->token, sizeof(proof.key));
-    int err = tls_client(fd, &proof, false, &stream.tls);
-    explicit_bzero(&proof, sizeof(proof));
-    if (!err)
-        err = control_secure(&stream, deadline);
-    if (!err)
-        err = control_send(&stream, CONTROL_PEER_HELLO, &hello, deadline);
-    if (!err)
-        err = control_receive(&stream, &frame, deadline);
-    if (!err)
-        err = control_decode(&frame, CONTROL_PEER_TAKEN, &taken);
-    if (!err && taken.magic != CONTROL_MAGIC)
-        err = -EBADMSG;
-    if (!err)
-        err = tls_export(stream.tls, secret);
-    control_frame_free(&frame);
-    tls_discard(&stream.tls);
-    return err;
-}
-
 // Addresses only: a name would be resolved on behalf of a worker, who could so ask a name server anything.
 static bool is_address(const struct endpoint *endpoint)
 {
@@ -263,7 +232,10 @@ static int call_one(const struct call_out *out, const struct endpoint *endpoint,
 
     endpoint_format(endpoint, where);
     int fd = endpoint_connect(endpoint, CONNECT_MS);
-    int err = fd < 0 ? fd : prove(fd, &out->call, answer->secret);
+    int err = fd < 0 ? fd
+                     : expected_connection_prove(fd, out->call.session, out->call.number,
+                                                 out->call.token, clock_ms() + PROOF_MS,
+                                                 answer->secret);
     log_info("session=%llu calls another box at=%s %s%s", (unsigned long long)out->session, where,
              err ? "error=" : "connected", err ? strerror(-err) : "");
     if (err && fd >= 0)

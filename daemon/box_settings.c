@@ -44,6 +44,10 @@ const struct config_option settings_table[] = {
         "box", "peer_links", struct box_settings, peer_links, "yes",
         "whether this box and others connect for copies between their GPUs, to the addresses and ports of clients",
         .reloadable = true),
+    CONFIG_INT(
+        "box", "tcp_connections", struct box_settings, tcp_connections, "4", 1, 8,
+        "connections of a session over tcp that copies much, where its host has processors for them",
+        .reloadable = true),
     CONFIG_LIST("box", "rdma_addresses", struct box_settings, rdma_addresses, "",
                 "addresses whose RDMA devices workers use in turn; empty: all there are"),
     CONFIG_LIST("box", "rdma_devices", struct box_settings, rdma_devices, "",

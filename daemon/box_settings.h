@@ -36,6 +36,7 @@ struct box_settings {
     char **rdma_addresses;
     char **rdma_devices;
     char *rdma_ports;
+    int64_t tcp_connections;
     struct control_rdma_settings rdma; // of workers
     char *worker_uids;
     struct control_worker_settings worker;

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "calls_version.h"
+#include "common/expected_connection.h"
 #include "common/log.h"
 #include "daemon/admission.h"
 #include "daemon/box_calls.h"
@@ -263,8 +264,8 @@ static int find_secret(void *argument, const void *identity, size_t size,
 {
     struct client *client = argument;
 
-    if (box_calls_is_name(identity, size))
-        return client->ticket_problem = box_calls_find(client, identity, size, key);
+    if (expected_connection_is_name(identity, size))
+        return client->ticket_problem = box_calls_find(client, identity, key);
     if (client->box->settings.auth != AUTH_TICKET)
         return client->ticket_problem = -ENOENT;
     free(client->ticket);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 
 #include "common/clock.h"
@@ -14,6 +15,7 @@
 #include "common/scope.h"
 #include "daemon/accounts.h"
 #include "daemon/admission.h"
+#include "daemon/box_calls.h"
 #include "daemon/broker_agent.h"
 #include "daemon/exclusion.h"
 #include "daemon/kept_paths.h"
@@ -118,6 +120,15 @@ static enum control_protection protection_of(const struct client *client)
     return client->hello.protection > protection ? client->hello.protection : protection;
 }
 
+// A session over one connection is right, too.
+static void grant_strands(const struct box *box, struct control_grant *grant)
+{
+    ssize_t size = sizeof(grant->strand_token);
+
+    if (getrandom(grant->strand_token, (size_t)size, 0) == size)
+        grant->strands = (uint8_t)(box->settings.tcp_connections - 1);
+}
+
 static int fill_grant(const struct client *client, uint64_t session, struct control_grant *grant)
 {
     memset(grant, 0, sizeof(*grant));
@@ -140,6 +151,7 @@ static int fill_grant(const struct client *client, uint64_t session, struct cont
         snprintf(grant->devices[i].pci, sizeof(grant->devices[i].pci), "%s", named->pci);
     }
     kept_paths_give(client->box, client->peer, &client->grant, grant);
+    grant_strands(client->box, grant);
     return client->tls ? tls_export(client->tls, grant->secret) : 0;
 }
 
@@ -157,6 +169,7 @@ static void note_session(struct worker_process *worker, const struct client *cli
     session->protection = grant->protection;
     session->client_pid = grant->client_pid;
     memcpy(session->client_boot_id, grant->client_boot_id, sizeof(session->client_boot_id));
+    box_calls_expect_strands(worker, grant);
     histogram_add(&client->box->session_starts,
                   (double)(session->since_ms - client->queued_ms) / 1000);
     for (uint32_t i = 0; i < session->grant.device_count; i++)
@@ -221,7 +234,7 @@ static void hand_over(struct client *client, struct worker_process *worker)
         client_free(client);
     }
     if (grant)
-        explicit_bzero(grant->secret, sizeof(grant->secret));
+        explicit_bzero(grant, sizeof(*grant));
 }
 
 // False where the client must wait for a session that is just ending, or has been refused.

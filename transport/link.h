@@ -156,6 +156,22 @@ void link_free(struct link **link);
 // which the socket must be non-blocking.
 struct tls;
 int link_tcp_open(int fd, struct tls *tls, const struct link_options *options, struct link **out);
+// Further connections of such a link, its strands, over which parts of large payloads go once all COUNT are there
+// (tcp_strands.h). The worker's side: at most COUNT may come; then each as it comes, which is taken on success.
+// -EOPNOTSUPP: the link is none of tcp. -EINVAL: it is not what was offered.
+enum { LINK_STRANDS_MAX = 7 };
+void link_tcp_offer(struct link *link, unsigned count);
+int link_tcp_strand(struct link *link, unsigned index, unsigned count, int fd, struct tls *tls);
+// The client's side: opens them by itself as soon as much has been copied.
+struct link_strand_plan {
+    char box[288]; // address, as endpoint_parse() reads it
+    uint64_t session;
+    uint8_t token[32];
+    unsigned count;
+    bool privacy;
+    uint64_t after; // bytes of payloads
+};
+int link_tcp_plan(struct link *link, const struct link_strand_plan *plan);
 
 // loop: both ends in this process, for tests.
 int link_loop_pair(const struct link_options *options, struct link **a, struct link **b);

@@ -5,8 +5,9 @@
 // others go on filling a second buffer; so records leave in order and in as few segments as the
 // traffic allows. A record that nobody flushes is sent by a thread that exists once it is needed, at once or, where
 // the next record has followed soon of late, with that (gather_guess.h).
-// Payloads are written from, and read into, the caller's memory. Inside TLS everything is the same but
-// for the two functions that hand bytes to the socket and take them from it.
+// Payloads are written from, and read into, the caller's memory; of a large one parts may go over strands
+// (tcp_strands.h), and the size that its record begins with has their number in the three bits that sizes leave.
+// Inside TLS everything is the same but for the two functions that hand bytes to a socket and take them from it.
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,7 +24,9 @@
 #include "common/wait.h"
 #include "transport/gather_guess.h"
 #include "transport/link_private.h"
+#include "transport/tcp_opening.h"
 #include "transport/tcp_socket.h"
+#include "transport/tcp_strands.h"
 
 enum {
     SEND_ROOM = 256 * 1024,
@@ -39,9 +42,10 @@ _Static_assert(RECEIVE_ROOM >= 2 * WIRE_RECORD_MAX, "a record fits behind anothe
 
 struct tcp_link {
     struct link base;
-    int fd;
-    struct tls *tls; // NULL: plain
-    int kick;        // event file
+    struct tcp_wire own; // the connection
+    int kick;            // event file
+    struct tcp_strands strands;
+    struct tcp_opening *opening; // of strands; NULL: none is planned
 
     pthread_mutex_t wire; // who sends on the socket; taken before lock
     uint8_t *leaving;     // under wire
@@ -63,6 +67,7 @@ struct tcp_link {
     uint8_t *buffer; // the receiver's
     size_t start, end;
     size_t read_size;
+    unsigned used; // strands that have parts of the payload of the last record
     struct spin_habit habit;
     _Atomic bool whole; // a whole record is in buffer
     _Atomic bool receiver_sleeps;
@@ -75,64 +80,6 @@ static struct tcp_link *tcp_of(struct link *link)
 }
 
 // ---- sending ----
-
-static int failed(struct tcp_link *tcp, int error, const char *doing)
-{
-    if (error == -EPROTO && tcp->tls)
-        return link_fail(&tcp->base, error, "what came is not what the peer sent (%s)",
-                         tls_problem(tcp->tls));
-    if (error == 0 || error == -ECONNRESET || error == -EPIPE)
-        return link_fail(&tcp->base, -EPIPE, "the peer has gone");
-    if (error == -ETIMEDOUT)
-        return link_fail(&tcp->base, error, "the peer does not answer");
-    return link_fail(&tcp->base, error, "%s failed: %s", doing, strerror(-error));
-}
-
-// Bytes that have left, or -errno. Under wire.
-static ssize_t send_some(struct tcp_link *tcp, struct iovec *parts, int count)
-{
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
-
-    if (tcp->tls)
-        return tls_send(tcp->tls, parts->iov_base, parts->iov_len);
-    ssize_t n = sendmsg(tcp->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    return n < 0 ? -errno : n;
-}
-
-// Sends all of PARTS, changing them. Under wire.
-static int send_parts(struct tcp_link *tcp, struct iovec *parts, int count)
-{
-    while (count) {
-        ssize_t n;
-
-        if (!parts->iov_len) {
-            parts++;
-            count--;
-            continue;
-        }
-        n = send_some(tcp, parts, count);
-        if (n == -EINTR)
-            continue;
-        if (n < 0 && n != -EAGAIN)
-            return failed(tcp, (int)n, "sending");
-        if (n < 0) {
-            int r = tcp_socket_wait(tcp->fd, POLLOUT, -1, UINT64_MAX);
-            if (r < 0)
-                return failed(tcp, r, "sending");
-            if (link_failure(&tcp->base))
-                return link_failure(&tcp->base);
-            continue;
-        }
-        link_count(&tcp->base.sent, (uint64_t)n);
-        for (; n && (size_t)n >= parts->iov_len; parts++, count--)
-            n -= (ssize_t)parts->iov_len;
-        if (n) {
-            parts->iov_base = (uint8_t *)parts->iov_base + n;
-            parts->iov_len -= (size_t)n;
-        }
-    }
-    return 0;
-}
 
 static struct iovec take_gathered(struct tcp_link *tcp)
 {
@@ -152,7 +99,12 @@ static int drain(struct tcp_link *tcp, struct iovec record, struct iovec payload
 {
     struct iovec parts[3] = {[0] = take_gathered(tcp), [1] = record, [2] = payload};
 
-    return send_parts(tcp, parts, 3);
+    uint64_t bytes = parts[0].iov_len + record.iov_len + payload.iov_len;
+    int r = tcp_wire_send_all(&tcp->base, &tcp->own, parts, 3);
+
+    if (!r)
+        link_count(&tcp->base.sent, bytes);
+    return r;
 }
 
 static int send_gathered(struct tcp_link *tcp)
@@ -306,30 +258,26 @@ static int tcp_send_bulk(struct link *link, const void *record, uint32_t size, c
         return -ENOMEM;
     // The size goes into a copy, the caller's record may be constant.
     memcpy(sized, record, size);
-    memcpy(sized, &size, sizeof(size));
     SCOPED_LOCK(&tcp->wire);
-    return drain(tcp, (struct iovec){.iov_base = sized, .iov_len = size},
-                 (struct iovec){.iov_base = (void *)payload, .iov_len = length});
+    unsigned used = tcp_strands_use(&tcp->strands, length);
+    uint32_t marked = size | used;
+    memcpy(sized, &marked, sizeof(marked));
+    size_t first = tcp_strands_begin(&tcp->strands, true, used, (void *)payload, length);
+    int r = drain(tcp, (struct iovec){.iov_base = sized, .iov_len = size},
+                  (struct iovec){.iov_base = (void *)payload, .iov_len = first});
+    tcp_strands_end(&tcp->strands, true, used);
+    link_count(&link->sent, length - first);
+    if (tcp->opening)
+        tcp_opening_moved(tcp->opening, length);
+    return r ? r : link_failure(link);
 }
 
 // ---- receiving ----
 
-static ssize_t receive_some(struct tcp_link *tcp, void *to, size_t room)
-{
-    ssize_t n;
-
-    if (tcp->tls)
-        return tls_receive(tcp->tls, to, room);
-    do {
-        n = recv(tcp->fd, to, room, MSG_DONTWAIT);
-    } while (n < 0 && errno == EINTR);
-    return n < 0 ? -errno : n;
-}
-
 // Reads what is there: bytes, 0: nothing yet, or -errno.
 static ssize_t read_some(struct tcp_link *tcp, void *to, size_t room)
 {
-    ssize_t n = receive_some(tcp, to, room);
+    ssize_t n = tcp_wire_receive(&tcp->own, to, room);
 
     if (n > 0) {
         link_count(&tcp->base.received, (uint64_t)n);
@@ -337,7 +285,7 @@ static ssize_t read_some(struct tcp_link *tcp, void *to, size_t room)
     }
     if (n == -EAGAIN)
         return link_failure(&tcp->base);
-    return failed(tcp, (int)n, "receiving");
+    return tcp_wire_failed(&tcp->base, &tcp->own, (int)n, "receiving");
 }
 
 static bool take_kick(struct tcp_link *tcp)
@@ -357,7 +305,7 @@ static int sleep_for_bytes(struct tcp_link *tcp, bool kickable, uint64_t deadlin
         if (kickable && take_kick(tcp))
             r = 0;
         else
-            r = tcp_socket_wait(tcp->fd, POLLIN, tcp->kick, deadline);
+            r = tcp_socket_wait(tcp->own.fd, POLLIN, tcp->kick, deadline);
         if (r == TCP_SOCKET_EVENT) {
             if (read(tcp->kick, &count, sizeof(count)) < 0 && errno != EAGAIN)
                 r = -errno;
@@ -368,7 +316,7 @@ static int sleep_for_bytes(struct tcp_link *tcp, bool kickable, uint64_t deadlin
     atomic_store_explicit(&tcp->receiver_sleeps, false, memory_order_relaxed);
     if (link_failure(&tcp->base))
         return link_failure(&tcp->base);
-    return r < 0 ? failed(tcp, r, "receiving") : r > 0;
+    return r < 0 ? tcp_wire_failed(&tcp->base, &tcp->own, r, "receiving") : r > 0;
 }
 
 // False: spinning was in vain.
@@ -407,29 +355,38 @@ static ssize_t read_more(struct tcp_link *tcp, void *to, size_t room, bool kicka
     }
 }
 
-// The size of the record that BUFFER begins with, once that is known; 0 before, or -EPROTO.
+// The size of the record that BUFFER begins with, and how many strands have parts of its payload.
+static bool look_at_size(const struct tcp_link *tcp, uint32_t *size, unsigned *used)
+{
+    if (tcp->end - tcp->start < sizeof(*size))
+        return false;
+    memcpy(size, tcp->buffer + tcp->start, sizeof(*size));
+    *used = *size & LINK_STRANDS_MAX;
+    *size -= *used;
+    return true;
+}
+
+// That size, once it is known; 0 before, or -EPROTO.
 static int next_size(struct tcp_link *tcp)
 {
     uint32_t size;
 
-    if (tcp->end - tcp->start < sizeof(size))
+    if (!look_at_size(tcp, &size, &tcp->used))
         return 0;
-    memcpy(&size, tcp->buffer + tcp->start, sizeof(size));
-    if (!link_record_size_valid(size))
-        return link_fail(&tcp->base, -EPROTO, "the peer broke the protocol: record of %u bytes",
-                         size);
+    if (!link_record_size_valid(size) || !tcp_strands_await(&tcp->strands, tcp->used))
+        return link_fail(&tcp->base, -EPROTO,
+                         "the peer broke the protocol: record of %u bytes, %u strands", size,
+                         tcp->used);
     return (int)size;
 }
 
 static void note_whole(struct tcp_link *tcp)
 {
     uint32_t size;
-    bool whole = false;
+    unsigned used;
+    bool whole = look_at_size(tcp, &size, &used) &&
+                 (size <= tcp->end - tcp->start || !link_record_size_valid(size));
 
-    if (tcp->end - tcp->start >= sizeof(size)) {
-        memcpy(&size, tcp->buffer + tcp->start, sizeof(size));
-        whole = size <= tcp->end - tcp->start || !link_record_size_valid(size);
-    }
     atomic_store_explicit(&tcp->whole, whole, memory_order_relaxed);
 }
 
@@ -470,6 +427,7 @@ static int tcp_receive(struct link *link, void *buffer, size_t room, int timeout
                 return link_fail(link, -EPROTO, "the peer broke the protocol: record of %d bytes",
                                  size);
             memcpy(buffer, tcp->buffer + tcp->start, (size_t)size);
+            memcpy(buffer, &(uint32_t){(uint32_t)size}, sizeof(uint32_t));
             tcp->start += (size_t)size;
             note_whole(tcp);
             return size;
@@ -480,11 +438,9 @@ static int tcp_receive(struct link *link, void *buffer, size_t room, int timeout
     }
 }
 
-static int tcp_receive_bulk(struct link *link, void *payload, size_t length)
+static int receive_own(struct tcp_link *tcp, uint8_t *to, size_t length)
 {
-    struct tcp_link *tcp = tcp_of(link);
     size_t have = tcp->end - tcp->start;
-    uint8_t *to = payload;
 
     if (have > length)
         have = length;
@@ -504,13 +460,28 @@ static int tcp_receive_bulk(struct link *link, void *payload, size_t length)
     return 0;
 }
 
+static int tcp_receive_bulk(struct link *link, void *payload, size_t length)
+{
+    struct tcp_link *tcp = tcp_of(link);
+    unsigned used = tcp->used;
+    size_t first = tcp_strands_begin(&tcp->strands, false, used, payload, length);
+    int r = receive_own(tcp, payload, first);
+
+    tcp->used = 0;
+    tcp_strands_end(&tcp->strands, false, used);
+    link_count(&link->received, length - first);
+    if (tcp->opening)
+        tcp_opening_moved(tcp->opening, length);
+    return r ? r : link_failure(link);
+}
+
 static bool tcp_pending(struct link *link)
 {
     struct tcp_link *tcp = tcp_of(link);
-    struct pollfd readable = {.fd = tcp->fd, .events = POLLIN};
+    struct pollfd readable = {.fd = tcp->own.fd, .events = POLLIN};
 
     return atomic_load_explicit(&tcp->whole, memory_order_relaxed) || poll(&readable, 1, 0) > 0 ||
-           (tcp->tls && tls_pending(tcp->tls));
+           (tcp->own.tls && tls_pending(tcp->own.tls));
 }
 
 static void ring_kick(struct tcp_link *tcp)
@@ -536,7 +507,8 @@ static void tcp_wake_all(struct link *link)
 {
     struct tcp_link *tcp = tcp_of(link);
 
-    shutdown(tcp->fd, SHUT_RDWR);
+    shutdown(tcp->own.fd, SHUT_RDWR);
+    tcp_strands_wake(&tcp->strands);
     ring_kick(tcp);
 }
 
@@ -544,12 +516,15 @@ static void tcp_close(struct link *link)
 {
     struct tcp_link *tcp = tcp_of(link);
 
-    if (tcp->fd >= 0)
-        close(tcp->fd);
+    if (tcp->own.fd >= 0)
+        close(tcp->own.fd);
     if (tcp->kick >= 0)
         close(tcp->kick);
-    tcp->fd = tcp->kick = -1;
+    tcp->own.fd = tcp->kick = -1;
     tcp->flusher_runs = false; // a forked child has no such thread
+    tcp_strands_close(&tcp->strands);
+    if (tcp->opening)
+        tcp_opening_abandon(tcp->opening);
 }
 
 static void tcp_free(struct link *link)
@@ -564,8 +539,11 @@ static void tcp_free(struct link *link)
         pthread_cond_signal(&tcp->work);
         pthread_join(tcp->flusher, NULL);
     }
+    if (tcp->opening)
+        tcp_opening_free(&tcp->opening);
+    tcp_strands_free(&tcp->strands);
     tcp_close(link);
-    tls_discard(&tcp->tls);
+    tls_discard(&tcp->own.tls);
     // Locks and the condition hold nothing to give back, and in a forked child destroying them
     // could wait for threads that are not there.
     free(tcp->gathering);
@@ -603,7 +581,8 @@ int link_tcp_open(int fd, struct tls *tls, const struct link_options *options, s
     if (!tcp)
         return -ENOMEM;
     link_init(&tcp->base, &tcp_ops, "tcp", options);
-    tcp->fd = -1;
+    tcp->own.fd = -1;
+    tcp_strands_init(&tcp->strands, &tcp->base);
     tcp->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     // Cleared, so that what a caller leaves unwritten tells the peer nothing of this process.
     tcp->leaving = calloc(1, SEND_ROOM);
@@ -624,10 +603,33 @@ int link_tcp_open(int fd, struct tls *tls, const struct link_options *options, s
         return r;
     }
     tcp_socket_prepare(fd);
-    tcp->fd = fd;
-    tcp->tls = tls;
+    tcp->own.fd = fd;
+    tcp->own.tls = tls;
     if (tls)
         tls_read_ahead(tls);
     *out = &tcp->base;
     return 0;
+}
+
+void link_tcp_offer(struct link *link, unsigned count)
+{
+    if (link->ops == &tcp_ops)
+        tcp_of(link)->strands.offered = count < LINK_STRANDS_MAX ? count : LINK_STRANDS_MAX;
+}
+
+int link_tcp_strand(struct link *link, unsigned index, unsigned count, int fd, struct tls *tls)
+{
+    if (link->ops != &tcp_ops)
+        return -EOPNOTSUPP;
+    int err = tcp_strands_add(&tcp_of(link)->strands, index, fd, tls);
+    return err ? err : tcp_strands_stand(&tcp_of(link)->strands, count, true);
+}
+
+int link_tcp_plan(struct link *link, const struct link_strand_plan *plan)
+{
+    if (link->ops != &tcp_ops)
+        return -EOPNOTSUPP;
+    struct tcp_link *tcp = tcp_of(link);
+    link_tcp_offer(link, plan->count);
+    return tcp_opening_new(&tcp->strands, plan, &tcp->opening);
 }

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The transport tcp: the connection over which the session was opened, which both sides have already.
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/endpoint.h"
 #include "common/log.h"
 #include "common/session_client.h"
 #include "common/tls.h"
 #include "transport/transport.h"
 
+enum {
+    STRANDS_AFTER = 64 << 20, // bytes of payloads; the handshakes take as long as copying a few MiB
+};
+
+// The port is the number of further connections that may follow, by the supervisor's token.
 static bool offer_tcp(const struct transport_worker *worker, struct control_offer *offer)
 {
+    offer->port = worker->grant->strands;
+    memcpy(offer->token, worker->grant->strand_token, sizeof(offer->token));
     return true;
 }
 
@@ -26,6 +35,8 @@ static int accept_tcp(struct transport_worker *worker, const struct control_offe
     }
     bool in_kernel = stream->tls && tls_in_kernel(stream->tls);
     int err = link_tcp_open(stream->fd, stream->tls, &worker->options, out);
+    if (!err)
+        link_tcp_offer(*out, offer->port);
     if (!err && stream->tls)
         log_info("data are encrypted by=%s", in_kernel ? "kernel" : "worker");
     if (!err)
@@ -36,6 +47,37 @@ static int accept_tcp(struct transport_worker *worker, const struct control_offe
 static const char *obstacle_of_tcp(const struct transport_client *client, char *reason, size_t room)
 {
     return NULL;
+}
+
+// Each has a thread at either end, which is to take no processor from the program: half of those that it may use.
+static unsigned strands_wanted(const struct transport_client *client)
+{
+    unsigned offered = client->offer ? client->offer->port : 0, wanted = client->connections;
+    cpu_set_t set;
+
+    if (!wanted)
+        wanted = sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set) / 2;
+    wanted = wanted ? wanted - 1 : 0;
+    return wanted < offered ? wanted : offered;
+}
+
+// What does not come about is no reason against the session.
+static void plan_strands(const struct transport_client *client, struct link *link)
+{
+    struct link_strand_plan plan = {
+        .session = client->session,
+        .count = strands_wanted(client),
+        .privacy = client->protection == CONTROL_PROTECTION_PRIVACY,
+        .after = STRANDS_AFTER,
+    };
+
+    if (!plan.count)
+        return;
+    memcpy(plan.token, client->offer->token, sizeof(plan.token));
+    endpoint_peer_text(client->stream->fd, plan.box, sizeof(plan.box));
+    if (link_tcp_plan(link, &plan))
+        log_info("no further connections for a session over tcp");
+    explicit_bzero(&plan, sizeof(plan));
 }
 
 static int connect_tcp(struct transport_client *client, struct link **out, char *text, size_t room)
@@ -51,6 +93,7 @@ static int connect_tcp(struct transport_client *client, struct link **out, char 
                  strerror(-err));
         return err;
     }
+    plan_strands(client, *out);
     client->stream->fd = -1;
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -74,4 +75,77 @@ int tcp_socket_wait(int fd, short events, int event, uint64_t deadline)
         if (peer_is_dead(fd))
             return -ETIMEDOUT;
     }
+}
+
+// ---- bytes ----
+
+int tcp_wire_failed(struct link *link, const struct tcp_wire *wire, int error, const char *doing)
+{
+    if (error == -EPROTO && wire->tls)
+        return link_fail(link, error, "what came is not what the peer sent (%s)",
+                         tls_problem(wire->tls));
+    if (error == 0 || error == -ECONNRESET || error == -EPIPE)
+        return link_fail(link, -EPIPE, "the peer has gone");
+    if (error == -ETIMEDOUT)
+        return link_fail(link, error, "the peer does not answer");
+    return link_fail(link, error, "%s failed: %s", doing, strerror(-error));
+}
+
+ssize_t tcp_wire_receive(struct tcp_wire *wire, void *to, size_t room)
+{
+    ssize_t n;
+
+    if (wire->tls)
+        return tls_receive(wire->tls, to, room);
+    do {
+        n = recv(wire->fd, to, room, MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n;
+}
+
+// Bytes that have left, or -errno.
+static ssize_t send_some(struct tcp_wire *wire, struct iovec *parts, int count)
+{
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
+
+    if (wire->tls)
+        return tls_send(wire->tls, parts->iov_base, parts->iov_len);
+    ssize_t n = sendmsg(wire->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return n < 0 ? -errno : n;
+}
+
+static int await_room(struct link *link, struct tcp_wire *wire)
+{
+    int r = tcp_socket_wait(wire->fd, POLLOUT, -1, UINT64_MAX);
+
+    return r < 0 ? tcp_wire_failed(link, wire, r, "sending") : link_failure(link);
+}
+
+int tcp_wire_send_all(struct link *link, struct tcp_wire *wire, struct iovec *parts, int count)
+{
+    while (count) {
+        if (!parts->iov_len) {
+            parts++;
+            count--;
+            continue;
+        }
+        ssize_t n = send_some(wire, parts, count);
+        if (n == -EINTR)
+            continue;
+        if (n == -EAGAIN) {
+            int r = await_room(link, wire);
+            if (r)
+                return r;
+            continue;
+        }
+        if (n < 0)
+            return tcp_wire_failed(link, wire, (int)n, "sending");
+        for (; n && (size_t)n >= parts->iov_len; parts++, count--)
+            n -= (ssize_t)parts->iov_len;
+        if (n) {
+            parts->iov_base = (uint8_t *)parts->iov_base + n;
+            parts->iov_len -= (size_t)n;
+        }
+    }
+    return 0;
 }

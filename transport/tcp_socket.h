@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket under a tcp link: its settings, and waiting for it while the peer's host is alive.
+// The sockets under a tcp link: their settings, waiting for one while the peer's host is alive, and bytes over it.
 #ifndef RGPU_TRANSPORT_TCP_SOCKET_H
 #define RGPU_TRANSPORT_TCP_SOCKET_H
 
 #include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "common/tls.h"
+#include "transport/link_private.h"
 
 enum { TCP_SOCKET_READY = 1, TCP_SOCKET_EVENT = 2, TCP_SOCKET_DEAD_SECONDS = 10 };
 
@@ -14,5 +19,18 @@ void tcp_socket_prepare(int fd);
 // (TCP_SOCKET_EVENT) or the deadline (0). -ETIMEDOUT: the peer has not answered for
 // TCP_SOCKET_DEAD_SECONDS although it should have.
 int tcp_socket_wait(int fd, short events, int event, uint64_t deadline);
+
+// A socket and what protects it.
+struct tcp_wire {
+    int fd;          // non-blocking, or used as if it were
+    struct tls *tls; // NULL: plain
+};
+
+// What is there: bytes, -EAGAIN, 0: the peer has gone, -errno.
+ssize_t tcp_wire_receive(struct tcp_wire *wire, void *to, size_t room);
+// Sends all of PARTS, changing them: 0, or what the link has failed with.
+int tcp_wire_send_all(struct link *link, struct tcp_wire *wire, struct iovec *parts, int count);
+// Marks the link as down for that.
+int tcp_wire_failed(struct link *link, const struct tcp_wire *wire, int error, const char *doing);
 
 #endif

@@ -48,7 +48,8 @@ struct transport_client {
     const char *sockets;               // directory in which workers of this host have sockets
     enum control_protection protection;
     uint64_t session;
-    bool forced; // nothing else will do
+    bool forced;          // nothing else will do
+    unsigned connections; // that a session over tcp may have; 0: as this machine suits
     struct control_stream *stream;
     struct link_options options;
 };

@@ -19,6 +19,7 @@
 #include "worker/peer/peer_direct.h"
 #include "worker/session.h"
 #include "worker/standstill.h"
+#include "worker/strands.h"
 
 enum { FAREWELL_MS = 100 }; // for the last words to a client
 
@@ -58,13 +59,15 @@ static int take_inheritance(const struct control_frame *frame)
     return err;
 }
 
-// A connection of another box.
+// A connection of another box, or one more of the client.
 static int take_caller(const struct control_frame *frame, int fd)
 {
     struct control_peer_came came;
     int err = control_decode(frame, CONTROL_PEER_CAME, &came);
 
-    if (!err && fd >= 0)
+    if (!err && fd >= 0 && came.number >= CONTROL_STRAND_NUMBER)
+        strands_came(came.number - CONTROL_STRAND_NUMBER, fd, came.secret);
+    else if (!err && fd >= 0)
         peer_direct_came(&came, fd);
     explicit_bzero(&came, sizeof(came));
     return err ? err : fd < 0 ? -EPROTO : 0;

@@ -69,6 +69,20 @@ int paths_choice(unsigned *allowed)
     return 0;
 }
 
+// False: the variable is set to what is no such number.
+static bool number_of(const char *variable, uint32_t least, uint32_t most, uint32_t *out)
+{
+    const char *text = getenv(variable);
+    char *end;
+    if (!text || !*text)
+        return true;
+    unsigned long value = strtoul(text, &end, 10);
+    if (*end || value < least || value > most)
+        return false;
+    *out = (uint32_t)value;
+    return true;
+}
+
 static struct link_options link_settings(void)
 {
     struct link_options options = {.spin_us = link_default_spin_us()};
@@ -76,16 +90,17 @@ static struct link_options link_settings(void)
     // processors for it; the wake-up from sleep costs tens of microseconds.
     if (sysconf(_SC_NPROCESSORS_ONLN) >= SPIN_PROCESSORS)
         options.spin_us = SPIN_FOR_GPU_US;
-    const char *text = getenv("RGPU_SPIN_US");
-    if (text && *text) {
-        char *end;
-        unsigned long value = strtoul(text, &end, 10);
-        if (*end == 0 && value <= 1000000)
-            options.spin_us = (uint32_t)value;
-        else
-            tell("RGPU_SPIN_US is not a number of microseconds up to 1000000; it is ignored");
-    }
+    if (!number_of("RGPU_SPIN_US", 0, 1000000, &options.spin_us))
+        tell("RGPU_SPIN_US is not a number of microseconds up to 1000000; it is ignored");
     return options;
+}
+
+static unsigned connections_choice(void)
+{
+    uint32_t connections = 0;
+    if (!number_of("RGPU_TCP_CONNECTIONS", 1, LINK_STRANDS_MAX + 1, &connections))
+        tell("RGPU_TCP_CONNECTIONS is not a number from 1 to 8; it is ignored");
+    return connections;
 }
 
 static const char *sockets_directory(void)
@@ -205,6 +220,7 @@ int session_choose_link(struct box_session *session, const struct session_welcom
                  .protection = welcome->protection,
                  .session = session->id,
                  .forced = wanted != NULL,
+                 .connections = connections_choice(),
                  .stream = &session->stream,
                  .options = link_settings()},
         .error = error,

@@ -1,39 +1,37 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A relay that writes down what passes in both directions.
+"""A relay that writes down what passes in both directions, over all of a session's connections.
 
 usage: record.py HOST:PORT FILE     prints the address on which it listens
 """
-import selectors
 import socket
 import sys
+import threading
+
+
+def pump(source, sink, record):
+    try:
+        while data := source.recv(1 << 16):
+            record.write(data)
+            sink.sendall(data)
+    except OSError:
+        pass
+    for end in (source, sink):
+        try:
+            end.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
 
 
 def main():
     host, port = sys.argv[1].rsplit(":", 1)
     server = socket.create_server(("127.0.0.1", 0))
     print("127.0.0.1:%d" % server.getsockname()[1], flush=True)
-    selector = selectors.DefaultSelector()
-    selector.register(server, selectors.EVENT_READ)
-    with open(sys.argv[2], "wb", buffering=0) as record:
+    with open(sys.argv[2], "ab", buffering=0) as record:
         while True:
-            for key, _ in selector.select():
-                if key.fileobj is server:
-                    client = server.accept()[0]
-                    box = socket.create_connection((host, int(port)))
-                    selector.register(client, selectors.EVENT_READ, box)
-                    selector.register(box, selectors.EVENT_READ, client)
-                    continue
-                try:
-                    data = key.fileobj.recv(1 << 16)
-                    record.write(data)
-                    key.data.sendall(data)
-                except OSError:
-                    data = b""
-                if not data:
-                    for end in (key.fileobj, key.data):
-                        selector.unregister(end)
-                        end.close()
-                    break
+            client = server.accept()[0]
+            box = socket.create_connection((host, int(port)))
+            for ends in ((client, box), (box, client)):
+                threading.Thread(target=pump, args=(*ends, record), daemon=True).start()
 
 
 main()

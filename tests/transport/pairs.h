@@ -108,7 +108,7 @@ static int pair_find_secret(void *argument, const void *identity, size_t size,
 }
 
 // As tcp, inside TLS whose keys are renewed every other mebibyte.
-static void tls_end_of(int fd, bool server, const struct link_options *options, struct link **out)
+static struct tls *pair_tls(int fd, bool server)
 {
     struct control_stream stream = {.fd = fd};
 
@@ -120,7 +120,12 @@ static void tls_end_of(int fd, bool server, const struct link_options *options, 
     if (r)
         bail("no TLS: %s", strerror(-r));
     tls_renew_after(stream.tls, 2 << 20);
-    r = link_tcp_open(fd, stream.tls, options, out);
+    return stream.tls;
+}
+
+static void tls_end_of(int fd, bool server, const struct link_options *options, struct link **out)
+{
+    int r = link_tcp_open(fd, pair_tls(fd, server), options, out);
     if (r)
         bail("link_tcp_open: %s", strerror(-r));
 }
@@ -133,6 +138,52 @@ static void tls_open_worker(struct pair *pair, const struct link_options *option
 static void tls_open_client(struct pair *pair, const struct link_options *options)
 {
     tls_end_of(pair_fds[1], false, options, &pair->client);
+}
+
+// As tcp, with strands: two, that stand from the start.
+enum { PAIR_STRANDS = 2 };
+static int pair_strands[PAIR_STRANDS][2];
+
+static void strands_prepare(struct pair *pair, const struct link_options *options)
+{
+    pair_tcp_sockets(pair_fds);
+    for (unsigned i = 0; i < PAIR_STRANDS; i++)
+        pair_tcp_sockets(pair_strands[i]);
+}
+
+static void add_strands(struct link *link, unsigned side, bool tls)
+{
+    link_tcp_offer(link, PAIR_STRANDS);
+    for (unsigned i = 0; i < PAIR_STRANDS; i++) {
+        struct tls *own = tls ? pair_tls(pair_strands[i][side], side == 0) : NULL;
+        int r = link_tcp_strand(link, i, PAIR_STRANDS, pair_strands[i][side], own);
+        if (r)
+            bail("link_tcp_strand: %s", strerror(-r));
+    }
+}
+
+static void strands_open_worker(struct pair *pair, const struct link_options *options)
+{
+    tcp_open_worker(pair, options);
+    add_strands(pair->worker, 0, false);
+}
+
+static void strands_open_client(struct pair *pair, const struct link_options *options)
+{
+    tcp_open_client(pair, options);
+    add_strands(pair->client, 1, false);
+}
+
+static void tls_strands_open_worker(struct pair *pair, const struct link_options *options)
+{
+    tls_open_worker(pair, options);
+    add_strands(pair->worker, 0, true);
+}
+
+static void tls_strands_open_client(struct pair *pair, const struct link_options *options)
+{
+    tls_open_client(pair, options);
+    add_strands(pair->client, 1, true);
 }
 
 static void shm_prepare(struct pair *pair, const struct link_options *options)
@@ -289,6 +340,8 @@ static void rdma_open_client(struct pair *pair, const struct link_options *optio
 static const struct pair_kind pair_all_kinds[] = {
     {"tcp", tcp_prepare, tcp_open_worker, tcp_open_client, false},
     {"tls", tcp_prepare, tls_open_worker, tls_open_client, false},
+    {"strands", strands_prepare, strands_open_worker, strands_open_client, false},
+    {"tls strands", strands_prepare, tls_strands_open_worker, tls_strands_open_client, false},
     {"shm", shm_prepare, shm_open_worker, shm_open_client, false},
     {"vm", vm_prepare, vm_open_worker, vm_open_client, false},
     {"loop", loop_prepare, NULL, NULL, true},
@@ -370,6 +423,19 @@ __attribute__((unused)) static void pair_close(struct pair *pair)
         vm_forget_window();
 }
 
+// The end that is the other process's.
+__attribute__((unused)) static void pair_close_side(const struct pair_kind *kind, struct pair *pair,
+                                                    unsigned side)
+{
+    if (pair_fds[side] >= 0)
+        close(pair_fds[side]);
+    if (pair->watch[side] >= 0)
+        close(pair->watch[side]);
+    pair->watch[side] = -1;
+    for (unsigned i = 0; i < PAIR_STRANDS && kind->prepare == strands_prepare; i++)
+        close(pair_strands[i][side]);
+}
+
 // The worker's end in a child process, which runs BODY and exits. Only for kinds that can.
 __attribute__((unused)) static pid_t pair_fork(const struct pair_kind *kind, struct pair *pair,
                                                const struct link_options *options,
@@ -384,19 +450,12 @@ __attribute__((unused)) static pid_t pair_fork(const struct pair_kind *kind, str
     if (pid < 0)
         bail("no process");
     if (!pid) {
-        if (pair_fds[1] >= 0)
-            close(pair_fds[1]);
-        if (pair->watch[1] >= 0)
-            close(pair->watch[1]);
+        pair_close_side(kind, pair, 1);
         kind->open_worker(pair, options);
         body(pair->worker);
         _exit(0);
     }
-    if (pair_fds[0] >= 0)
-        close(pair_fds[0]);
-    if (pair->watch[0] >= 0)
-        close(pair->watch[0]);
-    pair->watch[0] = -1;
+    pair_close_side(kind, pair, 0);
     shm_memory_free(&pair_memory);
     kind->open_client(pair, options);
     pair_fds[0] = pair_fds[1] = -1;

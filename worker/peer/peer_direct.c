@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/control_stream.h"
+#include "common/expected_connection.h"
 #include "common/log.h"
 #include "common/scope.h"
 #include "common/wait.h"
@@ -86,32 +86,6 @@ static int start_thread(void *(*run)(void *), void *argument)
 
 // ---- the connection becomes a link ----
 
-static int give_secret(void *secret, const void *identity, size_t size,
-                       uint8_t key[TLS_SECRET_BYTES])
-{
-    memcpy(key, secret, TLS_SECRET_BYTES);
-    return 0;
-}
-
-// The two supervisors have proved the token to each other, and share a secret since then.
-static int protect(int fd, bool called, uint8_t secret[TLS_SECRET_BYTES], struct tls **tls)
-{
-    static const char name[] = "worker";
-    struct tls_secret shared = {.identity = name, .identity_size = sizeof(name) - 1};
-    struct control_stream stream = {.fd = fd};
-
-    memcpy(shared.key, secret, sizeof(shared.key));
-    int err = called ? tls_server(fd, give_secret, secret, true, &stream.tls)
-                     : tls_client(fd, &shared, true, &stream.tls);
-    explicit_bzero(&shared, sizeof(shared));
-    if (!err)
-        err = control_secure(&stream, clock_ms() + MEETING_MS);
-    if (err)
-        tls_discard(&stream.tls);
-    *tls = stream.tls;
-    return err;
-}
-
 // What is left where MADE is a nearer link; a tcp link has taken it.
 static int stand(struct peer_link *link, struct link *made, const struct control_stream *base,
                  bool called, const char *reason)
@@ -170,7 +144,9 @@ static int meet(struct peer_link *link, int fd, bool called, uint8_t secret[TLS_
     struct control_stream stream = {.fd = fd};
     struct link *made = NULL;
     char reason[sizeof(link->reason)] = "";
-    int err = link->privacy ? protect(fd, called, secret, &stream.tls) : 0;
+    int err = link->privacy ? expected_connection_protect(fd, called, secret,
+                                                          clock_ms() + MEETING_MS, &stream.tls)
+                            : 0;
 
     explicit_bzero(secret, TLS_SECRET_BYTES);
     if (!err)

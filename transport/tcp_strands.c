@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See tcp_strands.h.
+#include "transport/tcp_strands.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/scope.h"
+#include "common/wait.h"
+
+enum {
+    COMING_MS = 10000,   // the supervisor has passed them on already
+    TURN_SPIN_US = 100,  // the next part mostly follows soon
+    PART_UNIT = 4096,    // parts begin at pages, where the payload does
+    SPIN_LOOKS = 16,     // between two looks at the clock
+};
+
+// ---- a part ----
+
+static int receive_part(struct tcp_half *half)
+{
+    while (half->length && !link_failure(half->link)) {
+        ssize_t n = tcp_wire_receive(half->wire, half->at, half->length);
+        if (n > 0) {
+            half->at += n;
+            half->length -= (size_t)n;
+            continue;
+        }
+        int r = n == -EAGAIN ? tcp_socket_wait(half->wire->fd, POLLIN, -1, UINT64_MAX) : (int)n;
+        if (r <= 0)
+            return tcp_wire_failed(half->link, half->wire, r, "receiving");
+    }
+    return link_failure(half->link);
+}
+
+// What fails is the link, which its owner looks at.
+static void move_part(struct tcp_half *half)
+{
+    struct iovec part = {.iov_base = half->at, .iov_len = half->length};
+
+    if (half->sends)
+        tcp_wire_send_all(half->link, half->wire, &part, 1);
+    else
+        receive_part(half);
+}
+
+// ---- its thread ----
+
+static bool spin_until(struct tcp_half *half, bool due)
+{
+    uint32_t us = half->link->spin_us < TURN_SPIN_US ? half->link->spin_us : TURN_SPIN_US;
+    struct spin spin = {.us = us};
+
+    while (atomic_load_explicit(&half->due, memory_order_acquire) != due)
+        if (!spin_more(&spin, SPIN_LOOKS))
+            return false;
+    return true;
+}
+
+// False: there will be no more.
+static bool await_part(struct tcp_half *half)
+{
+    if (spin_until(half, true))
+        return true;
+    SCOPED_LOCK(&half->lock);
+    half->sleeps = true;
+    while (!half->due && !half->ending)
+        pthread_cond_wait(&half->changed, &half->lock);
+    half->sleeps = false;
+    return half->due;
+}
+
+static void *half_main(void *argument)
+{
+    struct tcp_half *half = argument;
+
+    while (await_part(half)) {
+        move_part(half);
+        SCOPED_LOCK(&half->lock);
+        atomic_store_explicit(&half->due, false, memory_order_release);
+        if (half->owner_sleeps)
+            pthread_cond_signal(&half->changed);
+    }
+    return NULL;
+}
+
+// The program's signals are not for this thread.
+static bool start_half(struct tcp_half *half)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int err = pthread_create(&half->thread, NULL, half_main, half);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (err)
+        log_warn("no thread for a strand: error=%s", strerror(err));
+    else
+        pthread_setname_np(half->thread, "rgpu-strand");
+    half->runs = err == 0;
+    return half->runs;
+}
+
+static void begin_part(struct tcp_half *half, void *at, size_t length)
+{
+    half->at = at;
+    half->length = length;
+    if (!half->runs && !start_half(half)) {
+        move_part(half); // later than it could be, but right
+        return;
+    }
+    SCOPED_LOCK(&half->lock);
+    atomic_store_explicit(&half->due, true, memory_order_release);
+    if (half->sleeps)
+        pthread_cond_signal(&half->changed);
+}
+
+static void end_part(struct tcp_half *half)
+{
+    if (spin_until(half, false))
+        return;
+    SCOPED_LOCK(&half->lock);
+    half->owner_sleeps = true;
+    while (half->due)
+        pthread_cond_wait(&half->changed, &half->lock);
+    half->owner_sleeps = false;
+}
+
+// ---- payloads ----
+
+unsigned tcp_strands_use(struct tcp_strands *strands, size_t length)
+{
+    unsigned sending = atomic_load_explicit(&strands->sending, memory_order_acquire);
+
+    if (!sending || length < 2 * TCP_PART_MIN)
+        return 0;
+    size_t most = length / TCP_PART_MIN - 1;
+    return most < sending ? (unsigned)most : sending;
+}
+
+bool tcp_strands_await(struct tcp_strands *strands, unsigned used)
+{
+    uint64_t deadline = deadline_in(COMING_MS);
+
+    if (used <= atomic_load_explicit(&strands->receiving, memory_order_acquire))
+        return true;
+    if (used > strands->offered)
+        return false;
+    SCOPED_LOCK(&strands->lock);
+    while (used > strands->receiving && deadline_left(deadline) && !link_failure(strands->link))
+        clock_wait_until(&strands->came, &strands->lock, deadline);
+    return used <= strands->receiving;
+}
+
+static struct tcp_half *half_of(struct tcp_strand *strand, bool sends)
+{
+    return sends ? &strand->out : &strand->in;
+}
+
+// Both ends cut a payload of that length, of which so many strands take parts, in the same way.
+size_t tcp_strands_begin(struct tcp_strands *strands, bool sends, unsigned used, void *payload,
+                         size_t length)
+{
+    size_t part = (length / (used + 1) + PART_UNIT - 1) / PART_UNIT * PART_UNIT;
+
+    for (unsigned i = 0; i < used; i++) {
+        size_t from = (i + 1) * part < length ? (i + 1) * part : length;
+        size_t to = i + 1 < used && from + part < length ? from + part : length;
+        begin_part(half_of(&strands->list[i], sends), (uint8_t *)payload + from, to - from);
+    }
+    return used && part < length ? part : length;
+}
+
+void tcp_strands_end(struct tcp_strands *strands, bool sends, unsigned used)
+{
+    for (unsigned i = 0; i < used; i++)
+        end_part(half_of(&strands->list[i], sends));
+}
+
+// ---- their beginning and end ----
+
+static void init_half(struct tcp_half *half, struct link *link, struct tcp_wire *wire, bool sends)
+{
+    *half = (struct tcp_half){.link = link, .wire = wire, .sends = sends};
+    pthread_mutex_init(&half->lock, NULL);
+    pthread_cond_init(&half->changed, NULL);
+}
+
+void tcp_strands_init(struct tcp_strands *strands, struct link *link)
+{
+    strands->link = link;
+    pthread_mutex_init(&strands->lock, NULL);
+    pthread_cond_init(&strands->came, NULL);
+    for (unsigned i = 0; i < LINK_STRANDS_MAX; i++) {
+        struct tcp_strand *strand = &strands->list[i];
+        strand->wire.fd = -1;
+        init_half(&strand->out, link, &strand->wire, true);
+        init_half(&strand->in, link, &strand->wire, false);
+    }
+}
+
+int tcp_strands_add(struct tcp_strands *strands, unsigned index, int fd, struct tls *tls)
+{
+    SCOPED_LOCK(&strands->lock);
+    if (index >= strands->offered || strands->list[index].wire.fd >= 0)
+        return -EINVAL;
+    tcp_socket_prepare(fd);
+    if (tls)
+        tls_read_ahead(tls);
+    strands->list[index].wire = (struct tcp_wire){.fd = fd, .tls = tls};
+    strands->present++;
+    return 0;
+}
+
+int tcp_strands_stand(struct tcp_strands *strands, unsigned count, bool sending)
+{
+    SCOPED_LOCK(&strands->lock);
+    if (count > strands->offered)
+        return -EINVAL;
+    if (strands->present < count)
+        return 0; // the others are on their way
+    for (unsigned i = 0; i < count; i++)
+        if (strands->list[i].wire.fd < 0)
+            return -EINVAL;
+    atomic_store_explicit(&strands->receiving, count, memory_order_release);
+    if (sending)
+        atomic_store_explicit(&strands->sending, count, memory_order_release);
+    pthread_cond_broadcast(&strands->came);
+    return 0;
+}
+
+void tcp_strands_wake(struct tcp_strands *strands)
+{
+    SCOPED_LOCK(&strands->lock);
+    for (unsigned i = 0; i < LINK_STRANDS_MAX; i++)
+        if (strands->list[i].wire.fd >= 0)
+            shutdown(strands->list[i].wire.fd, SHUT_RDWR);
+    pthread_cond_broadcast(&strands->came);
+}
+
+static void stop_half(struct tcp_half *half)
+{
+    if (!half->runs)
+        return;
+    {
+        SCOPED_LOCK(&half->lock);
+        half->ending = true;
+        pthread_cond_signal(&half->changed);
+    }
+    pthread_join(half->thread, NULL);
+    half->runs = false;
+}
+
+void tcp_strands_close(struct tcp_strands *strands)
+{
+    for (unsigned i = 0; i < LINK_STRANDS_MAX; i++) {
+        struct tcp_strand *strand = &strands->list[i];
+        strand->out.runs = strand->in.runs = false; // a forked child has no such threads
+        if (strand->wire.fd >= 0)
+            close(strand->wire.fd);
+        strand->wire.fd = -1;
+    }
+}
+
+void tcp_strands_free(struct tcp_strands *strands)
+{
+    for (unsigned i = 0; i < LINK_STRANDS_MAX; i++) {
+        stop_half(&strands->list[i].out);
+        stop_half(&strands->list[i].in);
+    }
+    tcp_strands_close(strands);
+    for (unsigned i = 0; i < LINK_STRANDS_MAX; i++)
+        tls_discard(&strands->list[i].wire.tls);
+}

@@ -10,6 +10,13 @@ $(B)/obj/bench/measure.o: tests/programs/kernels.ptx
 BENCH_PROGRAMS += $(B)/bench/transport
 $(eval $(call link_rule,$(B)/bench/transport,bench/transport.c,rgputransport rgpucommon,$$(COMMON_LIBS) $$(TLS_LIBS)))
 
+# What TCP itself carries.
+BENCH_PROGRAMS += $(B)/bench/streams
+$(eval $(call link_rule,$(B)/bench/streams,bench/streams.c,,-lpthread))
+
+# bench/tcp --pace.
+$(eval $(call link_rule,$(B)/bench/pace.so,bench/pace.c,,,-shared))
+
 # What page-locked memory costs, and its parts.
 BENCH_PROGRAMS += $(B)/bench/pinned
 $(eval $(call link_rule,$(B)/bench/pinned,bench/pinned.c,,\
@@ -65,7 +72,7 @@ $(eval $(call link_rule,$(B)/bench/copies,bench/copies.c,,\
 $(B)/obj/bench/copies.o: tests/programs/kernels.ptx
 .PHONY: bench-tcp
 # Sessions over tcp beside iperf3 and sockperf, as root.
-bench-tcp: all $(B)/bench/copies $(B)/bench/measure
+bench-tcp: all $(B)/bench/copies $(B)/bench/measure $(B)/bench/pace.so
 	@scripts/install-deps bench
 	@bench/tcp --build $(B) $(BENCH_ARGS)
 .PHONY: bench-rdma

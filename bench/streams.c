@@ -32,8 +32,7 @@ static struct {
     double seconds;
     size_t block, buffer, trip;
     bool zerocopy, from, spin;
-} want = {
-    .at = "127.0.0.1", .streams = 1, .seconds = 2, .block = 512 << 10, .buffer = 32 << 20};
+} want = {.at = "127.0.0.1", .streams = 1, .seconds = 2, .block = 512 << 10, .buffer = 32 << 20};
 
 struct stream {
     int fd;
@@ -215,8 +214,9 @@ static void ask(int fd)
         trips[count] = now() - start;
     }
     qsort(trips, (size_t)count, sizeof(*trips), compare);
-    printf("{\"bench\":\"streams\",\"trip\":%zu,\"spin\":%s,\"median_us\":%.2f,\"tenth_us\":%.2f}\n",
-           want.trip, want.spin ? "true" : "false", trips[count / 2] * 1e6, trips[count / 10] * 1e6);
+    printf(
+        "{\"bench\":\"streams\",\"trip\":%zu,\"spin\":%s,\"median_us\":%.2f,\"tenth_us\":%.2f}\n",
+        want.trip, want.spin ? "true" : "false", trips[count / 2] * 1e6, trips[count / 10] * 1e6);
     fflush(stdout);
     free(message);
 }

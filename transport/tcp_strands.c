@@ -14,10 +14,10 @@
 #include "common/wait.h"
 
 enum {
-    COMING_MS = 10000,   // the supervisor has passed them on already
-    TURN_SPIN_US = 100,  // the next part mostly follows soon
-    PART_UNIT = 4096,    // parts begin at pages, where the payload does
-    SPIN_LOOKS = 16,     // between two looks at the clock
+    COMING_MS = 10000,  // the supervisor has passed them on already
+    TURN_SPIN_US = 100, // the next part mostly follows soon
+    PART_UNIT = 4096,   // parts begin at pages, where the payload does
+    SPIN_LOOKS = 16,    // between two looks at the clock
 };
 
 // ---- a part ----

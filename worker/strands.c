@@ -33,7 +33,8 @@ static int add(struct coming *coming, struct control_stream *stream)
     if (!err)
         err = control_expect(stream, CONTROL_STRAND, &strand, deadline);
     return err ? err
-               : link_tcp_strand(session.link, coming->index, strand.count, stream->fd, stream->tls);
+               : link_tcp_strand(session.link, coming->index, strand.count, stream->fd,
+                                 stream->tls);
 }
 
 static void *take(void *argument)

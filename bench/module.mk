@@ -75,6 +75,11 @@ $(B)/obj/bench/copies.o: tests/programs/kernels.ptx
 bench-tcp: all $(B)/bench/copies $(B)/bench/measure $(B)/bench/pace.so
 	@scripts/install-deps bench
 	@bench/tcp --build $(B) $(BENCH_ARGS)
+.PHONY: bench-places
+# Copies from each place where a client can be.
+bench-places: all study-programs
+	@scripts/install-deps rdma studies
+	@bench/places --build $(B) $(BENCH_ARGS)
 .PHONY: bench-rdma
 bench-rdma: all tests $(B)/bench/copies $(B)/bench/between
 	@scripts/install-deps rdma bench

@@ -56,23 +56,25 @@ static bool peer_is_dead(int fd)
 int tcp_socket_wait(int fd, short events, int event, uint64_t deadline)
 {
     struct pollfd wait[] = {{.fd = fd, .events = events}, {.fd = event, .events = POLLIN}};
+    bool idle = false;
 
     for (;;) {
-        int timeout = deadline_left(deadline), ready;
-        // Keepalive watches over an idle connection; while data is on its way we do, for only then
-        // can the peer owe an answer.
-        bool owed = (timeout < 0 || timeout > CHECK_MS) && has_unacknowledged(fd);
+        int timeout = deadline_left(deadline);
+        // Keepalive watches over an idle connection; while data is on its way we do, for only then can the peer owe an
+        // answer. Most waits are over before that has to be asked.
+        bool looks = !idle && (timeout < 0 || timeout > CHECK_MS);
+        int ready = poll(wait, 2, looks ? CHECK_MS : timeout);
 
-        ready = poll(wait, 2, owed ? CHECK_MS : timeout);
         if (ready < 0 && errno != EINTR)
             return -errno;
         if (ready > 0)
             return wait[1].revents ? TCP_SOCKET_EVENT : TCP_SOCKET_READY;
         if (ready < 0)
             continue;
-        if (!owed)
+        if (!looks)
             return 0;
-        if (peer_is_dead(fd))
+        idle = !has_unacknowledged(fd);
+        if (!idle && peer_is_dead(fd))
             return -ETIMEDOUT;
     }
 }

@@ -88,8 +88,8 @@ STUDY = Study(
         Plot("A step with copies, beside the native driver", tuple(title + ", by copies" for title, _, _ in APPS.values()), kind="bars",
              show="ratio", log="y"),
     ),
-    measured="One way is half of a round trip between two ranks: blocks of one kernel, kernels of two GPUs, or two streams. Hundreds of "
-             "round trips are queued, or run within a kernel, and what starting them costs is taken off. All ranks are 26 pairs at once. "
+    measured="One way is half of a round trip between two ranks: blocks of one kernel, kernels of two GPUs, or two streams. Dozens of "
+             "round trips are queued, or thousands run within a kernel, and what starting them costs is taken off. All ranks are 26 pairs at once. "
              "Rates are those of 1 MiB again and again. The programs are examples/stencil, sparse, power and particles with the paper's sizes for "
              "each GPU; they do their work in both ways and the results are compared. By copies the host waits for the GPUs "
              "after each step, by puts nothing waits for it.",

@@ -5,7 +5,8 @@
 //   ping_pong streams 1|2 [BYTES [TIMES]]           two members, whose streams put
 //   ping_pong kernels 1|2 [BYTES [TIMES [PAIRS]]]   kernels put: one pair of ranks, and PAIRS at once
 //
-// The digit says on how many GPUs. All of a round trip is queued before it begins, and what starting costs is taken off.
+// The digit says on how many GPUs. All round trips are queued before the first one begins, and what starting costs is taken off. Streams have few of
+// them: between boxes only so many puts may wait behind one that comes later.
 #include "studies/programs/study.h"
 #include <rgpu.h>
 
@@ -251,7 +252,7 @@ int main(int argc, char **argv)
     }
     on_gpus = atoi(argv[2]);
     large = argc > 3 ? strtoul(argv[3], NULL, 10) : 1 << 20;
-    times = argc > 4 ? (unsigned)atoi(argv[4]) : kernels ? 2000 : 100;
+    times = argc > 4 ? (unsigned)atoi(argv[4]) : kernels ? 2000 : 24;
     pairs = argc > 5 ? (unsigned)atoi(argv[5]) : 26;
     count = kernels ? on_gpus : 2;
     open_members();

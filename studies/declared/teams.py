@@ -13,6 +13,7 @@ NEAR = TWO.but("two-boxes-near", "two boxes, from GPU to GPU", boxes=tuple(Box(g
 TWO_TCP = TCP.but("two-boxes-tcp", "two boxes, TCP", boxes=TWO.boxes, needs=PAIR)
 BY_CLIENT = TWO.but("by-client", "two boxes, by way of the client", environment={"RGPU_PEER_LINK": "client"})
 ONE_BOX = ("native", "shm", "tcp", "verbs")
+FAR = ("native", "two-boxes", "two-boxes-near", "two-boxes-tcp")
 ALL_WAYS = ONE_BOX + ("two-boxes", "two-boxes-near", "two-boxes-tcp", "by-client")
 APPS = {"stencil": ("stencil", ("200", "3328", "320"), ("3", "64", "8")),
         "sparse": ("sparse product", ("100", "10816", "32"), ("3", "64", "4")),
@@ -65,6 +66,9 @@ STUDY = Study(
     programs=(
         ping_pong("kernels", 1, ONE_BOX, ("4096", "5", "2")),
         ping_pong("kernels", 2, ONE_BOX, ("4096", "5", "2")),
+        Program("kernels-far", ("{programs}/ping_pong", "kernels", "2", str(1 << 20), "40", "4"), columns=FAR, rounds=3, seconds=3, limit=30,
+                title="Put and notify by kernels, between boxes", needs=PAIR + (Need("file", "{programs}/ping_pong"),),
+                miniature=dict(command=("{programs}/ping_pong", "kernels", "2", "4096", "5", "2"), limit=40)),
         ping_pong("streams", 1, ONE_BOX, ("4096", "5")),
         ping_pong("streams", 2, ALL_WAYS, ("4096", "5")),
         app("stencil"), app("sparse"), app("power"), app("particles"),
@@ -89,12 +93,13 @@ STUDY = Study(
              show="ratio", log="y"),
     ),
     measured="One way is half of a round trip between two ranks: blocks of one kernel, kernels of two GPUs, or two streams. Dozens of "
-             "round trips are queued, or thousands run within a kernel, and what starting them costs is taken off. All ranks are 26 pairs at once. "
+             "round trips are queued, or thousands run within a kernel, and what starting them costs is taken off. All ranks are 26 pairs at once, "
+             "between boxes four. "
              "Rates are those of 1 MiB again and again. The programs are examples/stencil, sparse, power and particles with the paper's sizes for "
              "each GPU; they do their work in both ways and the results are compared. By copies the host waits for the GPUs "
              "after each step, by puts nothing waits for it.",
     unmeasured="Nodes with a network between them, four and more GPUs, one GPU alone for whole "
-               "programs. Kernels put where GPUs reach each other's memory: on one GPU, and on two of one host or box.",
+               "programs.",
     headlines=(Headline("A notified put of 4 bytes between two GPUs, by kernels", "put of 4 B, kernels, two GPUs", "kernels-2"),),
     answers=(
         Answer("dCUDA", "notified put of 4 B: same GPU, same node", "yes: ranks are blocks, and the pair are two of one GPU or of two; newer GPUs "
@@ -110,8 +115,10 @@ STUDY = Study(
                (Ours("large puts, kernels, two GPUs", "shm", None, "kernels-2"),
                 Ours("large puts, kernels, all ranks, two GPUs", "shm", None, "kernels-2"),
                 Ours("large puts, streams, two GPUs", "two-boxes-near", None, "streams-2"))),
-        Answer("dCUDA", "remote: one way and rates between nodes", "no: there is no network", "6.9 µs; 2.2 to 2.7 GB/s",
-               "Two boxes on one host stand for two nodes that are near: their data go over NVLink or shared memory."),
+        Answer("dCUDA", "remote: one way and rates between nodes", "no: two boxes of one host stand for two nodes", "6.9 µs; 2.2 to 2.7 GB/s",
+               "A kernel's put goes into a mailbox of its box, as the paper's goes into a queue of the host, and from there to the other box by "
+               "shared memory or TCP. Set against a native put of kernels, which needs no host.",
+               (Ours("put of 4 B, kernels, two GPUs", "two-boxes", None, "kernels-far"), Ours("put of 4 B, kernels, two GPUs", "two-boxes-tcp", None, "kernels-far"))),
         Answer("dCUDA", "host and GPU: flags and queues", "no", "1.8 to 2.4 µs there and back", "Nothing of ours polls for a kernel: near puts need no host."),
         Answer("dCUDA", "stencil, sparse product, power iteration", "partly: two GPUs; puts by streams, and the other way copies from GPU to GPU",
                "1.2, 1.4 and 1.33 times faster than kernels and verbs",
@@ -119,6 +126,7 @@ STUDY = Study(
                "a box beside native ones.",
                (Ours("stencil, by puts", "shm", None, "stencil"), Ours("sparse product, by puts", "shm", None, "sparse"),
                 Ours("power iteration, by puts", "shm", None, "power"), Ours("stencil, by puts", "two-boxes-near", None, "stencil"), Ours("stencil, by puts", "two-boxes", None, "stencil"))),
-        Answer("dCUDA", "particles", "no", "1.3 to 1.7 times", "Not built yet."),
+        Answer("dCUDA", "particles", "partly: two GPUs; examples/particles with the paper's cells for each", "1.3 (one GPU) to 1.7 times",
+               "As above.", (Ours("particles, by puts", "shm", None, "particles"), Ours("particles, by puts", "two-boxes-near", None, "particles"))),
     ),
 )

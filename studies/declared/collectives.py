@@ -98,8 +98,5 @@ STUDY = Study(
                (Ours("all-reduce", "shm", 64 << 20, "nccl"), Ours("all-reduce", "shm", 4096, "nccl"),
                 Ours("all-reduce", "shm", 64 << 20, "calls"), Ours("all-reduce", "two-boxes-near", 64 << 20, "own-calls"),
                 Ours("all-to-all", "two-boxes-near", 64 << 20, "own-calls"))),
-        Answer("dCUDA", "put with notification, and the four applications", "no: rgpu has no put and notify", "6.7 µs within a node, "
-               "6.9 µs to another, 4 B", "An event wait is the nearest that there is.",
-               (Ours("event wait, one way", "shm", program="pair"), Ours("event wait, one way", "two-boxes", program="pair"))),
     ),
 )

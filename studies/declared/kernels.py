@@ -99,7 +99,7 @@ STUDY = Study(
                 Ours("switches client", "verbs", PRODUCT_LARGE, "matmul", base="tcp"))),
         Answer("rCUDA", "start-up of a process", "yes", "1.3 s locally and hardly anything remotely; verbs over 3 times TCP's, under "
                "20 ms more", "A worker with its context is ready before the program comes, as theirs is, unless another program has just taken "
-               "it: here programs follow each other without a pause, and most of ours wait for a new worker.",
+               "it; then the program waits for a new one.",
                (Ours("first call", "shm", None, "start"), Ours("first call", "tcp", None, "start"),
                 Ours("first call", "verbs", None, "start", base="tcp"))),
         Answer("rCUDA", "CUDA's samples", "partly: 32 programs of our own tests, of the same kinds", "94 of 118 run, in 245 s; locally 49 % slower",

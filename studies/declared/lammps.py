@@ -101,7 +101,8 @@ STUDY = Study(
         Answer("rCUDA", "8a, 8b: 4M atoms, ranks that work together", "partly: the GPU package instead of USER-CUDA, all on one host",
                "at worst +35 % (lj, 8 GPUs), at best -6 % (lj, 4 GPUs)", "The GPU package computes neighbours and forces on the "
                "GPU and copies positions and forces each step: small copies count.",
-               (Ours("lj", "shm", 4000, "lj"), Ours("lj", "tcp", 4000, "lj"), Ours("lj", "shm", 8, "ranks-1"))),
+               (Ours("lj", "shm", None, "inputs"), Ours("lj", "tcp", None, "inputs"), Ours("eam", "shm", None, "inputs"),
+                Ours("eam", "tcp", None, "inputs"), Ours("lj", "shm", 4000, "lj"), Ours("lj", "shm", 8, "ranks-1"))),
         Answer("rCUDA", "8c: independent tasks share GPUs", "yes, with 1 to 4 tasks", "at worst +25 % (eam, one GPU each), at best "
                "-5 % (lj, all on one)", "What tasks wait for each other on the GPU hides what the box adds.",
                (Ours("lj", "shm", 4, "tasks-1"), Ours("lj", "tcp", 4, "tasks-1"), Ours("eam", "shm", 2, "tasks-eam-2"),
@@ -113,7 +114,7 @@ STUDY = Study(
                "10 % and 14 % shorter than with default containers", "Theirs is an MPI that finds out that containers share a host; our "
                "workers are outside of all containers.", (Ours("lj", "shm", 2, "ranks-2"), Ours("lj", "two-boxes", 2, "ranks-2"))),
         Answer("rCUDA", "8: beside the processors alone", "yes", "46 % (eam) and 58 % (lj) below the processors' times, with 8 clients "
-               "on 4 GPUs", "Ours is one client.", (Ours("lj", "processors", 1024, "lj", base="shm"),
-                                                    Ours("eam", "processors", 1024, "eam", base="shm"))),
+               "on 4 GPUs", "Ours is one client.", (Ours("lj", "processors", None, "inputs", base="shm"),
+                                                    Ours("eam", "processors", None, "inputs", base="shm"))),
     ),
 )

@@ -238,10 +238,11 @@ def ours_ratio(machines, study, wanted):
 
 
 def ours_text(machines, study, ours):
-    """One line for each figure and size, with its columns."""
-    lines = {}
+    """One line for each figure and size, with its columns; of which program, where there are several."""
+    lines, several = {}, len({wanted.program for wanted in ours}) > 1
     for wanted in ours:
-        size = " at %s" % shown_size(wanted.x) if wanted.x is not None else ""
+        size = " (%s)" % wanted.program if several and wanted.program else ""
+        size += " at %s" % shown_size(wanted.x) if wanted.x is not None else ""
         line = lines.setdefault("%s%s" % (wanted.figure, size) + ("" if wanted.base == "native" else ", over %s" % wanted.base), [])
         line.append("%s %s" % (e(wanted.column), tag("b", ours_ratio(machines, study, wanted))))
     return tag("td", "<br>".join("%s: %s" % (e(what), ", ".join(line)) for what, line in lines.items()) or "–")

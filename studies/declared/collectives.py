@@ -24,7 +24,7 @@ def between_figures(text):
 
 
 def calls(name, title, columns, library, needs):
-    return Program(name, ("{programs}/collective_calls", "2", str(64 << 20)) + library, title=title, columns=columns, seconds=4, limit=90,
+    return Program(name, ("{programs}/collective_calls", "2", str(64 << 20)) + library, title=title, columns=columns, seconds=4, limit=30,
                    rounds=3, needs=PAIR + needs + (Need("file", "{programs}/collective_calls"),),
                    miniature=dict(command=("{programs}/collective_calls", "2", "4096", OWN, "3"), limit=60, needs=(Need("file", OWN),)))
 

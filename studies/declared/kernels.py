@@ -107,6 +107,6 @@ STUDY = Study(
                "cannot have at all is in docs/differences.md: graphics, and memory of other libraries.",
                (Ours("all of them", "shm", None, "samples"), Ours("all of them", "tcp", None, "samples"),
                 Ours("programs that end well", "shm", None, "samples"))),
-        Answer("virtio-rdma", "none", "the paper measures nothing", "–", "A guest's GPU traffic was not measured by us either."),
+        Answer("virtio-rdma", "none", "the paper measures nothing", "–", "A guest on the box's host, over a window of shared memory, is measured by bench/places where there is QEMU."),
     ),
 )

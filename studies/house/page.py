@@ -20,7 +20,8 @@ h1, h2, h3 { line-height: 1.2; } h2 { border-bottom: 1px solid #ccc; margin-top:
 table { border-collapse: collapse; font-size: 13px; margin: 1em 0; }
 th, td { border-bottom: 1px solid #ddd; padding: 3px 8px; text-align: left; vertical-align: top; }
 table.answers { table-layout: fixed; width: 100%; min-width: 50em; } table.answers td:nth-child(3) { background: #f4f8fc; }
-table.answers th:nth-child(1) { width: 14%; } table.answers th:nth-child(2) { width: 16%; } table.answers th:nth-child(3) { width: 27%; }
+table.answers th:nth-child(1) { width: 13%; } table.answers th:nth-child(2) { width: 15%; } table.answers th:nth-child(3) { width: 25%; }
+table.answers th:nth-child(4) { width: 17%; }
 td.number { text-align: right; white-space: nowrap; } .ratio { color: #666; }
 .note { border-left: 4px solid #0b6fb8; padding-left: .8em; } .warning { background: #fff4d6; padding: .3em .8em; } .missing { color: #777; }
 figure { margin: 1.5em 0; break-inside: avoid; } figure svg { max-width: 100%; height: auto; } figcaption { color: #555; font-size: 13px; }
@@ -89,7 +90,7 @@ def machine_table(machines):
     rows = []
     for known in machines:
         said = known.says()
-        runs = ", ".join("%s (%d rounds%s)" % (r.run.get("time", ""), r.run["settings"]["rounds"],
+        runs = ", ".join("%s (%d rounds%s)" % (r.run.get("time", "")[:16].replace("T", " "), r.run["settings"]["rounds"],
                                                ", miniature" if r.run["settings"]["miniature"] else "") for r in known.results)
         software = "%s, kernel %s, driver %s, %s" % (said["system"], said["kernel"], said["driver"] or "none", said["rgpu"])
         hardware = "%s, %d cores%s, %d GiB" % (said["cpu"], said["cores"], " (virtual)" if said["virtual"] else "",

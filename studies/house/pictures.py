@@ -121,7 +121,7 @@ def draw_bars(axes, study, plot, found):
 
 def in_lines(name, groups):
     """A name below the bars in as many lines as its width needs."""
-    return textwrap.fill(name, max(9, 84 // len(groups)))
+    return textwrap.fill(name, max(9, 66 // len(groups)))
 
 
 def depth(groups):

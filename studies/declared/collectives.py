@@ -85,8 +85,8 @@ STUDY = Study(
     answers=(
         Answer("C-GDR", "figures 2 and 6: latency and bandwidth between GPUs of one host", "partly: copies by the program instead of an "
                "MPI's messages", "4 B 1.57 µs; 256 KiB 6.43 GB/s; large messages 46 % shorter than default containers",
-               "Within one box the driver copies between its GPUs, whatever container the client is in; between boxes the bytes "
-               "cross a socket.",
+               "Within one box the driver copies between its GPUs, whatever container the client is in; between boxes they "
+               "cross memory that the workers share, or NVLink where the boxes open each other's GPU.",
                (Ours("copy, one alone", "shm", 65536, "pair"), Ours("copies behind each other", "shm", 64 << 20, "pair"),
                 Ours("copy, one alone", "two-boxes", 65536, "pair"))),
         Answer("C-GDR", "figure 7: Jacobi, edges of 16 B and 512 KB", "yes, on two GPUs", "communication 25 % and 26 % shorter than "
@@ -96,7 +96,8 @@ STUDY = Study(
         Answer("C-GDR", "figure 8: collectives", "partly: NCCL instead of MPI", "Bcast 63 %, Allgather 66 %, Allreduce 49 %, Alltoall "
                "50 % shorter than default containers", "NCCL's kernels move the data themselves once the ranks' memory is mapped.",
                (Ours("all-reduce", "shm", 64 << 20, "nccl"), Ours("all-reduce", "shm", 4096, "nccl"),
-                Ours("all-reduce", "shm", 64 << 20, "calls"), Ours("all-reduce", "two-boxes-near", 64 << 20, "own-calls"),
-                Ours("all-to-all", "two-boxes-near", 64 << 20, "own-calls"))),
+                Ours("all-reduce", "shm", 16 << 20, "calls"), Ours("broadcast", "shm", 16 << 20, "calls"),
+                Ours("all-gather", "shm", 16 << 20, "calls"), Ours("all-to-all", "shm", 16 << 20, "calls"),
+                Ours("all-reduce", "shm", 4096, "calls"), Ours("all-reduce", "two-boxes-near", 16 << 20, "own-calls"))),
     ),
 )

@@ -119,7 +119,7 @@ STUDY = Study(
                "A kernel's put goes into a mailbox of its box, as the paper's goes into a queue of the host, and from there to the other box by "
                "shared memory or TCP. Set against a native put of kernels, which needs no host.",
                (Ours("put of 4 B, kernels, two GPUs", "two-boxes", None, "kernels-far"), Ours("put of 4 B, kernels, two GPUs", "two-boxes-tcp", None, "kernels-far"))),
-        Answer("dCUDA", "host and GPU: flags and queues", "no", "1.8 to 2.4 µs there and back", "Nothing of ours polls for a kernel: near puts need no host."),
+        Answer("dCUDA", "host and GPU: flags and queues", "no", "1.8 to 2.4 µs there and back", "Near puts need no host; far ones go by a mailbox, which the row above has."),
         Answer("dCUDA", "stencil, sparse product, power iteration", "partly: two GPUs; puts by streams, and the other way copies from GPU to GPU",
                "1.2, 1.4 and 1.33 times faster than kernels and verbs",
                "What is gained is the host's waiting for each step, which costs more through a box. Ours are times of a step with puts in "

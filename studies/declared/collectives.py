@@ -65,7 +65,7 @@ STUDY = Study(
              references=(Reference("C-GDR, 256 KiB", PAPER, points=((262144, 6.43),)),)),
         Plot("Waiting for an event of the other GPU", ("event wait, one way",), program="pair", kind="bars", y="µs"),
         Plot("A step of Jacobi's method on two GPUs", JACOBI[1:], program="jacobi-2", x="bytes of an edge", y="µs", log="xy"),
-        Plot("The same beside the native driver", JACOBI, program="jacobi-2", show="ratio", x="bytes of an edge", log="x",
+        Plot("The same with copies between GPUs, beside the native driver", JACOBI[1:2], program="jacobi-2", show="ratio", x="bytes of an edge", log="x",
              references=(Reference("C-GDR over default containers: 25 % less communication", PAPER + ", figure 7", value=0.75),)),
         Plot("A step of Jacobi's method on four GPUs", JACOBI, program="jacobi-4", x="bytes of an edge", y="µs", log="xy"),
     ) + tuple(Plot("%s, by rgpu's libnccl" % name.capitalize(), (name,), program="own-calls", x="bytes", y="µs", log="xy")

@@ -5,9 +5,12 @@ import importlib.util
 import os
 import shutil
 
+from house.places import TOP
+
 
 def no_file(what, _):
-    return None if os.path.exists(what) else "%s is not there: `make studies` builds what this machine can build" % what
+    here = os.path.relpath(what, TOP) if what.startswith(TOP + os.sep) else what
+    return None if os.path.exists(what) else "%s is not there: `make studies` builds what this machine can build" % here
 
 
 def no_command(what, _):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws a Plot of a study by matplotlib, as SVG text that a page can hold."""
 import io
+import math
 import textwrap
 
 import matplotlib
@@ -83,9 +84,18 @@ def draw_lines(axes, study, plot, found):
     if "x" in plot.log:
         axes.set_xscale("log", base=2)
         ticks = sorted({point[0] for points in found.values() for point in points if isinstance(point[0], (int, float))})
-        ticks = ticks[::max(1, (len(ticks) + 9) // 10)]
+        ticks = apart(ticks)
         axes.set_xticks(ticks, [shown_size(tick) for tick in ticks])
         axes.minorticks_off()
+
+
+def apart(ticks):
+    """Of the places on a logarithmic axis those whose names do not touch; the last one stays."""
+    least, kept = (math.log2(ticks[-1] / ticks[0]) / 11 if ticks and ticks[0] > 0 else 0), []
+    for tick in reversed(ticks):
+        if not kept or math.log2(kept[0] / tick) >= least:
+            kept.insert(0, tick)
+    return kept
 
 
 def bar_group(figure, x, plot, several_x):

@@ -95,7 +95,8 @@ static void fill(void)
             strips[g].field[i] = device_alloc((rows + 2) * row_size());
             CHECK(cuMemcpyHtoD(strips[g].field[i], all, (rows + 2) * row_size()));
         }
-        CHECK(cuCtxSynchronize()); // a small copy returns before it is there, and the streams do not wait for it
+        CHECK(
+            cuCtxSynchronize()); // a small copy returns before it is there, and the streams do not wait for it
     }
     free(all);
 }

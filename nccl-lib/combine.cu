@@ -1,48 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What combine.ptx holds: two arrays become a third one, number by number, in all types and operations of NCCL; and one
-// array multiplied by a number, or divided by one. An array may be the result of itself. Made by `nvcc -ptx -arch=compute_75`.
-#include <cstdint>
+// array multiplied by a number, or divided by one. An array may be the result of itself. Made by
+// `nvcc -ptx -arch=compute_75 -I.`.
+#include "team-lib/numbers.cuh"
 
-struct half { uint16_t bits; };
-struct bfloat { uint16_t bits; };
 // A sign, EXPONENT bits with the given bias, and what is left of 7 bits as fraction. With INFINITE the largest exponent
 // means infinity and no number as in IEEE 754; else only all bits of both mean no number.
 template <int EXPONENT, bool INFINITE> struct small_float { uint8_t bits; };
 typedef small_float<4, false> float8e4m3;
 typedef small_float<5, true> float8e5m2;
 
-template <typename T> struct number {
-    typedef T wide;
-    static __device__ wide load(T value) { return value; }
-    static __device__ T store(wide value) { return value; }
-};
-template <> struct number<half> {
-    typedef float wide;
-    static __device__ float load(half value)
-    {
-        float wide;
-        asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value.bits));
-        return wide;
-    }
-    static __device__ half store(float value)
-    {
-        half narrow;
-        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(narrow.bits) : "f"(value));
-        return narrow;
-    }
-};
-// Rounds to the nearest, of two to the even one, and keeps what is not a number.
-template <> struct number<bfloat> {
-    typedef float wide;
-    static __device__ float load(bfloat value) { return __uint_as_float((uint32_t)value.bits << 16); }
-    static __device__ bfloat store(float value)
-    {
-        uint32_t bits = __float_as_uint(value);
-        if (value != value)
-            return bfloat{(uint16_t)(bits >> 16 | 0x40)};
-        return bfloat{(uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
-    }
-};
 template <int EXPONENT, bool INFINITE> struct number<small_float<EXPONENT, INFINITE>> {
     typedef float wide;
     typedef small_float<EXPONENT, INFINITE> narrow;
@@ -85,10 +52,6 @@ template <int EXPONENT, bool INFINITE> struct number<small_float<EXPONENT, INFIN
     }
 };
 
-struct sum { template <typename T> static __device__ T of(T a, T b) { return a + b; } };
-struct product { template <typename T> static __device__ T of(T a, T b) { return a * b; } };
-struct minimum { template <typename T> static __device__ T of(T a, T b) { return b < a || b != b ? b : a; } };
-struct maximum { template <typename T> static __device__ T of(T a, T b) { return b > a || b != b ? b : a; } };
 struct scaled { template <typename T> static __device__ T of(T a, T b) { return a * b; } };
 struct divided { template <typename T> static __device__ T of(T a, T b) { return a / b; } };
 

@@ -2,25 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Ranks in two network namespaces, as on two client nodes, with a box in each: they meet over the network between these.
 . "$(dirname "$0")/../lib.sh"
+. "$TOP/tests/two_hosts.sh"
 COLLECT=$BUILD/tests/nccl/ranks_collect
-requires ip nsenter unshare
-unshare --net true 2>/dev/null || skip_all "no right to make network namespaces here"
-sides=()
-for i in 0 1; do
-    start "side$i" unshare --net bash -c 'ip link set lo up; echo up; exec tail -f /dev/null'
-    sides[i]=$PID
-    await_line "side$i" '^up' || bail "no namespace"
-done
-inside() { nsenter --net="/proc/${sides[$1]}/ns/net" "${@:2}"; }
-inside 0 ip link add cable0 type veth peer name cable1 netns "${sides[1]}" 2>/dev/null || skip_all "no veth devices here"
 boxes=
 for i in 0 1; do
-    inside $i ip addr add "10.98.0.$((i + 1))/24" dev "cable$i"
-    inside $i ip link set "cable$i" up
     start "box$i" nsenter --net="/proc/${sides[$i]}/ns/net" "$BUILD/bin/rgpud" --standalone --devices sim:1 \
-        --listen "10.98.0.$((i + 1)):7310" --admin-socket "$TMP/admin-$i"
+        --listen "10.99.0.$((i + 1)):7310" --admin-socket "$TMP/admin-$i"
     await_line "box$i" ready || bail "the box did not start"
-    boxes=${boxes:+$boxes,}10.98.0.$((i + 1)):7310
+    boxes=${boxes:+$boxes,}10.99.0.$((i + 1)):7310
 done
 for i in 0 1; do
     start "rank$i" nsenter --net="/proc/${sides[$i]}/ns/net" env "LD_PRELOAD=$(preload_for_sanitizers)" \

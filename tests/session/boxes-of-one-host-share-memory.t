@@ -3,21 +3,8 @@
 # Two boxes of one host in two network namespaces, as in two containers: their workers share memory where they have a
 # directory for sockets in common, and say why where they do not. What links them is shown.
 . "$(dirname "$0")/../lib.sh"
+. "$TOP/tests/two_hosts.sh"
 PEERS=$BUILD/tests/programs/peers
-requires ip nsenter unshare
-unshare --net true 2>/dev/null || skip_all "no right to make network namespaces here"
-sides=()
-for i in 0 1; do
-    start "side$i" unshare --net bash -c 'ip link set lo up; echo up; exec tail -f /dev/null'
-    sides[i]=$PID
-    await_line "side$i" '^up' || bail "no namespace"
-done
-inside() { nsenter --net="/proc/${sides[$1]}/ns/net" "${@:2}"; }
-inside 0 ip link add cable0 type veth peer name cable1 netns "${sides[1]}" 2>/dev/null || skip_all "no veth devices here"
-for i in 0 1; do
-    inside $i ip addr add "10.99.0.$((i + 1))/24" dev "cable$i"
-    inside $i ip link set "cable$i" up
-done
 mkdir -p "$TMP/sockets"
 round=0
 # copy_between [rgpud arguments]: two boxes, and a copy. Sets LOG, what the program says.

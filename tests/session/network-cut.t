@@ -5,25 +5,9 @@
 # does not notice.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/faults.sh"
-requires ip nsenter unshare
-unshare --net true 2>/dev/null || skip_all "no right to make network namespaces here"
-
-# Two namespaces, each held by a process of this test; nothing of the machine itself changes.
-start box_side unshare --net bash -c 'ip link set lo up; echo up; exec tail -f /dev/null'
-box_side=$PID
-await_line box_side '^up' || bail "no namespace"
-start client_side nsenter --net="/proc/$box_side/ns/net" unshare --net \
-    bash -c 'ip link set lo up; echo up; exec tail -f /dev/null'
-client_side=$PID
-await_line client_side '^up' || bail "no namespace"
-on_box_side=(nsenter --net="/proc/$box_side/ns/net")
-on_client_side=(nsenter --net="/proc/$client_side/ns/net")
-"${on_box_side[@]}" ip link add cable0 type veth peer name cable1 netns "$client_side" 2>/dev/null ||
-    skip_all "no veth devices here"
-"${on_box_side[@]}" ip addr add 10.99.0.1/24 dev cable0
-"${on_box_side[@]}" ip link set cable0 up
-"${on_client_side[@]}" ip addr add 10.99.0.2/24 dev cable1
-"${on_client_side[@]}" ip link set cable1 up
+. "$TOP/tests/two_hosts.sh"
+on_box_side=(nsenter --net="/proc/${sides[0]}/ns/net")
+on_client_side=(nsenter --net="/proc/${sides[1]}/ns/net")
 
 start box "${on_box_side[@]}" "$BUILD/bin/rgpud" --standalone --devices sim:1 --listen 0.0.0.0:0
 BOX_PID=$PID BOX_LOG=$TMP/box.log

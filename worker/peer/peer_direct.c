@@ -18,6 +18,7 @@
 #include "common/wait.h"
 #include "transport/link.h"
 #include "worker/asking.h"
+#include "worker/peer/peer_frames.h"
 #include "worker/peer/peer_jobs.h"
 #include "worker/peer/peer_ways.h"
 #include "worker/session.h"

@@ -8,7 +8,6 @@
 #ifndef RGPU_WORKER_PEER_JOBS_H
 #define RGPU_WORKER_PEER_JOBS_H
 
-#include "transport/link.h"
 #include "worker/move/held_frees.h"
 #include "worker/peer/peer_link.h"
 #include "worker/peer/peer_shape.h"
@@ -52,6 +51,8 @@ void peer_jobs_prepare(void); // watches contexts
 // The copy of that number, if need be made, as the other end may speak of it before the client has asked for it
 // here. NULL: no memory, or the other end tells of too many. Under lock.
 struct peer_job *peer_job_get(struct peer_link *link, uint64_t id);
+struct peer_job *peer_job_find(struct peer_link *link,
+                               uint64_t id); // NULL: there is none. Under lock.
 // JOB has been asked for, and all of it but what the other end says is known. Under lock.
 void peer_job_begin(struct peer_job *job);
 // It has failed, here or at the other end. Under lock.
@@ -67,8 +68,6 @@ bool peer_has_room(const struct peer_link *link); // the other end has a block f
 int peer_block_write(struct peer_link *link, struct peer_block *block);
 // All copies of LINK fail, and will. Under lock.
 void peer_link_lose(struct peer_link *link, CUresult result);
-// Acts on a frame whose payload is next in FROM. Any thread that reads. -errno: of that link.
-int peer_take_frame(const struct wire_peer_frame *frame, struct link *from);
 // Waits until no copy up to that number belongs to a stream of ours.
 void peer_jobs_settle(uint32_t number, uint64_t id);
 

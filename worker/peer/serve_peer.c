@@ -3,6 +3,7 @@
 #include "common/handle_table.h"
 #include "common/scope.h"
 #include "worker/move/gates.h"
+#include "worker/peer/peer_frames.h"
 #include "worker/peer/peer_jobs.h"
 #include "worker/session.h"
 #include "worker_driver.h"

@@ -10,17 +10,22 @@
 
 // ---- beginning and end ----
 
-// A child must find the lock free, whoever held it in the parent.
 static void before_fork(void)
 {
     pthread_mutex_lock(&nvml_state.lock);
+}
+
+// A child must find the lock free, whoever held it in the parent. This is before any call: a thread that only now asked for
+// it in its first call would not be heard by a fork that has begun.
+__attribute__((constructor)) static void watch_for_forks(void)
+{
+    pthread_atfork(before_fork, nvml_leave, nvml_leave);
 }
 
 static void set_up(void)
 {
     log_init("rgpu", LOG_LEVEL_WARN);
     log_level_from_environment();
-    pthread_atfork(before_fork, nvml_leave, nvml_leave);
 }
 
 NVML_EXPORT(nvmlInitWithFlags, unsigned flags)

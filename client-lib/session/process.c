@@ -10,20 +10,30 @@
 #include "client-lib/session/opening.h"
 #include "common/scope.h"
 
-enum { NOT_INITIALIZED, READY, FORKED };
+enum { NOT_INITIALIZED, OPENING, READY, FORKED };
 
 static _Atomic int state;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-// In the child of a fork CUDA cannot be used, as with a local GPU; the parent's sessions go on.
+// In the child of a fork CUDA cannot be used, as with a local GPU; the parent's sessions go on. A fork of a process that
+// has not begun has a beginning of its own.
 static void forget_in_child(void)
 {
-    watch_abandon();
-    if (atomic_load(&state) == READY) {
-        atomic_store(&state, FORKED);
-        sessions_abandon();
-    }
+    int before = atomic_load(&state);
+
     pthread_mutex_init(&lock, NULL);
+    if (before == NOT_INITIALIZED)
+        return;
+    watch_abandon();
+    atomic_store(&state, FORKED);
+    if (before == READY)
+        sessions_abandon();
+}
+
+// Before any call: a child that is forked while another thread opens the sessions needs it, too.
+__attribute__((constructor)) static void watch_for_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_in_child);
 }
 
 CUresult process_ready(void)
@@ -51,10 +61,9 @@ CUresult process_start(const struct session_listener *listener)
     int now = atomic_load(&state);
     if (now != NOT_INITIALIZED)
         return now == READY ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+    atomic_store(&state, OPENING);
     CUresult result = open_all(listener);
-    if (result == CUDA_SUCCESS) {
-        pthread_atfork(NULL, NULL, forget_in_child);
-        atomic_store_explicit(&state, READY, memory_order_release);
-    }
+    atomic_store_explicit(&state, result == CUDA_SUCCESS ? READY : NOT_INITIALIZED,
+                          memory_order_release);
     return result;
 }

@@ -5,6 +5,7 @@
 
 enum {
     SOON_NS = 500 * 1000,
+    PAUSE_NS = 8 * 1000 * 1000,
     WANTED = 8,
     WANTED_MAX = 1024,
     TICK_MIN_US = 1000,
@@ -13,9 +14,15 @@ enum {
 };
 
 // Learns from the time that passed since a record left by itself: another one soon after it could have left
-// together with it.
+// together with it. After a pause it is learned anew: who would send what waits in vain sleeps by then, and to wake it costs
+// more than a few records do.
 static void learn(struct gather_guess *guess)
 {
+    uint64_t now = clock_coarse_ns();
+
+    if (now - guess->used > PAUSE_NS)
+        guess->hits = 0;
+    guess->used = now;
     if (atomic_load_explicit(&guess->missed, memory_order_relaxed)) {
         atomic_store(&guess->missed, false);
         guess->hits = 0;

@@ -15,6 +15,7 @@ enum { GATHER_BYTES = 2048 }; // at most, and a record more
 struct gather_guess {
     uint32_t hits, wanted; // the next record or flush came soon: how often in a row; that suffices
     uint64_t last;         // when a record left by itself, ns; 0: none since the last flush
+    uint64_t used;         // when it was last asked or told anything, roughly, ns
     _Atomic bool missed;   // records waited in vain; set by who sent them then, without a lock
     uint32_t tick_us,
         clean; // of that thread: its present tick, and how many passed since one was too long

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "client-lib/objects/before_work.h"
+#include "client-lib/objects/call.h"
 #include "client-lib/objects/known_idle.h"
 #include "client-lib/report/watch.h"
 #include "client-lib/session/staging_blocks.h"
@@ -117,12 +118,12 @@ CUresult copy_fence(struct box_session *session, CUstream stream)
     if (!session->staging || !fence_take(session, &fence))
         return remote_cuStreamSynchronize(stream);
     before_work_wait_begins(session);
+    calls_gather();
     CUresult result = remote_signal(fence.index, fence.value, stream);
     bool sent = result == CUDA_SUCCESS;
-    if (sent) {
-        link_flush(session->link);
+    calls_leave(session);
+    if (sent)
         result = wait_flag(session, fence.index, fence.value, 0, stream);
-    }
     if (!sent || result == CUDA_SUCCESS)
         fence_give(session, &fence);
     if (result == CUDA_SUCCESS) {

@@ -3,6 +3,7 @@
 
 #include "client-lib/move/crew.h"
 #include "client-lib/move/flags.h"
+#include "client-lib/objects/call.h"
 #include "client-lib/objects/thread.h"
 
 enum {
@@ -50,11 +51,12 @@ static void pieces_to_device(void *argument)
             return;
         }
         job->kind->move(job, piece, block_memory(session, block));
+        calls_gather();
         if (ask(job, piece, block) == CUDA_SUCCESS)
             block_set(session, block, BLOCK_SENT);
         else
             block_abandon(session, block);
-        link_flush(session->link); // it is to be on its way while the next one is filled
+        calls_leave(session); // it is to be on its way while the next one is filled
     }
 }
 
@@ -130,12 +132,13 @@ static void pieces_from_device(void *argument)
     struct staged_job *job = argument;
     struct arrivals arrivals = {0};
     for (;;) {
+        calls_gather();
         while (arrivals.count < job->session->memory->in_flight &&
                staged_request(job, arrivals.count > 0, arrival_at(&arrivals, arrivals.count)))
             arrivals.count++;
+        calls_leave(job->session);
         if (!arrivals.count)
             return;
-        link_flush(job->session->link);
         take_first(job, &arrivals);
     }
 }

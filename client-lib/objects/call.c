@@ -268,6 +268,19 @@ static CUresult post_to_failed(struct call *call, CUresult sticky)
     return sticky;
 }
 
+static __thread bool flush_follows;
+
+void calls_gather(void)
+{
+    flush_follows = true;
+}
+
+void calls_leave(struct box_session *session)
+{
+    flush_follows = false;
+    link_flush(session->link);
+}
+
 CUresult call_post(struct call *call)
 {
     // What is sent to a context that has failed is lost, and the caller is told so.
@@ -278,7 +291,10 @@ CUresult call_post(struct call *call)
     if (__builtin_expect(atomic_load_explicit(&call->session->captures, memory_order_relaxed), 0) &&
         call->of_program)
         return call_wait(call, NULL, 0);
-    link_commit(call->session->link);
+    if (flush_follows)
+        link_commit_ahead(call->session->link);
+    else
+        link_commit(call->session->link);
     return CUDA_SUCCESS;
 }
 

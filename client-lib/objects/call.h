@@ -48,6 +48,10 @@ void *call_reserve(struct call *call, size_t size);
 // Work that may touch memory is about to be reserved, for STREAM (0: which one is not known).
 CUresult call_work(const struct call *call, uint64_t stream);
 CUresult call_post(struct call *call);
+// What this thread posts from here on leaves with the flush that calls_leave is: where one flush follows many, nobody
+// has to see to it that they leave by themselves.
+void calls_gather(void);
+void calls_leave(struct box_session *session);
 CUresult call_wait(struct call *call, void *reply, size_t size);
 CUresult call_wait_bytes(struct call *call, void *reply, size_t size, void *bytes, size_t room,
                          size_t *used);

@@ -21,6 +21,10 @@
 
 enum { CLASH_RETRIES = 16, PAGE = 4096 };
 
+// Memory that is held between two tries, so that the second lands somewhere else: twice as much each time.
+#define STEP_FIRST ((size_t)2 << 20)
+#define STEP_LAST ((size_t)1 << 30)
+
 // One way of allocating, with what it needs.
 struct allocation_request {
     bool managed;
@@ -76,12 +80,24 @@ static void show(CUdeviceptr got)
         windows_show(&memory);
 }
 
+// Small memory lies close behind that of before, where the program may have much of its own. Where the box has no room for a
+// step, or must not be asked, the next try is as good as it gets.
+static CUdeviceptr step_away(const struct allocation_request *request, int clashes)
+{
+    CUdeviceptr step = 0;
+    size_t size = STEP_FIRST << clashes;
+    if (request->stream || request->pool || request->captured)
+        return 0;
+    return remote_cuMemAlloc_v2(&step, size < STEP_LAST ? size : STEP_LAST) == CUDA_SUCCESS ? step
+                                                                                            : 0;
+}
+
 // Allocates, and asks for other memory while the addresses that come are taken here. What is of
 // no use is held until the end, so that it does not come again.
 static CUresult allocate(struct allocation_request *request, CUdeviceptr *dptr)
 {
     struct object *context;
-    CUdeviceptr clashing[CLASH_RETRIES];
+    CUdeviceptr clashing[CLASH_RETRIES], steps[CLASH_RETRIES];
     int clashes = 0;
     CUresult result = context_of_request(request, &context);
     if (result == CUDA_SUCCESS && !dptr)
@@ -104,11 +120,15 @@ static CUresult allocate(struct allocation_request *request, CUdeviceptr *dptr)
             request->release(request, whole);
             result = CUDA_ERROR_OUT_OF_MEMORY;
         } else {
+            steps[clashes] = step_away(request, clashes);
             clashing[clashes++] = whole;
         }
     }
-    while (clashes)
+    while (clashes) {
         request->release(request, clashing[--clashes]);
+        if (steps[clashes])
+            (void)remote_cuMemFree_v2(steps[clashes]);
+    }
     if (result == CUDA_ERROR_OUT_OF_MEMORY && context->session->budgeted)
         tell_once(
             "an allocation of %zu bytes does not fit into the lease's share of GPU memory on box %s: ask "

@@ -93,7 +93,8 @@ STUDY = Study(
     measured="LAMMPS of Debian's source (September 2021) with the GPU package by the Driver API and MPICH, built by "
              "studies/build-lammps with what its own benchmark's inputs need (lj, eam, rhodo, chain). The figure is the time of "
              "LAMMPS' own loop of 100 steps. Ranks that work together exchange atoms by MPI on this machine; independent tasks "
-             "begin together, each with GPUs in turn. The processors' column runs a rank on each core, without a GPU.",
+             "begin together, each with GPUs in turn. The processors' column runs a rank on each core, without a GPU. Of chain and rhodo LAMMPS' kernels list the "
+             "neighbours of half a million atoms at most, natively as well; for more the processor lists them, in all columns.",
     unmeasured="USER-CUDA, which the paper used, is gone from LAMMPS. KOKKOS is not built: Debian's source of LAMMPS "
                "comes without Kokkos, and Debian's own Kokkos is built without CUDA. Molecules (rhodo, chain) with more than 524,280 atoms for a "
                "rank: natively, too, the GPU package asks for a launch there that no GPU has. Several nodes with a network between them. In "

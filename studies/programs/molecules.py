@@ -3,8 +3,9 @@
 
     molecules.py DIRECTORY lj|eam|rhodo|chain THOUSANDS [--ranks N] [--gpus N] [--own] [--no-gpu] [--steps N]
 
-With STUDY_LAMMPS=processors a rank runs on each core, without a GPU. THOUSANDS of atoms: 32 or a multiple that repeats the input in three directions. The ranks share GPUS (each takes its own in
-turn). --own: of several clients of a study (STUDY_CLIENT) each takes one GPU, in turn. The figure is the time of LAMMPS'
+With STUDY_LAMMPS=processors a rank runs on each core, without a GPU. THOUSANDS of atoms: 32 or a multiple that repeats the
+input in three directions. Of molecules LAMMPS' kernels list the neighbours of half a million atoms at most: where a rank has
+more, the processor lists them. The ranks share GPUS (each takes its own in turn). --own: of several clients of a study (STUDY_CLIENT) each takes one GPU, in turn. The figure is the time of LAMMPS'
 loop; the run must end with as many atoms as it began with, and with finite energy."""
 import argparse
 import json
@@ -16,6 +17,7 @@ import sys
 
 INPUTS = {"lj": "in.lj", "eam": "in.eam", "rhodo": "in.rhodo.scaled", "chain": "in.chain.scaled"}
 BASE = 32  # thousands of atoms in each input
+MOLECULES = {"rhodo": 400, "chain": 500}  # thousands of atoms beside which those of neighbouring copies make half a million
 
 
 def arguments():
@@ -77,6 +79,8 @@ def command(options, scratch):
     if not options.no_gpu:
         first = int(os.environ.get("STUDY_CLIENT", "0")) % options.gpus if options.own else 0
         line += ["-sf", "gpu", "-pk", "gpu", "1" if options.own else str(options.gpus), "gpuID", str(first)]
+        if options.thousands / options.ranks > MOLECULES.get(options.input, math.inf):
+            line += ["neigh", "no"]
     return line + ["-in", script(options, scratch), "-log", "none", "-var", "x", x, "-var", "y", y, "-var", "z", z]
 
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A module's variable lies where the GPU's driver puts it, which may be where this process has memory of its own.
+// A module's variable lies where the GPU's driver puts it, which may be where this process has memory of its own. Memory that
+// the program asks for does not: small memory neither, of which the driver gives piece after piece.
 #include <sys/mman.h>
 
 #include "tests/programs/driver.h"
@@ -18,6 +19,27 @@ static CUdeviceptr load_variable(CUmodule *module)
           "a variable has an address");
     is_int((int)size, SIZE, "and its size");
     return at;
+}
+
+// Both SIDES of memory that the driver has just given become the program's own; then it asks for more.
+static void allocate_where_the_program_is(void)
+{
+    enum { SIDE = 256 << 20, SMALL = 512, COUNT = 40 };
+    CUdeviceptr first, more[COUNT];
+    CHECK(cuMemAlloc(&first, SMALL));
+    char *middle = (char *)(uintptr_t)(first & ~4095ull);
+    int mine = 0, well = 0;
+    for (char *page = middle - SIDE; page < middle + SIDE; page += SIDE / 64)
+        mine += mmap(page, SIDE / 64, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+                     0) == page;
+    ok(mine > 64, "this process has memory around that of the GPU");
+    for (int i = 0; i < COUNT; i++)
+        well += cuMemAlloc(&more[i], SMALL) == CUDA_SUCCESS;
+    is_int(well, COUNT, "and gets more of the GPU's");
+    for (int i = 0; i < well; i++)
+        CHECK(cuMemFree(more[i]));
+    CHECK(cuMemFree(first));
 }
 
 int main(void)
@@ -43,6 +65,7 @@ int main(void)
        "and this process's memory is as it was");
     CHECK(cuModuleUnload(second));
     CHECK(cuModuleUnload(first));
+    allocate_where_the_program_is();
     free(bytes);
     free(back);
     close_gpu(&gpu);

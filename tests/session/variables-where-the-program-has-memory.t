@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The box's driver chooses where a module's variables lie. Where the program has memory of its own there, both stay.
+# The box's driver chooses where a module's variables lie. Where the program has memory of its own there, both stay; memory that the
+# program asks for comes from elsewhere.
 . "$(dirname "$0")/../lib.sh"
 start_box
 for transport in shm tcp; do

@@ -60,8 +60,8 @@ STUDY = Study(
                 limit=300, rounds=3, parse=one_size, miniature=miniature("{size}")),
         by_size("lj", (256, 1024, 4000), 15),
         by_size("eam", (256, 1024, 4000), 25),
-        by_size("rhodo", (256, 512), 20),
-        by_size("chain", (256, 512), 10),
+        by_size("rhodo", (256, 1024), 40),
+        by_size("chain", (256, 1024, 4000), 20),
         together(1), together(2), together(4),
         apart(1), apart(2), apart(4), apart(1, "eam"), apart(2, "eam"),
         run("clients", "lj", 384, "--own", "--gpus", "1", sizes=(1, 2, 4, 8), clients="size", seconds=15, rounds=2,
@@ -96,8 +96,7 @@ STUDY = Study(
              "begin together, each with GPUs in turn. The processors' column runs a rank on each core, without a GPU. Of chain and rhodo LAMMPS' kernels list the "
              "neighbours of half a million atoms at most, natively as well; for more the processor lists them, in all columns.",
     unmeasured="USER-CUDA, which the paper used, is gone from LAMMPS. KOKKOS is not built: Debian's source of LAMMPS "
-               "comes without Kokkos, and Debian's own Kokkos is built without CUDA. Molecules (rhodo, chain) with more than 524,280 atoms for a "
-               "rank: natively, too, the GPU package asks for a launch there that no GPU has. Several nodes with a network between them. In "
+               "comes without Kokkos, and Debian's own Kokkos is built without CUDA. Several nodes with a network between them. In "
                "miniature, on software GPUs, a small linear model stands in for LAMMPS.",
     answers=(
         Answer("rCUDA", "8a, 8b: 4M atoms, ranks that work together", "partly: the GPU package instead of USER-CUDA, all on one host",

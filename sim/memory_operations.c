@@ -103,8 +103,8 @@ static CUresult check_item(const CUstreamBatchMemOpParams *item)
         return check_word(item, item->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ? 4 : 8);
     case CU_STREAM_MEM_OP_WRITE_VALUE_32:
     case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-        SIM_RETURN_IF(item->writeValue.flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER,
-                      CUDA_ERROR_INVALID_VALUE);
+        // That there be no barrier is not for this form of the calls: NVIDIA's driver refuses it, too.
+        SIM_RETURN_IF(item->writeValue.flags, CUDA_ERROR_INVALID_VALUE);
         return check_word(item, item->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 ? 4 : 8);
     case CU_STREAM_MEM_OP_BARRIER:
         SIM_RETURN_IF(item->memoryBarrier.flags > CU_STREAM_MEMORY_BARRIER_TYPE_GPU,

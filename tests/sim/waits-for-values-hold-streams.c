@@ -86,6 +86,8 @@ int main(void)
           CUDA_ERROR_INVALID_VALUE, "but not in memory that the device cannot reach");
     gives(cuStreamWaitValue32_v2(stream, address + 2, 1, 0), CUDA_ERROR_INVALID_VALUE,
           "nor at a crooked address");
+    gives(cuStreamWriteValue32_v2(writer, address, 2, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER),
+          CUDA_ERROR_INVALID_VALUE, "and no word is written without a barrier");
 
     // Nobody will ever open this one.
     CUcontext doomed;

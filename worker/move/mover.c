@@ -118,6 +118,14 @@ CUresult mover_make_streams(struct mover *mover, CUcontext context)
     return result;
 }
 
+CUstream mover_made_stream(struct mover *mover, CUcontext context, unsigned which)
+{
+    for (unsigned i = 0; i < MOVER_CONTEXTS_MAX; i++)
+        if (mover->streams[i].context == context)
+            return mover->streams[i].list[which];
+    return NULL;
+}
+
 void mover_forget_context(struct mover *mover, CUcontext context)
 {
     for (unsigned i = 0; i < MOVER_CONTEXTS_MAX; i++) {

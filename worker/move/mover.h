@@ -47,6 +47,8 @@ CUresult mover_enter(struct mover *mover, CUcontext context);
 CUresult mover_stream(struct mover *mover, CUcontext context, unsigned which, CUstream *out);
 // Under the lock, with CONTEXT current in the caller: its streams are made now.
 CUresult mover_make_streams(struct mover *mover, CUcontext context);
+// Under the lock: one of those that have been made; NULL: there is none.
+CUstream mover_made_stream(struct mover *mover, CUcontext context, unsigned which);
 // Under the lock, with CONTEXT current in the caller: its streams go before it does.
 void mover_forget_context(struct mover *mover, CUcontext context);
 

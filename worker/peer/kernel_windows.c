@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "worker/peer/kernel_windows.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,30 +167,41 @@ bool kernel_window_holds(struct kernel_window *window, uint64_t offset, uint64_t
     return true;
 }
 
-static void count_up(uint32_t *counter)
-{
-    __atomic_fetch_add(counter, 1, __ATOMIC_RELEASE); // the GPU sees what was written before
-}
-
 void kernel_window_end_letter(struct kernel_window *window, uint32_t block)
 {
     if (block < window->blocks)
-        count_up(&window->mailbox->counters[block]);
+        __atomic_fetch_add(&window->mailbox->counters[block], 1, __ATOMIC_RELEASE);
 }
 
-bool kernel_window_signal(struct kernel_window *window, uint32_t block, int32_t tag)
+static uint32_t signal_count(const struct kernel_window *window)
 {
-    uint64_t slots = (uint64_t)window->blocks * window->tags, slot = slots;
+    return window->blocks * window->tags + 1; // and the barrier's
+}
 
-    if (tag == WIRE_LETTER_NO_TAG)
-        return true;
-    if (tag != WIRE_LETTER_BARRIER) {
-        if (block >= window->blocks || tag < 0 || (uint32_t)tag >= window->tags)
-            return false;
-        slot = (uint64_t)block * window->tags + (uint32_t)tag;
-    }
-    count_up(&window->mailbox->counters[window->blocks + slot]);
-    return true;
+uint32_t *kernel_window_signals(struct kernel_window *window, uint32_t block, int32_t tag)
+{
+    if (tag == WIRE_LETTER_BARRIER)
+        return &window->signals[signal_count(window) - 1];
+    if (block >= window->blocks || tag < 0 || (uint32_t)tag >= window->tags)
+        return NULL;
+    return &window->signals[block * window->tags + (uint32_t)tag];
+}
+
+static size_t counter_of(const struct kernel_window *window, const uint32_t *signals)
+{
+    return window->blocks + (size_t)(signals - window->signals);
+}
+
+CUdeviceptr kernel_window_counter(const struct kernel_window *window, const uint32_t *signals)
+{
+    return window->counters + counter_of(window, signals) * sizeof(*signals);
+}
+
+void kernel_window_tell(struct kernel_window *window, const uint32_t *signals)
+{
+    // The GPU sees what was written before.
+    __atomic_store_n(&window->mailbox->counters[counter_of(window, signals)], *signals,
+                     __ATOMIC_RELEASE);
 }
 
 static void lose(struct kernel_window *window)
@@ -234,16 +246,23 @@ static bool add_window(struct kernel_window *window)
     return true;
 }
 
+static void free_window(struct kernel_window *window)
+{
+    free(window->signals);
+    free(window);
+}
+
 static void open_window(struct serve *serve, struct kernel_window *window, uint64_t *mailbox)
 {
-    uint64_t slots = (uint64_t)window->blocks * window->tags;
-    CUdeviceptr address;
+    CUdeviceptr address = 0;
 
-    window->mailbox = make_mailbox(serve, window->blocks + slots + 1);
-    if (!serve_failed(serve) && serve_require(serve, driver.cuMemHostGetDevicePointer_v2))
+    window->mailbox = make_mailbox(serve, window->blocks + signal_count(window));
+    if (!serve_failed(serve) && serve_require(serve, driver.cuMemHostGetDevicePointer_v2) &&
+        serve_require(serve, driver.cuStreamBatchMemOp_v2))
         serve_fail(serve, driver.cuMemHostGetDevicePointer_v2(&address, window->mailbox, 0));
+    window->counters = address + offsetof(struct wire_mailbox, counters);
     if (!serve_failed(serve))
-        serve_fail(serve, far_puts_ready(window->context));
+        serve_fail(serve, far_puts_ready(window));
     if (!serve_failed(serve) && !add_window(window))
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     if (!serve_failed(serve))
@@ -275,9 +294,13 @@ void serve_kernel_window_open(struct serve *serve, const struct args_kernel_wind
     window->blocks = args->blocks;
     window->tags = args->tags;
     window->epoch = atomic_load(&session.memory_epoch) - 1;
-    open_window(serve, window, &reply->mailbox);
+    window->signals = calloc(signal_count(window), sizeof(*window->signals));
+    if (window->signals)
+        open_window(serve, window, &reply->mailbox);
+    else
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     if (serve_failed(serve))
-        free(window);
+        free_window(window);
 }
 
 void serve_kernel_window_reach(struct serve *serve, const struct args_kernel_window_reach *args)
@@ -357,9 +380,10 @@ void serve_kernel_window_close(struct serve *serve, const struct args_kernel_win
         return;
     lose(window); // before the driver waits for kernels that wait
     driver.cuCtxSetCurrent(window->context);
+    far_puts_await(window->context); // signals that it still has to write
     driver.cuMemFreeHost(window->mailbox);
     driver.cuCtxSetCurrent(serve->current);
-    free(window);
+    free_window(window);
 }
 
 // ---- contexts that go ----
@@ -375,7 +399,7 @@ static void forget_context(CUcontext context)
             continue;
         take_off(window);
         lose(window);
-        free(window);
+        free_window(window);
     }
     SCOPED_LOCK(&launch_lock);
     for (struct noted_launch *at = launches; at < launches + LAUNCHES_MAX; at++)

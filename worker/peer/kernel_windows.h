@@ -24,6 +24,9 @@ struct kernel_window {
     uint32_t blocks, tags;
     uint32_t epoch; // of session.memory_epoch, when the memory was there
     struct wire_mailbox *mailbox;
+    CUdeviceptr counters;      // the mailbox's, as the GPU knows them
+    uint32_t *signals;         // how many have come
+    unsigned stores;           // puts from other boxes whose data are on their way into the window
     uint32_t next;             // letter
     struct wire_letter letter; // that is being sent; of turn 0: there is none
     uint64_t sent;             // bytes of it
@@ -40,9 +43,13 @@ extern struct kernel_window *kernel_windows;
 struct kernel_window *kernel_window_find(uint32_t number); // NULL: there is none
 // Whether BYTES at OFFSET are inside the window, and its memory is still there. Its context is current.
 bool kernel_window_holds(struct kernel_window *window, uint64_t offset, uint64_t bytes);
-// A letter of BLOCK is over. A signal has come from another box; false: there is no such one.
+// A letter of BLOCK is over.
 void kernel_window_end_letter(struct kernel_window *window, uint32_t block);
-bool kernel_window_signal(struct kernel_window *window, uint32_t block, int32_t tag);
+// How many signals of TAG the members' BLOCK has had, or will have had when all stores are over; NULL: there is no such tag.
+uint32_t *kernel_window_signals(struct kernel_window *window, uint32_t block, int32_t tag);
+// The counter for that, as the GPU knows it; and it is written now.
+CUdeviceptr kernel_window_counter(const struct kernel_window *window, const uint32_t *signals);
+void kernel_window_tell(struct kernel_window *window, const uint32_t *signals);
 // The kernels of all windows that put over that link are told that they wait in vain.
 void kernel_windows_lose(uint32_t peer);
 // Whether kernels run that may have letters; asks the driver now and then. The peer_mover's thread.

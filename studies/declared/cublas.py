@@ -52,7 +52,7 @@ STUDY = Study(
         Plot("DGEMM beside the native driver", ("DGEMM",), program="dgemm", show="ratio", x="n", log="x",
              columns=("shm", "tcp", "verbs")),
         Plot("64 products of one size", MANY, program="many", show="ratio", x="n", log="x"),
-        Plot("Single calls of cuBLAS", CALLS, program="calls", kind="bars", show="ratio"),
+        Plot("Single calls of cuBLAS", CALLS, program="calls", kind="bars", show="ratio", log="y"),
         Plot("Single launches of a kernel of the program's own", ("small product, issued", "small product, waited for"),
              program="own-calls", kind="bars", show="ratio"),
     ),

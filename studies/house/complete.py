@@ -35,5 +35,5 @@ def gaps_of_plots(study, known, skipped):
 
 def gaps(study, known):
     """Texts, one for each gap of a study on one machine."""
-    skipped = known.rows("skipped", study.name)
+    skipped = known.left_out(study.name)
     return list(gaps_of_programs(study, known, skipped)) + list(gaps_of_plots(study, known, skipped))

@@ -98,10 +98,10 @@ def shown(value, unit):
 
 
 def shown_size(x):
-    """A size for people: whole KiB and MiB, or as it is."""
+    """A size for people: from 64 KiB on whole KiB and MiB, what is smaller as it is."""
     if x is None:
         return ""
-    if isinstance(x, (int, float)) and x >= 1024 and x == int(x):
+    if isinstance(x, (int, float)) and x >= 1 << 16 and x == int(x):
         for scale, name in ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")):
             if x % scale == 0:
                 return "%d%s" % (x // scale, name)

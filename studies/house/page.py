@@ -27,6 +27,8 @@ td.number { text-align: right; white-space: nowrap; } .ratio { color: #666; }
 figure { margin: 1.5em 0; break-inside: avoid; } figure svg { max-width: 100%; height: auto; } figcaption { color: #555; font-size: 13px; }
 .wide { overflow-x: auto; } summary { cursor: pointer; }
 @media print { body { max-width: none; font-size: 11px; } table { font-size: 9px; } h2 { break-before: page; }
+  .wide { overflow: visible; } table.figures { font-size: 8px; } table.figures th, table.figures td { padding: 2px 4px; }
+  td.number { white-space: normal; } h2 + p, h3 { break-after: avoid; }
   details::details-content { content-visibility: visible; height: auto; display: block; } }
 """
 e = html.escape
@@ -52,6 +54,13 @@ class Machine:
 
     def rows(self, kind, study):
         return [row for results in self.results for row in getattr(results, kind) if row["study"] == study]
+
+    def left_out(self, study):
+        """What no run of this machine has measured, with the reasons."""
+        measured = self.figures.keys(study)
+        programs, columns = {key.program for key in measured}, {key.column for key in measured}
+        return [row for row in self.rows("skipped", study)
+                if row.get("program") not in programs and (row.get("program") or row.get("column") not in columns)]
 
 
 def machines_of(all_results):
@@ -156,7 +165,7 @@ def all_pictures(figures, study):
 
 def left_out(known, study):
     reasons = {}
-    for row in known.rows("skipped", study.name):
+    for row in known.left_out(study.name):
         what = " ".join("%s %s" % (part, row[part]) for part in ("program", "column") if row.get(part)) or "all"
         reasons.setdefault(row["why"], {})[what] = True
     items = ["%s: %s" % (", ".join(what), why) for why, what in reasons.items()]

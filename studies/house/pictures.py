@@ -81,10 +81,11 @@ def draw_lines(axes, study, plot, found):
         axes.plot(xs, [p[1] for p in points], STYLES[number % 4], marker=MARKS[number % 10], ms=3.5, lw=1.4, color=colour,
                   label=label)
         axes.fill_between(xs, [p[2] for p in points], [p[3] for p in points], color=colour, alpha=0.15, lw=0)
+    ticks = sorted({point[0] for points in found.values() for point in points if isinstance(point[0], (int, float))})
     if "x" in plot.log:
         axes.set_xscale("log", base=2)
-        ticks = sorted({point[0] for points in found.values() for point in points if isinstance(point[0], (int, float))})
         ticks = apart(ticks)
+    if "x" in plot.log or len(ticks) <= MOST_UPRIGHT:
         axes.set_xticks(ticks, [shown_size(tick) for tick in ticks])
         axes.minorticks_off()
 

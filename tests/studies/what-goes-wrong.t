@@ -93,6 +93,15 @@ ok "one program of a study is chosen" run kernels:saxpy --miniature --columns na
 is "$(grep -o '"program": "[^"]*"' <(grep '"kind": "sample"' "$TMP/one/results.jsonl") | sort -u)" '"program": "saxpy"' "and no other runs"
 like "$(grep skipped "$TMP/one/results.jsonl")" '"program": "matmul".*not asked for' "which is said"
 like "$(grep skipped "$TMP/one/results.jsonl")" '"column": "tcp".*not asked for' "of columns too"
+if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
+    ok "another run has another program" run kernels:matmul --miniature --columns native,shm --output "$TMP/two"
+    ok "and a report is made of both" "$TOP/studies/report" --no-pdf "$TMP/one" "$TMP/two"
+    left_out=$(sed -n 's|.*Left out here:</p><ul>\(.*\): it was not asked for.*|\1|p' "$TMP/one/report.html")
+    like "$left_out" 'program start' "it names what neither run has measured"
+    unlike "$left_out" 'saxpy|matmul|column shm' "and nothing that one of them has"
+else
+    skip "python3-matplotlib is not there"
+fi
 
 # Interrupted, and gone on with.
 ok "a run whose time is up ends in order" run kernels --miniature --limit 0 --output "$TMP/cut"

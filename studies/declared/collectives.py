@@ -98,6 +98,7 @@ STUDY = Study(
                (Ours("all-reduce", "shm", 64 << 20, "nccl"), Ours("all-reduce", "shm", 4096, "nccl"),
                 Ours("all-reduce", "shm", 16 << 20, "calls"), Ours("broadcast", "shm", 16 << 20, "calls"),
                 Ours("all-gather", "shm", 16 << 20, "calls"), Ours("all-to-all", "shm", 16 << 20, "calls"),
-                Ours("all-reduce", "shm", 4096, "calls"), Ours("all-reduce", "two-boxes-near", 16 << 20, "own-calls"))),
+                Ours("all-reduce", "shm", 4096, "calls"), Ours("all-reduce", "shm", 16 << 20, "own-calls"), Ours("all-reduce", "two-boxes-near", 16 << 20, "own-calls"),
+                Ours("all-reduce", "two-boxes", 16 << 20, "own-calls"))),
     ),
 )

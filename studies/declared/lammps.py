@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """LAMMPS with its GPU package: four inputs by size, ranks that work together, tasks that share GPUs, too many of them."""
-from house.declare import (NATIVE, SHM, TCP, USUAL_NAMES, VERBS, Answer, Box, Column, Need, Ours, Plot, Program, Reference, Study,
-                           json_figures)
+from house.declare import (NATIVE, SHM, TCP, USUAL_NAMES, VERBS, Answer, Box, Column, Headline, Need, Ours, Plot, Program, Reference,
+                           Study, json_figures)
 
 PAPER = "Reaño et al., rCUDA (K20, FDR InfiniBand, 2015), figure 8"
 PROCESSORS = Column("processors", "processors (MPI)", environment={"STUDY_LAMMPS": "processors"})
@@ -98,19 +98,25 @@ STUDY = Study(
     unmeasured="USER-CUDA, which the paper used, is gone from LAMMPS. KOKKOS is not built: Debian's source of LAMMPS "
                "comes without Kokkos, and Debian's own Kokkos is built without CUDA. Several nodes with a network between them. In "
                "miniature, on software GPUs, a small linear model stands in for LAMMPS.",
+    headlines=(
+        Headline("LAMMPS, metal (eam) of a million atoms, 100 steps", "eam", "eam", 1024),
+        Headline("LAMMPS, eight tasks of 400,000 atoms each on one GPU", "lj", "clients", 8, columns=("shm", "tcp")),
+    ),
     answers=(
         Answer("rCUDA", "8a, 8b: 4M atoms, ranks that work together", "partly: the GPU package instead of USER-CUDA, all on one host",
                "at worst +35 % (lj, 8 GPUs), at best -6 % (lj, 4 GPUs)", "The GPU package computes neighbours and forces on the "
-               "GPU and copies positions and forces each step: small copies count.",
-               (Ours("lj", "shm", None, "inputs"), Ours("lj", "tcp", None, "inputs"), Ours("eam", "shm", None, "inputs"),
-                Ours("eam", "tcp", None, "inputs"), Ours("lj", "shm", 4000, "lj"), Ours("lj", "shm", 8, "ranks-1"))),
+               "GPU and copies positions and forces each step: small copies count, and the less the more atoms there are.",
+               (Ours("lj", "shm", 256, "lj"), Ours("lj", "tcp", 256, "lj"), Ours("lj", "shm", 4000, "lj"), Ours("lj", "tcp", 4000, "lj"),
+                Ours("eam", "shm", 4000, "eam"), Ours("eam", "tcp", 4000, "eam"), Ours("lj", "shm", 8, "ranks-1"),
+                Ours("lj", "tcp", 8, "ranks-1"), Ours("lj", "shm", 8, "ranks-2"), Ours("lj", "two-boxes", 8, "ranks-2"))),
         Answer("rCUDA", "8c: independent tasks share GPUs", "yes, with 1 to 4 tasks", "at worst +25 % (eam, one GPU each), at best "
                "-5 % (lj, all on one)", "What tasks wait for each other on the GPU hides what the box adds.",
-               (Ours("lj", "shm", 4, "tasks-1"), Ours("lj", "tcp", 4, "tasks-1"), Ours("eam", "shm", 2, "tasks-eam-2"),
-                Ours("lj", "shm", 4, "tasks-2"))),
+               (Ours("lj", "shm", 4, "tasks-1"), Ours("lj", "tcp", 4, "tasks-1"), Ours("eam", "shm", 4, "tasks-eam-1"),
+                Ours("eam", "tcp", 4, "tasks-eam-1"), Ours("eam", "shm", 2, "tasks-eam-2"), Ours("lj", "shm", 4, "tasks-2"),
+                Ours("lj", "two-boxes", 4, "tasks-2"))),
         Answer("rCUDA", "8d: a box with 8 clients of 400k atoms each", "yes, on one GPU", "+47 % oversubscribed, under 6 % before",
                "Ours is the ratio to as many native programs on the same GPU.",
-               (Ours("lj", "shm", 8, "clients"), Ours("lj", "tcp", 8, "clients"))),
+               (Ours("lj", "shm", 4, "clients"), Ours("lj", "tcp", 4, "clients"), Ours("lj", "shm", 8, "clients"), Ours("lj", "tcp", 8, "clients"))),
         Answer("C-GDR", "applications: HOOMD LJ, AWP-ODC", "no: neither is installed; LAMMPS' lj with ranks on two GPUs is the nearest",
                "10 % and 14 % shorter than with default containers", "Theirs is an MPI that finds out that containers share a host; our "
                "workers are outside of all containers.", (Ours("lj", "shm", 2, "ranks-2"), Ours("lj", "two-boxes", 2, "ranks-2"))),

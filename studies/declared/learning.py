@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Machine learning: PyTorch with three standard models, JAX, and a linear model by kernels of the program's own."""
-from house.declare import USUAL, Answer, Need, Ours, Plot, Program, Reference, Study
+from house.declare import USUAL, Answer, Headline, Need, Ours, Plot, Program, Reference, Study
 
 MODELS = (("resnet50", "ResNet-50", ("training", "inference of 1", "inference of 64")),
           ("gpt2", "GPT-2", ("training", "16 words")), ("llama", "Llama", ("training", "16 words")))
@@ -44,10 +44,15 @@ STUDY = Study(
              "box says of it is some seconds old.",
     unmeasured="Reading of data sets, several GPUs (see the study of collectives), other precisions. In miniature, and where PyTorch "
                "is not installed, only the linear model is measured.",
+    headlines=(Headline("ResNet-50, a step of training", "ResNet-50, training", "pytorch"),
+               Headline("Llama of a billion weights, a step of training", "Llama, training", "pytorch"),
+               Headline("GPT-2 says 16 words", "GPT-2, 16 words", "pytorch")),
     answers=(
         Answer("rCUDA", "none", "the paper has no machine learning", "-", "Small models launch many short kernels, which are issued "
                "ahead and not waited for; what counts is each wait, such as for every word of a language model.",
                (Ours("ResNet-50, training", "shm", program="pytorch"), Ours("GPT-2, 16 words", "shm", program="pytorch"),
-                Ours("GPT-2, 16 words", "tcp", program="pytorch"), Ours("Llama, training", "shm", program="pytorch"))),
+                Ours("GPT-2, 16 words", "tcp", program="pytorch"), Ours("Llama, training", "shm", program="pytorch"),
+                Ours("Llama, training", "tcp", program="pytorch"), Ours("JAX, compiled step", "shm", program="jax"),
+                Ours("JAX, compiled step", "tcp", program="jax"))),
     ),
 )

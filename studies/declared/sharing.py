@@ -64,8 +64,9 @@ STUDY = Study(
     answers=(
         Answer("rCUDA", "8d: 8 clients of a box", "partly: a plain kernel at a quarter of the GPU instead of LAMMPS, one GPU",
                "+47 % oversubscribed, under 6 % before", "The driver switches between processes by time whether they are a box's "
-               "workers or native programs.",
+               "workers or native programs, and runs their kernels together by MPS, natively and below a box.",
                (Ours("a step of one client", "shm", 4, "quarter"), Ours("a step of one client", "shm", 16, "quarter"),
-                Ours("a step of one client", "lent", 16, "quarter"))),
+                Ours("a step of one client", "lent", 16, "quarter"), Ours("a step of one client", "mps", 8, "quarter"),
+                Ours("a step of one client", "mps", 8, "quarter", base="native-mps"))),
     ),
 )

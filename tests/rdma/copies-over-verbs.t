@@ -2,4 +2,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copies of every size and alignment over verbs. seconds: 1020
 . "$(dirname "$0")/vm.sh"
-in_vm 1000 copies.sh # five times what it takes on an idle machine, as others may be at work
+in_vm 1000 copies.sh

@@ -1,5 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# How sessions over verbs end, and that nothing is left behind. seconds: 420
+# How sessions over verbs end, and that nothing is left behind. seconds: 1020
 . "$(dirname "$0")/vm.sh"
-in_vm 400 ends.sh
+in_vm 1000 ends.sh

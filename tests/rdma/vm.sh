@@ -3,6 +3,7 @@
 # lines become this test's. The caller has not sourced lib.sh; nothing comes after `in_vm`.
 #
 # in_vm SECONDS SCRIPT [ARGUMENT...]: SCRIPT, of guest/, runs in the guest and prints TAP.
+# SECONDS are five times or more what it takes on an idle machine, as others may be at work.
 set -o pipefail
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export TOP BUILD=${BUILD:-$TOP/build}

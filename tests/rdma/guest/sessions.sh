@@ -50,9 +50,9 @@ like "$log" '^1\.\.[1-9]' "to the end"
 # endure copies 16 MiB there and back in every round and checks them.
 endure=$BUILD/tests/programs/endure
 tc qdisc add dev rdma1 root netem delay 1ms
-ok "with delay" over_rdma timeout 100 "$BUILD/tests/programs/pinned"
+ok "with delay" over_rdma timeout 400 "$BUILD/tests/programs/pinned"
 tc qdisc change dev rdma1 root netem loss 0.2%
-ok "with loss" over_rdma timeout 100 "$saxpy"
+ok "with loss" over_rdma timeout 400 "$saxpy"
 tc qdisc del dev rdma1 root
 
 # start_enduring ROUNDS [VARIABLE...]: until its first round is over. Sets enduring.

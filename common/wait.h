@@ -106,6 +106,21 @@ static inline void patience_note(struct patience *patience, uint64_t took_ns)
                           memory_order_relaxed);
 }
 
+// Waits are slept through at present.
+static inline bool patience_is_over(const struct patience *patience)
+{
+    return atomic_load_explicit(&patience->expected_us, memory_order_relaxed) > PATIENCE_US;
+}
+
+// One that was tried awake counts for all before it.
+static inline void patience_learn(struct patience *patience, uint64_t took_ns)
+{
+    uint64_t us = took_ns / 1000;
+
+    if (us <= PATIENCE_US)
+        atomic_store_explicit(&patience->expected_us, (uint32_t)us, memory_order_relaxed);
+}
+
 // How a thread waits where nothing can wake it: at once again for SPIN_US, then asleep, ever longer.
 struct backoff {
     uint64_t since_us; // 0: something has just happened

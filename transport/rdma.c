@@ -255,12 +255,21 @@ static int sleep_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t deadl
     return r;
 }
 
+// Two sides that sleep wait long because each is late to wake, and by that never learn how soon an answer comes to who is
+// awake. So now and then one stays awake all the same.
+enum { TRIAL_EVERY = 16, TRIAL_US = 4000 };
+static bool is_trial(struct rdma_link *rdma)
+{
+    return rdma->base.spin_us && patience_is_over(&rdma->patience) &&
+           ++rdma->long_waits % TRIAL_EVERY == 0;
+}
+
 // Where spinning goes on for longer it lets others run: the peer may be waiting for this processor.
 enum { SPUN_IN_VAIN = 2 };
-static int spin_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t start)
+static int spin_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t start, uint64_t most)
 {
     uint64_t least = start + (uint64_t)rdma->base.spin_us * 1000;
-    uint64_t end = start + patience_ns(&rdma->patience, rdma->base.spin_us), now = start;
+    uint64_t end = start + most, now = start;
 
     for (unsigned turn = 1; now < end; turn++) {
         cpu_relax();
@@ -290,10 +299,15 @@ static int wait_for_bytes(struct rdma_link *rdma, bool kickable, int timeout_ms)
     if (timeout_ms == 0)
         return link_failure(&rdma->base);
     start = clock_ns();
-    r = spin_for_bytes(rdma, kickable, start);
-    if (r == SPUN_IN_VAIN)
+    bool trial = is_trial(rdma);
+    r = spin_for_bytes(rdma, kickable, start,
+                       trial ? TRIAL_US * 1000 : patience_ns(&rdma->patience, rdma->base.spin_us));
+    bool slept = r == SPUN_IN_VAIN;
+    if (slept)
         r = sleep_for_bytes(rdma, kickable, deadline_from(start, timeout_ms));
-    if (r > 0)
+    if (r > 0 && trial && !slept)
+        patience_learn(&rdma->patience, clock_ns() - start);
+    else if (r > 0)
         patience_note(&rdma->patience, clock_ns() - start);
     return r;
 }

@@ -125,6 +125,7 @@ struct rdma_link {
     _Atomic bool receiver_sleeps;
     _Atomic bool kicked;
     struct patience patience; // with waits for the peer
+    uint32_t long_waits;      // that it was too short for
     _Atomic int64_t looked;   // when rdma_pending() last asked the kernel
 
     // One-sided operations: the worker's, one thread at a time.

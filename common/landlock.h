@@ -17,6 +17,8 @@ enum {
     LANDLOCK_WRITE_FILE = 1 << 1,
     LANDLOCK_READ_FILE = 1 << 2,
     LANDLOCK_READ_DIR = 1 << 3,
+    LANDLOCK_REMOVE_FILE = 1 << 5,
+    LANDLOCK_MAKE_REGULAR = 1 << 8,
     LANDLOCK_TRUNCATE = 1 << 14,
     LANDLOCK_IOCTL_DEV = 1 << 15,
 };
@@ -27,6 +29,9 @@ struct landlock_rules {
     uint64_t network; // from version 4 on
     uint64_t scopes;  // from version 6 on
 };
+
+// Kinds of scopes.
+enum { LANDLOCK_ABSTRACT_SOCKETS = 1 << 0 };
 
 struct landlock_place {
     uint64_t access;

@@ -67,6 +67,9 @@ const struct config_option settings_table[] = {
     CONFIG_STRING("workers", "worker_uids", struct box_settings, worker_uids,
                   "2000000000-2000000999",
                   "users that workers become, each another one, where rgpud may do that; or none"),
+    CONFIG_STRING(
+        "workers", "nccl", struct box_settings, nccl, "",
+        "NVIDIA's libnccl.so.2, by which workers of boxes reach each other; empty: none, and workers connect to nothing"),
     CONFIG_BOOL(
         "workers", "peer_gpus", struct box_settings, peer_gpus, "no",
         "workers open all GPUs of the host, so that copies between its boxes go from GPU to GPU"),

@@ -26,6 +26,7 @@ struct box_settings {
     char *devices;
     char *driver;
     char *cupti;
+    char *nccl;
     char *worker_program;
     char *admin_socket;
     char *metrics_listen;

@@ -64,6 +64,13 @@ int worker_setup_check(const struct box_settings *settings)
                         settings->rdma_ports);
         err = -EINVAL;
     }
+    if (settings->nccl && *settings->nccl &&
+        (settings->nccl[0] != '/' || strlen(settings->nccl) >= sizeof(room.nccl))) {
+        config_complain(settings_table, "workers", "nccl",
+                        "nccl=%s is not an absolute path of at most %zu bytes", settings->nccl,
+                        sizeof(room.nccl) - 1);
+        err = -EINVAL;
+    }
     if (path_parse(settings->paths) < 0) {
         config_complain(
             settings_table, "box", "paths",
@@ -163,6 +170,8 @@ void worker_setup_fill(const struct box *box, const struct worker_part *part,
     snprintf(out->mps_pipe, sizeof(out->mps_pipe), "%s", part->mps_pipe);
     if (box->settings.cupti)
         snprintf(out->cupti, sizeof(out->cupti), "%s", box->settings.cupti);
+    if (box->settings.nccl)
+        snprintf(out->nccl, sizeof(out->nccl), "%s", box->settings.nccl);
     // The memory of a software GPU is memory of its worker.
     if (box->choice.software)
         out->worker.worker_memory = 0;

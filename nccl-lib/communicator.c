@@ -9,6 +9,7 @@
 #include "common/scope.h"
 #include "nccl-lib/combine_kernels.h"
 #include "nccl-lib/nccl_failure.h"
+#include "nccl-lib/site_rank.h"
 
 enum {
     MEET_SECONDS = 600, // unless RGPU_NCCL_TIMEOUT says otherwise
@@ -66,7 +67,11 @@ static ncclResult_t meet(struct ncclComm *comm, const struct rgpu_meeting *meeti
     if (!result)
         result = TEAM(rgpu_team_meet_at(&comm->team, meeting, comm->ranks, comm->rank,
                                         &comm->context, 1, meet_ms()));
-    return result ? result : set_up(comm);
+    comm->site = (struct site_rank){
+        .ranks = comm->ranks, .rank = comm->rank, .context = comm->context, .team = comm->team};
+    if (!result)
+        result = site_rank_join(&comm->site, meet_ms());
+    return result || comm->site.number ? result : set_up(comm);
 }
 
 ncclResult_t communicator_make(ncclComm_t *comm, int ranks, int rank,
@@ -113,9 +118,10 @@ static pthread_mutex_t ending_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 static int ending;
 
-static void free_communicator(struct ncclComm *comm)
+static void free_communicator(struct ncclComm *comm, bool aborted)
 {
     CUcontext was;
+    site_rank_part(&comm->site, aborted || comm->failed);
     if (comm->team)
         loaded.rgpu_team_destroy(&comm->team); // and its window
     if (loaded.cuCtxPushCurrent_v2(comm->context) == CUDA_SUCCESS) {
@@ -136,7 +142,7 @@ static void free_communicator(struct ncclComm *comm)
 
 static void *end_in_background(void *argument)
 {
-    free_communicator(argument);
+    free_communicator(argument, false);
     SCOPED_LOCK(&ending_lock);
     ending--;
     pthread_cond_broadcast(&ended);
@@ -177,5 +183,5 @@ void communicator_end(ncclComm_t comm, bool aborted)
     if (aborted && comm->team)
         loaded.rgpu_team_abort(comm->team);
     if (aborted || !begin_end(comm))
-        free_communicator(comm);
+        free_communicator(comm, aborted);
 }

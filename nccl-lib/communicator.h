@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "nccl-lib/combine_kernels.h"
+#include "nccl-lib/site_watch.h"
 
 enum {
     CHANNELS = 2, // of the ring, each with a stream, so that one sends while the other one adds
@@ -60,6 +61,8 @@ struct ncclComm {
     CUevent last; // behind the last operation
     CUstream last_stream;
     bool began; // there was one
+    struct site_rank
+        site; // where it has one, nothing of the window and of what follows that is there
     ncclResult_t failed;
     char why[320];
 };

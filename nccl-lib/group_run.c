@@ -5,6 +5,7 @@
 
 #include "nccl-lib/group_run.h"
 #include "nccl-lib/nccl_failure.h"
+#include "nccl-lib/site_run.h"
 
 enum { SPLIT_BYTES = 1 << 20 }; // of which on both channels take part
 
@@ -177,7 +178,7 @@ static void give_up(struct comm_run *run, ncclResult_t result)
 static bool advance_run(struct comm_run *run)
 {
     CUcontext was;
-    if (run->next >= run->count)
+    if (run->comm->site.number || run->next >= run->count)
         return false;
     ncclResult_t result = CU(cuCtxPushCurrent_v2(run->comm->context));
     if (!result) {
@@ -257,7 +258,8 @@ static ncclResult_t check_runs(const struct nccl_operation *operations, size_t c
     for (size_t i = 0; i < run_count && !result; i++)
         result = communicator_failed(runs[i].comm, TEAM(rgpu_team_check(runs[i].comm->team)));
     for (size_t i = 0; i < count && !result; i++)
-        result = load_kernels(&operations[i]);
+        if (!operations[i].comm->site.number)
+            result = load_kernels(&operations[i]);
     return result;
 }
 
@@ -314,6 +316,8 @@ ncclResult_t group_run_operations(const struct nccl_operation *operations, size_
         for (size_t i = 0; i < run_count; i++)
             pthread_mutex_lock(&runs[i].comm->lock);
         result = check_runs(operations, count, runs, run_count);
+        if (!result)
+            result = site_run_operations(operations, count);
         if (!result)
             result = carry_out(runs, run_count);
         for (size_t i = 0; i < run_count; i++)

@@ -49,6 +49,8 @@ static void open_all(void)
 #define FIND_TEAM(name, type, parameters) loaded.name = (__typeof__(loaded.name))find(team, #name);
     NCCL_DRIVER_CALLS(FIND_DRIVER)
     NCCL_TEAM_CALLS(FIND_TEAM)
+    if (driver)
+        loaded.site = dlsym(driver, "rgpu_site_nccl_table");
 }
 
 const char *loaded_open(void)

@@ -5,6 +5,7 @@
 #define RGPU_NCCL_LOADED_CALLS_H
 
 #include "proto/cuda_abi.h"
+#include "proto/site_nccl_table.h"
 #include "team-lib/rgpu.h"
 
 #define NCCL_DRIVER_CALLS(call) \
@@ -61,6 +62,7 @@
 struct loaded_calls {
     NCCL_DRIVER_CALLS(NCCL_DRIVER_FIELD)
     NCCL_TEAM_CALLS(NCCL_TEAM_FIELD)
+    const struct site_nccl_table *site; // NULL: the driver is not that of remote GPUs
 };
 extern struct loaded_calls loaded;
 

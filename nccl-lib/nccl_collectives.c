@@ -31,6 +31,7 @@ static ncclResult_t use_operation(struct nccl_operation *o, ncclRedOp_t op)
                                            [ncclMin] = COMBINE_MINIMUM};
     if ((int)op < 0)
         return nccl_refuse(ncclInvalidArgument, "there is no operation %d", (int)op);
+    o->op = op;
     if (op >= ncclNumOps)
         return use_scalar(o, (int)op);
     if (op != ncclAvg) {

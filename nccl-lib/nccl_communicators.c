@@ -6,6 +6,7 @@
 #include "common/scope.h"
 #include "nccl-lib/nccl_failure.h"
 #include "nccl-lib/nccl_group.h"
+#include "nccl-lib/site_rank.h"
 
 _Static_assert(sizeof(ncclUniqueId) == sizeof(struct rgpu_meeting),
                "an id of a meeting is one of NCCL");
@@ -252,6 +253,8 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
     SCOPED_LOCK(&comm->lock);
     if (!comm->failed)
         communicator_failed(comm, TEAM(rgpu_team_check(comm->team)));
+    if (!comm->failed && comm->site.number)
+        communicator_failed(comm, site_rank_ask(&comm->site));
     *error = comm->failed;
     return ncclSuccess;
 }

@@ -16,6 +16,19 @@ static void say(void)
         fprintf(stderr, "rgpu nccl: %s\n", text);
 }
 
+void nccl_tell(const char *format, ...)
+{
+    const char *debug = getenv("NCCL_DEBUG");
+    char line[320];
+    va_list args;
+    if (!debug || (strcasecmp(debug, "INFO") && strcasecmp(debug, "TRACE")))
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    fprintf(stderr, "rgpu nccl: %s\n", line);
+}
+
 ncclResult_t nccl_refuse(ncclResult_t result, const char *format, ...)
 {
     va_list args;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "nccl-lib/nccl_abi.h"
+#include "proto/nccl_abi.h"
 
 enum combining {
     COMBINE_SUM,

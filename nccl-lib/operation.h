@@ -21,6 +21,7 @@ struct nccl_operation {
     CUdeviceptr from, to;
     size_t count; // numbers, of what the call counts
     ncclDataType_t type;
+    ncclRedOp_t op; // as the program names it
     enum combining combining;
     bool is_scaled;      // each rank's numbers are multiplied before, by
     CUdeviceptr scalar;  // what is there, or if 0 by

@@ -167,6 +167,27 @@ struct wire_peer_offer {
     char addresses[1024]; // of the box
 };
 
+// site_nccl_run: one operation of one communicator. Types and operations are numbered as NCCL does.
+enum wire_collective_kind {
+    WIRE_ALL_REDUCE,
+    WIRE_REDUCE,
+    WIRE_BROADCAST,
+    WIRE_ALL_GATHER,
+    WIRE_REDUCE_SCATTER,
+    WIRE_SEND,
+    WIRE_RECEIVE,
+};
+enum wire_collective_scale { WIRE_UNSCALED, WIRE_SCALED_BY_NUMBER, WIRE_SCALED_BY_MEMORY };
+struct wire_collective {
+    uint32_t comm;
+    uint8_t kind, type, op, scale; // each rank's numbers are multiplied before
+    uint64_t from, to, count;
+    uint64_t scalar; // by what: the number, or where it is
+    uint64_t stream;
+    int32_t root; // or the other rank
+    uint32_t reserved;
+};
+
 // peer_show: memory of a GPU, as the drivers of one host know it. Handed on as it is.
 struct wire_peer_memory {
     uint64_t base, size;

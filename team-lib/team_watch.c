@@ -146,7 +146,7 @@ static void wait_for_work(struct rgpu_team *team)
 
 void watch_finish(struct rgpu_team *team)
 {
-    while (!team->lost && any_pending(team))
+    while (team->watched && any_pending(team))
         clock_wait_until(&team->stir, &team->lock, deadline_in(LET_GO_EVERY_MS));
 }
 

@@ -13,7 +13,7 @@ void watch_end(struct rgpu_team *team);
 void watch_stir(struct rgpu_team *team);
 // Asks whether the other processes are there; without any there is nothing to ask.
 void watch_company(struct rgpu_team *team);
-// Waits until all that is queued is over, or the team is lost.
+// Waits until all that is queued is over; of a team that is lost, until it has been let go.
 void watch_finish(struct rgpu_team *team);
 // Whether the last use is still to come to its end.
 bool watch_is_pending(const struct rgpu_team *team, struct signal_use *use);

@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "common/program.h"
 #include "worker/account/charge.h"
+#include "worker/collect/site_comms.h"
 #include "worker/confine/confine.h"
 #include "worker/crash.h"
 #include "worker/driver_load.h"
@@ -145,6 +146,7 @@ static int prepare(struct control_failed *failed)
     charges_prepare();
     shared_events_prepare();
     crossing_prepare();
+    site_comms_prepare();
     peer_jobs_prepare();
     host_memory_prepare();
     host_mirrors_prepare();

@@ -29,7 +29,7 @@ static pthread_mutex_t report_lock = PTHREAD_MUTEX_INITIALIZER;
 
 // ---- statistics and the end ----
 
-static char links[1024]; // under report_lock
+static char links[1024], collectives[128]; // under report_lock
 
 static struct control_stats statistics(void)
 {
@@ -40,7 +40,8 @@ static struct control_stats statistics(void)
 
     snprintf(stats.transport, sizeof(stats.transport), "%s", session.transport);
     snprintf(stats.reason, sizeof(stats.reason), "%s", session.transport_reason);
-    snprintf(stats.links, sizeof(stats.links), "%s", links);
+    snprintf(stats.links, sizeof(stats.links), "%s%s%.890s", collectives,
+             *collectives && *links ? "; " : "", links);
     if (session.link)
         link_bytes(session.link, &stats.bytes_out, &stats.bytes_in);
     return stats;
@@ -50,6 +51,12 @@ void session_set_links(const char *text)
 {
     SCOPED_LOCK(&report_lock);
     snprintf(links, sizeof(links), "%s", text);
+}
+
+void session_set_collectives(const char *text)
+{
+    SCOPED_LOCK(&report_lock);
+    snprintf(collectives, sizeof(collectives), "%s", text);
 }
 
 bool session_report(void)

@@ -69,6 +69,8 @@ void session_end(enum control_end_reason reason, const char *format, ...)
 bool session_report(void); // STATS, when something changed
 // What there is to tell of links to other boxes.
 void session_set_links(const char *text);
+// The same of collectives that the site's NCCL carries out.
+void session_set_collectives(const char *text);
 int session_device_of(CUdevice handle);
 int session_number_of(CUdevice handle); // as the client counts; -1: not one of the session's
 

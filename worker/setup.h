@@ -31,6 +31,13 @@ static inline bool setup_block_size_is_auto(void)
     return !setup.worker.block_size;
 }
 
+// Whether the site's NCCL may run here, which connects to other workers by itself. Connections of a client of an MPS daemon
+// are made by the supervisor instead.
+static inline bool setup_has_nccl(void)
+{
+    return *setup.nccl && !*setup.mps_pipe;
+}
+
 // worker_filter=log: nothing is refused, only told.
 static inline bool setup_filter_only_logs(void)
 {

@@ -8,6 +8,7 @@
 #include "common/control.h"
 #include "common/log.h"
 #include "common/scope.h"
+#include "worker/collect/site_comms.h"
 #include "worker/gpus.h"
 #include "worker/move/gates.h"
 #include "worker/peer/peer_windows.h"
@@ -27,7 +28,7 @@ static void say_paused(uint32_t pause)
     const struct control_paused paused = {.number = pause,
                                           .executing = executing(),
                                           .memory = gpus_used(),
-                                          .shares = peer_windows_any()};
+                                          .shares = peer_windows_any() || site_comms_any()};
 
     if (control_send_packet(session.control, CONTROL_PAUSED, &paused, -1))
         log_debug("the pause was not taken");

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "nccl-lib/nccl_abi.h"
+#include "proto/nccl_abi.h"
 #include "tests/tap.h"
 
 static const struct number_type {

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nccl-lib/nccl_abi.h"
+#include "proto/nccl_abi.h"
 #include "tests/programs/driver.h"
 #include "tests/programs/graph_calls.h"
 

@@ -274,6 +274,18 @@ static const struct conditional_call fabric_calls[] = {
     INT("sendto", 5, sizeof(struct sockaddr_nl)),
 };
 
+// The site's NCCL meets other workers over the network, hands memory of GPUs to those of its host over sockets without
+// connections, and removes the files that they share.
+static const struct conditional_call nccl_calls[] = {
+    INT("socket", 0, AF_INET),
+    INT("socket", 0, AF_INET6),
+    {"socket", {{0, 0xffffffff, AF_UNIX}, {1, 0xf, SOCK_DGRAM}}},
+    {"socket", {{0, 0xffffffff, AF_UNIX}, {1, 0xf, SOCK_STREAM}}},
+    INT("setsockopt", 1, IPPROTO_IPV6),
+    {"connect", {{0}}},
+    {"unlink", {{0}}},
+};
+
 // Signals and limits go to the process itself only.
 static const struct {
     const char *name;
@@ -342,8 +354,11 @@ static int fill(scmp_filter_ctx filter)
     for (size_t i = 0; i < sizeof(conditional_calls) / sizeof(conditional_calls[0]) && !err; i++)
         err = add_conditional(filter, &conditional_calls[i]);
     for (size_t i = 0; i < sizeof(fabric_calls) / sizeof(fabric_calls[0]) && !err; i++)
-        if (setup_wants_transport("rdma"))
+        if (setup_wants_transport("rdma") || setup_has_nccl())
             err = add_conditional(filter, &fabric_calls[i]);
+    for (size_t i = 0; i < sizeof(nccl_calls) / sizeof(nccl_calls[0]) && !err; i++)
+        if (setup_has_nccl())
+            err = add_conditional(filter, &nccl_calls[i]);
     if (!err)
         err = add_own(filter);
     if (!err)
@@ -369,7 +384,7 @@ static int load(uint32_t otherwise, int *asks)
         err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); // a tree, not a list
     if (!err)
         err = fill(filter);
-    if (!err && otherwise != SCMP_ACT_NOTIFY)
+    if (!err && otherwise != SCMP_ACT_NOTIFY && !setup_has_nccl())
         err = answer_alone(filter);
     if (!err)
         err = seccomp_load(filter);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which files a worker may open, by Landlock: libraries and what describes the machine for reading, the
 // device nodes of its own GPUs, and nothing for writing besides. Landlock also keeps it from reaching
-// processes outside (tracing, signals) and from new connections, as far as the kernel knows how.
+// processes outside (tracing, signals) and from new connections, as far as the kernel knows how. Where the site's NCCL may run
+// connections are not restricted.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -108,6 +109,14 @@ static void add_library_path(void)
     free(copy);
 }
 
+// It has files in memory for what its threads and the network share, which it removes from the directory at once.
+static void add_nccl(void)
+{
+    add_directory_of(setup.nccl);
+    add_place("/etc/nccl.conf", READ);
+    add_place("/dev/shm", USE | LANDLOCK_MAKE_REGULAR | LANDLOCK_REMOVE_FILE);
+}
+
 void confine_files_open(void)
 {
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
@@ -117,6 +126,8 @@ void confine_files_open(void)
     if (strchr(setup.cupti, '/'))
         add_directory_of(setup.cupti);
     add_library_path();
+    if (setup_has_nccl())
+        add_nccl();
     if (setup_wants_transport("rdma"))
         add_place("/dev/infiniband", USE);
     for (unsigned i = 0; i < setup.nodes_count; i++)
@@ -158,6 +169,10 @@ static int restrict_self(void)
 {
     struct landlock_rules rules;
     size_t size = landlock_rules_for(landlock_abi(), &rules);
+    if (size && setup_has_nccl()) {
+        rules.network = 0;
+        rules.scopes &= ~(uint64_t)LANDLOCK_ABSTRACT_SOCKETS;
+    }
     long ruleset = size ? syscall(SYS_landlock_create_ruleset, &rules, size, 0) : 0;
     int err = ruleset < 0 ? -errno : 0;
 

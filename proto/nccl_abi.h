@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NCCL's interface as programs are compiled for it, after NVIDIA's documentation of the API: types, numbers and calls.
-#ifndef RGPU_NCCL_NCCL_ABI_H
-#define RGPU_NCCL_NCCL_ABI_H
+#ifndef RGPU_PROTO_NCCL_ABI_H
+#define RGPU_PROTO_NCCL_ABI_H
 
 #include <stddef.h>
 

@@ -21,7 +21,7 @@
 #include "cuda_ops.h"
 
 enum {
-    SETTLE_EVERY = 256, // copies; each takes a gate of the box, which are not without end
+    SETTLE_EVERY = 256, // copies, after which who is ahead of them waits while they go on
 };
 
 // What the thread is to send.

@@ -137,6 +137,42 @@ static void across_streams(int from, int to)
     free_area(&area);
 }
 
+// A program may get ahead as far as its streams have room, though nothing goes on until its last call.
+static void ahead(int from, int to)
+{
+    enum { EACH = 210, STREAMS = 24 };
+    static uint32_t got[EACH * STREAMS];
+    struct area area = new_area(sizeof got, 1), go = new_area(64, STREAMS);
+    CUstream held[STREAMS];
+    on(from);
+    CUdeviceptr source = device_alloc(4);
+    CHECK(cuMemsetD32(source, 1, 1));
+    for (int s = 0; s < STREAMS; s++) {
+        CHECK(cuStreamCreate(&held[s], CU_STREAM_NON_BLOCKING));
+        TEAM(rgpu_signal_wait_async(go.window, from, to, s, 1, held[s]));
+    }
+    for (uint32_t i = 0; i < EACH * STREAMS; i++)
+        TEAM(rgpu_put_signal_async(area.window, from, to, i * 4, source, 4, RGPU_NO_SIGNAL,
+                                   held[i % STREAMS]));
+    for (int s = 0; s < STREAMS; s++)
+        TEAM(rgpu_put_signal_async(go.window, to, from, 0, 0, 0, s, streams[to]));
+    on(from);
+    for (int s = 0; s < STREAMS; s++) {
+        CHECK(cuStreamSynchronize(held[s]));
+        CHECK(cuStreamDestroy(held[s]));
+    }
+    on(to);
+    CHECK(cuMemcpyDtoH(got, area.base[to], sizeof got));
+    uint32_t count = 0;
+    for (int i = 0; i < EACH * STREAMS; i++)
+        count += got[i] == 1;
+    is_int(count, EACH * STREAMS, "puts behind a signal that comes later are as many as there are");
+    free_area(&area);
+    free_area(&go);
+    on(from);
+    CHECK(cuMemFree(source));
+}
+
 // More puts than anything keeps at one time; the target adds up what it finds, put by put.
 static void many(int from, int to)
 {
@@ -238,6 +274,7 @@ int main(int argc, char **argv)
         counted(0, members - 1);
         across_streams(members - 1, 0);
         many(0, members - 1);
+        ahead(0, members - 1);
     }
     aborted();
     close_members();

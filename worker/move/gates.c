@@ -10,13 +10,15 @@
 #include "worker/move/pinned.h"
 #include "worker_driver.h"
 
-// One that the client opens has a number, by the order in which they were taken; else 0.
+// One that the client opens has a number, by the order in which they were taken; else 0. Gate 0 stands for none.
 static struct gate {
-    bool taken;
     uint32_t ticket; // the value that its last user waits for
+    unsigned before,
+        after; // of the client's that are taken, by number; or the next free one, in `after`
     uint64_t number;
-} gates[GATES]; // under lock
-static unsigned next_gate;
+} gates[GATES]; // under lock, as what follows is
+static unsigned never_taken = 1, first_free;
+static unsigned oldest, newest; // of the client's that are taken
 static uint64_t last_number;
 
 // Requests that may take gates, and gates that are taken; calls that drain, or wait to as soon as nobody
@@ -67,10 +69,7 @@ void gates_leave(const struct gate_pass *pass)
 
 static bool client_holds(uint64_t most)
 {
-    for (unsigned i = 0; i < GATES; i++)
-        if (gates[i].taken && gates[i].number && gates[i].number <= most)
-            return true;
-    return false;
+    return oldest && gates[oldest].number <= most;
 }
 
 // A gate that the client opens may stay closed until its program does something, and that may need a copy
@@ -115,12 +114,26 @@ void gates_drained(void)
 
 static int find_free(void)
 {
-    for (unsigned tries = 0; tries < GATES; tries++) {
-        unsigned candidate = next_gate++ % GATES;
-        if (!gates[candidate].taken)
-            return (int)candidate;
-    }
-    return -1;
+    unsigned gate = first_free;
+    if (!gate)
+        return never_taken < GATES ? (int)never_taken++ : -1;
+    first_free = gates[gate].after;
+    return (int)gate;
+}
+
+static void add_to_client(unsigned gate)
+{
+    gates[gate].number = ++last_number;
+    gates[gate].before = newest;
+    gates[gate].after = 0;
+    *(newest ? &gates[newest].after : &oldest) = gate;
+    newest = gate;
+}
+
+static void take_from_client(const struct gate *gate)
+{
+    *(gate->before ? &gates[gate->before].after : &oldest) = gate->after;
+    *(gate->after ? &gates[gate->after].before : &newest) = gate->before;
 }
 
 int gate_take(const struct gate_pass *pass, enum gate_opener opener, uint32_t *ticket)
@@ -131,8 +144,9 @@ int gate_take(const struct gate_pass *pass, enum gate_opener opener, uint32_t *t
     if (gate < 0)
         return gate;
     atomic_fetch_add(&inside, 1);
-    gates[gate].taken = true;
-    gates[gate].number = opener == GATE_OF_CLIENT ? ++last_number : 0;
+    gates[gate].number = 0;
+    if (opener == GATE_OF_CLIENT)
+        add_to_client((unsigned)gate);
     *ticket = ++gates[gate].ticket;
     return gate;
 }
@@ -140,7 +154,10 @@ int gate_take(const struct gate_pass *pass, enum gate_opener opener, uint32_t *t
 void gate_release(int gate)
 {
     SCOPED_LOCK(&lock);
-    gates[gate].taken = false;
+    if (gates[gate].number)
+        take_from_client(&gates[gate]);
+    gates[gate].after = first_free;
+    first_free = (unsigned)gate;
     atomic_fetch_sub(&inside, 1);
     pthread_cond_broadcast(&left);
 }

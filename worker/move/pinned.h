@@ -9,7 +9,8 @@
 #include "transport/link.h"
 #include "worker_driver.h"
 
-enum { GATES = 1024 };
+// A copy between boxes has one from when it is asked for, and there may be as many as streams have room for.
+enum { GATES = 1 << 16 };
 
 // Region 0 and the gates, registered in the worker's first context; re-made after a reset.
 struct pinned {

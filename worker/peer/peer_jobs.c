@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/scope.h"
 #include "worker/context_watchers.h"
@@ -14,9 +15,10 @@
 #include "worker/peer/kernel_windows.h"
 #include "worker/peer/peer_windows.h"
 
-enum { HALF_KNOWN_MAX = 4096, ALL_SLOTS = (1 << PEER_IN_BLOCKS) - 1 };
+enum { HALF_KNOWN_MAX = 4096, ALL_SLOTS = (1 << PEER_IN_BLOCKS) - 1, SETTLE_MS = 50 };
 
 static unsigned begun; // copies of all links
+static uint64_t ended; // so many so far
 
 static bool any_begun(void);
 static bool advance(void);
@@ -431,6 +433,7 @@ static void end_job(struct peer_job *job)
     copied_range_over(&job->copied);
     expected_came();
     begun--;
+    ended++;
     pthread_cond_broadcast(&peer_mover.ended);
     free(job);
 }
@@ -646,18 +649,27 @@ void peer_link_lose(struct peer_link *link, CUresult result)
     pthread_cond_signal(&peer_mover.added);
 }
 
+static bool has_own_until(const struct peer_link *link, uint64_t id)
+{
+    for (const struct peer_job *job = link->jobs; job; job = job->next)
+        if (job->begun && job->owns && job->id <= id)
+            return true;
+    return false;
+}
+
+// Who asks is ahead of the copies and slows down, but only while copies end: the next ones may wait for what it has
+// still to ask for.
 void peer_jobs_settle(uint32_t number, uint64_t id)
 {
     SCOPED_LOCK(&peer_mover.lock);
-    struct peer_link *link = peer_link_find(number);
-    const struct peer_job *job = link ? link->jobs : NULL;
-    while (job) {
-        if (job->begun && job->owns && job->id <= id) {
-            pthread_cond_wait(&peer_mover.ended, &peer_mover.lock);
-            job = link->jobs;
-        } else {
-            job = job->next;
-        }
+    const struct peer_link *link = peer_link_find(number);
+    uint64_t before = ended, until = clock_ns() + SETTLE_MS * UINT64_C(1000000);
+    while (link && has_own_until(link, id) && clock_ns() < until) {
+        clock_wait_until(&peer_mover.ended, &peer_mover.lock, until);
+        if (ended != before)
+            until = clock_ns() + SETTLE_MS * UINT64_C(1000000);
+        before = ended;
+        link = peer_link_find(number);
     }
 }
 

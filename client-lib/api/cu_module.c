@@ -4,6 +4,7 @@
 
 #include "client-lib/api/exports.h"
 #include "client-lib/managed/managed_variables.h"
+#include "client-lib/objects/code_loading.h"
 #include "client-lib/objects/image_send.h"
 #include "client-lib/objects/jit_options.h"
 #include "client-lib/objects/modules.h"
@@ -141,6 +142,6 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
         return ready;
     if (!mode)
         return CUDA_ERROR_INVALID_VALUE;
-    *mode = CU_MODULE_LAZY_LOADING;
+    *mode = code_loading_mode();
     return CUDA_SUCCESS;
 }

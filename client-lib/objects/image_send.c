@@ -23,7 +23,7 @@ CUresult image_send(const void *data, size_t size, uint32_t *image)
     return result;
 }
 
-CUresult image_send_program(const void *pointer, uint32_t *image)
+CUresult image_send_program(const void *pointer, uint32_t *image, size_t *size)
 {
     struct image found;
     if (!pointer)
@@ -31,7 +31,8 @@ CUresult image_send_program(const void *pointer, uint32_t *image)
     if (image_locate(pointer, &found) != 0)
         return CUDA_ERROR_INVALID_IMAGE;
     // A text's NUL is part of what the driver reads.
-    return image_send(found.data, found.size + (found.kind == IMAGE_PTX), image);
+    *size = found.size + (found.kind == IMAGE_PTX);
+    return image_send(found.data, *size, image);
 }
 
 CUresult image_read_file(const char *path, void **data, size_t *size)

@@ -10,8 +10,8 @@
 
 // Sends SIZE bytes to the current context's box; *IMAGE is the number to load it by.
 CUresult image_send(const void *data, size_t size, uint32_t *image);
-// The same for what a program passed as an image (pointer without a size).
-CUresult image_send_program(const void *pointer, uint32_t *image);
+// The same for what a program passed as an image (pointer without a size), of *SIZE bytes.
+CUresult image_send_program(const void *pointer, uint32_t *image, size_t *size);
 // Reads a whole file, with a NUL behind it; the caller frees *DATA. CUDA_ERROR_FILE_NOT_FOUND.
 CUresult image_read_file(const char *path, void **data, size_t *size);
 

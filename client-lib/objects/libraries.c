@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "client-lib/objects/contexts.h"
+#include "client-lib/objects/code_loading.h"
 #include "client-lib/objects/image_send.h"
 #include "client-lib/objects/jit_options.h"
 #include "client-lib/objects/thread.h"
@@ -84,6 +85,8 @@ static CUresult load(CUlibrary *library, const void *data, size_t size, struct j
     result = remote_library_load(library, number, jit->options, jit_options_size(jit), jit->outputs,
                                  sizeof(jit->outputs), &jit->outputs_size);
     remote_image_free(number);
+    if (result == CUDA_SUCCESS)
+        library_code_loaded(*library, size);
     return result;
 }
 

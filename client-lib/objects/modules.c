@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "client-lib/objects/addresses.h"
+#include "client-lib/objects/code_loading.h"
 #include "client-lib/objects/image_send.h"
 #include "client-lib/objects/jit_options.h"
 #include "client-lib/objects/thread.h"
@@ -19,13 +20,16 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // lists of functions
 CUresult module_load(const void *image, struct jit_options *jit, CUmodule *module)
 {
     uint32_t number = 0;
-    CUresult result = image_send_program(image, &number);
+    size_t size;
+    CUresult result = image_send_program(image, &number, &size);
     if (result != CUDA_SUCCESS)
         return result;
     result = remote_module_load(module, number, jit->options, jit_options_size(jit), jit->outputs,
                                 sizeof(jit->outputs), &jit->outputs_size);
     jit_answer(jit);
     remote_image_free(number);
+    if (result == CUDA_SUCCESS)
+        module_code_loaded(*module, size);
     return result;
 }
 

@@ -26,6 +26,17 @@ for transport in shm tcp; do
     like "$(cat "$TMP/program.err")" 'copies between boxes .*by=client' "$transport: for which a variable asks"
 done
 
+# A driver that loads code late waits for the GPU then, and lets no other call pass.
+export RGPU_SIM_LAZY=1
+start_box --devices sim:1
+late=$BOX
+start_box --devices sim:1
+unset RGPU_SIM_LAZY
+early=$BOXES BOXES=$late,$BOX
+run=(on_box RGPU_LOG=warn)
+run_program "a kernel is launched for the first time while a stream waits for another box" "$BUILD/tests/programs/late-code"
+BOXES=$early
+
 # Boxes that have their software GPUs in one memory, as the GPUs of one host reach each other.
 export RGPU_SIM_STATE=$TMP/gpus
 start_box --devices sim:1 --peer-gpus=yes

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/log.h"
+#include "common/scope.h"
 #include "worker/account/charge.h"
+#include "worker/driver_load.h"
 #include "worker/execute/serve_green.h"
 #include "worker/execute/serve_image.h"
 #include "worker/move/print.h"
@@ -121,6 +124,54 @@ void serve_cuLibraryUnload(struct serve *serve, const struct args_cuLibraryUnloa
     serve_fail(serve, driver.cuLibraryUnload(library));
     charge_drop(library);
     serve_unbind(serve, HANDLE_LIBRARY, args->library);
+}
+
+// ---- code ----
+
+static void load_functions(CUfunction *functions, unsigned count)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++)
+        result = driver.cuFuncLoad(functions[i]);
+    if (result != CUDA_SUCCESS)
+        log_debug("code not loaded before its first launch result=%s", driver_error_name(result));
+}
+
+// Older drivers have no calls for that, and load as their environment says.
+void serve_module_code_load(struct serve *serve, const struct args_module_code_load *args)
+{
+    CUmodule module = serve_handle(serve, HANDLE_MODULE, args->module);
+    unsigned count = 0;
+
+    if (serve_failed(serve) || !driver.cuFuncLoad || !driver.cuModuleGetFunctionCount ||
+        !driver.cuModuleEnumerateFunctions ||
+        driver.cuModuleGetFunctionCount(&count, module) != CUDA_SUCCESS || !count)
+        return;
+    SCOPED_FREE CUfunction *functions = calloc(count, sizeof(*functions));
+    if (functions && driver.cuModuleEnumerateFunctions(functions, count, module) == CUDA_SUCCESS)
+        load_functions(functions, count);
+}
+
+// Into the current context.
+void serve_library_code_load(struct serve *serve, const struct args_library_code_load *args)
+{
+    CUlibrary library = serve_handle(serve, HANDLE_LIBRARY, args->library);
+    unsigned count = 0, known = 0;
+
+    if (serve_failed(serve) || !driver.cuFuncLoad || !driver.cuLibraryGetKernelCount ||
+        !driver.cuLibraryEnumerateKernels || !driver.cuKernelGetFunction ||
+        driver.cuLibraryGetKernelCount(&count, library) != CUDA_SUCCESS || !count)
+        return;
+    SCOPED_FREE CUkernel *kernels = calloc(count, sizeof(*kernels));
+    SCOPED_FREE CUfunction *functions = calloc(count, sizeof(*functions));
+    if (!kernels || !functions ||
+        driver.cuLibraryEnumerateKernels(kernels, count, library) != CUDA_SUCCESS)
+        return;
+    while (known < count &&
+           driver.cuKernelGetFunction(&functions[known], kernels[known]) == CUDA_SUCCESS)
+        known++;
+    load_functions(functions, known);
 }
 
 // ---- what is in an image ----

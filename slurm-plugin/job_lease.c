@@ -275,6 +275,17 @@ int lease_return(const struct slurm_settings *settings, uint32_t job)
 
 // ---- tickets ----
 
+static void keep_uuids(const json_t *gpus, struct step_lease *lease)
+{
+    memset(lease->uuids, 0, sizeof(lease->uuids));
+    for (size_t i = 0; i < json_array_size(gpus); i++) {
+        const json_t *gpu = json_array_get(gpus, i);
+        json_int_t place = json_integer_value(json_object_get(gpu, "ordinal"));
+        if (place >= 0 && place < LEASE_UUIDS_MAX)
+            snprintf(lease->uuids[place], LEASE_UUID_MAX, "%s", lease_text(gpu, "gpu"));
+    }
+}
+
 int lease_find(struct broker_client *client, const struct slurm_settings *settings, uint32_t job,
                struct step_lease *lease)
 {
@@ -294,6 +305,7 @@ int lease_find(struct broker_client *client, const struct slurm_settings *settin
     if (id) {
         snprintf(lease->id, sizeof(lease->id), "%s", id);
         lease->gpus = (uint32_t)json_array_size(json_object_get(newest, "gpus"));
+        keep_uuids(json_object_get(newest, "gpus"), lease);
     } else {
         error = broker_client_explain(client, -ENOENT, "the broker knows no lease of this job");
     }

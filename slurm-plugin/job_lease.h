@@ -19,6 +19,8 @@
 
 #define LEASE_KEY_MAX 200
 #define LEASE_GPUS_MAX 1024
+#define LEASE_UUIDS_MAX 64
+#define LEASE_UUID_MAX 64
 #define JOB_NEAR_MAX 256
 #define JOB_ACCOUNT_MAX 65
 
@@ -55,7 +57,8 @@ int lease_release(const struct slurm_settings *settings, const struct job_lease 
 
 struct step_lease {
     char id[64];
-    uint32_t gpus; // of the whole job, over all nodes
+    uint32_t gpus;                               // of the whole job, over all nodes
+    char uuids[LEASE_UUIDS_MAX][LEASE_UUID_MAX]; // of the first of these
 };
 
 // The running lease of a job, the newest where there are several. -ENOENT: it has none.

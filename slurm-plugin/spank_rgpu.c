@@ -10,6 +10,7 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,14 @@ static int take_option(int value, const char *text, int remote)
     return 0;
 }
 
+static bool wants_all;
+
+static int take_all(int value, const char *text, int remote)
+{
+    wants_all = true;
+    return 0;
+}
+
 static struct spank_option options[] = {
     {"rgpu-mem", "SIZE",
      "share of each remote GPU with this memory budget, such as 10G; with "
@@ -57,6 +66,9 @@ static struct spank_option options[] = {
      0, take_option},
     {"rgpu-constraint", "LIST", "what remote GPUs must be like, such as model=*H200*,same-box", 1,
      0, take_option},
+    {"rgpu-all", NULL,
+     "let the step see the remote GPUs of all nodes of the job, its own node's first", 0, 0,
+     take_all},
 };
 
 int slurm_spank_init(spank_t spank, int argc, char **argv)
@@ -174,6 +186,7 @@ static void identify(spank_t spank, struct step_place *place)
     place->count = gpu_count(spank);
     // Steps that srun starts divide the job's GPUs; the batch script sees all of its node.
     place->divides = place->step < SLURM_MAX_NORMAL_STEP_ID;
+    place->all = wants_all;
 }
 
 static int load_step(void)
@@ -255,6 +268,8 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
     }
     // It numbers GPUs of the node, or of where the job was submitted, and would choose among the remote ones.
     spank_unsetenv(spank, "CUDA_VISIBLE_DEVICES");
+    if (step.order)
+        spank_setenv(spank, "CUDA_VISIBLE_DEVICES", step.order, 1);
     return 0;
 }
 

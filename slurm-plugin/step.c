@@ -16,6 +16,8 @@
 #include "common/ticket.h"
 #include "slurm-plugin/job_lease.h"
 
+_Static_assert(LEASE_UUIDS_MAX >= STEP_GPUS_MAX, "all GPUs that a step may have can be named");
+
 enum { CALL_TIMEOUT_MS = 10000 };
 
 static const char *directory_of(const struct step *step)
@@ -199,6 +201,40 @@ static int add_ticket(struct step *step, const struct step_place *place,
                  : 0;
 }
 
+static bool includes(const uint32_t *gpus, uint32_t count, uint32_t gpu)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (gpus[i] == gpu)
+            return true;
+    return false;
+}
+
+// A ticket for all GPUs of the job. It has them in the lease's order, the same on all nodes; `order` has this
+// node's first, as programs take the one that their local rank says.
+static int add_whole_ticket(struct step *step, const struct step_place *place,
+                            struct broker_client *client, const struct step_lease *lease,
+                            uint32_t *gpus, uint32_t count)
+{
+    size_t size = 0;
+    FILE *order;
+
+    if (lease->gpus > STEP_GPUS_MAX)
+        return broker_client_explain(client, -E2BIG,
+                                     "--rgpu-all is for jobs of at most %d GPUs, this has %u",
+                                     STEP_GPUS_MAX, lease->gpus);
+    for (uint32_t i = 0, own = count; i < lease->gpus; i++)
+        if (!includes(gpus, own, i))
+            gpus[count++] = i;
+    order = open_memstream(&step->order, &size);
+    if (!order)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(order, "%s%s", i ? "," : "", lease->uuids[gpus[i]]);
+    if (fclose(order))
+        return -ENOMEM;
+    return add_ticket(step, place, client, lease, gpus, count);
+}
+
 static int get_tickets(struct step *step, const struct step_place *place,
                        struct broker_client *client)
 {
@@ -209,6 +245,8 @@ static int get_tickets(struct step *step, const struct step_place *place,
     if (error)
         return error;
     count = step->gpus = choose_gpus(step, place, lease.gpus, gpus);
+    if (place->all)
+        return add_whole_ticket(step, place, client, &lease, gpus, count);
     if (step->settings.ranks == RANKS_ALL || !place->divides)
         return add_ticket(step, place, client, &lease, gpus, count);
     for (uint32_t i = 0; !error && i < count; i++)
@@ -255,6 +293,7 @@ void step_end(struct step *step)
         close(step->locks[i]);
         free(step->lock_paths[i]);
     }
+    free(step->order);
     slurm_settings_clear(&step->settings);
     memset(step, 0, sizeof(*step));
 }

@@ -24,12 +24,14 @@ struct step_place {
     uint32_t node, nodes; // of the job
     uint32_t step_node;   // this node's number in the step
     bool divides;         // takes GPUs that other steps do not have
+    bool all;             // sees the job's other GPUs as well, behind its own
 };
 
 struct step {
     struct slurm_settings settings;
     uint32_t gpus;              // that the step has on this node
     size_t boxes;               // that a ticket of it is for, at most
+    char *order;                // of the GPUs, by UUID, where it is not the ticket's; else NULL
     char *files[STEP_GPUS_MAX]; // one for all ranks, or one for each rank in turn
     int file_locks[STEP_GPUS_MAX];
     unsigned file_count;

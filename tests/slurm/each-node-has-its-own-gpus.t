@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A job of several nodes has other GPUs on each of them, however its steps are started: by srun alone,
-# from a batch script, on some of the nodes, rank by rank, or with a false environment. seconds: 600
+# A job of several nodes has other GPUs on each, however its steps are started: by srun, from a batch script, on some nodes,
+# rank by rank, or with a false environment; with --rgpu-all it sees all, and NCCL's ranks reach each other. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 start_sync
@@ -29,6 +29,31 @@ is "$(cat first.gpus last.gpus | uuids)" "$(uuids <both.gpus)" "a step on the la
 is "$(uuids <false.gpus)" "$(uuids <last.gpus)" "whatever the environment says of the nodes"
 is "$(uuids <forged.gpus)" "$(uuids <last.gpus)" "or of our own variables"
 unlike "$(as $ALICE srun -N1 --gres=rgpu:1 env)" '^RGPU_NODE=' "no variable of ours alone is left for programs"
+
+cat >all.sh <<END
+#!/bin/sh
+srun $SHOW >own.gpus
+srun --rgpu-all $SHOW >all.gpus
+srun --rgpu-all sh -c 'echo \$SLURM_PROCID \$CUDA_VISIBLE_DEVICES' >order.gpus
+srun --rgpu-all sh -c '$TMP/share/ranks_collect 2 \$SLURM_PROCID 1 id >rank\$SLURM_PROCID.out 2>&1'
+END
+chmod 755 all.sh
+mkdir "$TMP/share/lib/nccl"
+cp "$BUILD/lib/nccl/libnccl.so.2" "$TMP/share/lib/nccl/"
+cp "$BUILD/lib/librgpu.so.1" "$TMP/share/lib/"
+cp "$BUILD/tests/nccl/ranks_collect" "$TMP/share/"
+chmod -R a+rX "$TMP/share"
+ok "a batch job whose steps see all GPUs, and whose ranks on two nodes compute with NCCL" \
+    as $ALICE sbatch --wait -o job.out -N2 --gres=rgpu:2 all.sh
+diag "$(cat job.out rank?.out)"
+is "$(grep -c 'count=2\( GPU-[^ ]*\)\{4\}$' all.gpus)" 2 "each of the two has tickets for all four"
+for i in 0 1; do
+    is "$(sed -n "s/^$i //p" order.gpus | cut -d, -f1,2 | tr , ' ' | uuids)" "$(grep "^$i " own.gpus | uuids)" \
+        "the task of node $i has its own first"
+    is "$(sed -n "s/^$i //p" order.gpus | tr , ' ' | uuids)" "$(uuids <own.gpus)" "and then the other's"
+    like "$(cat "rank$i.out")" '^1\.\.[1-9]' "rank $i has come to its end"
+    unlike "$(cat "rank$i.out")" '^not ok' "and all that it computed is right"
+done
 
 rgpu_settings 'ranks = local'
 cat >ranks.sh <<END

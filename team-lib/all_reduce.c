@@ -135,15 +135,36 @@ static enum rgpu_result take_turn(const struct turn *turn)
     return result;
 }
 
+static enum rgpu_result find_kernel(CUfunction *kernel, CUmodule module, size_t type,
+                                    size_t operation)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "%s_%s", operations[operation], types[type].name);
+    return DRIVER(cuModuleGetFunction(kernel, module, name));
+}
+
+// A driver that loads code late, with the first launch, may wait inside for all work, which may be a stream that waits
+// for what the program has still to ask for. So all is loaded when nothing waits.
+enum rgpu_result all_reduce_load(CUmodule module)
+{
+    enum rgpu_result result = RGPU_SUCCESS;
+    const size_t kinds = sizeof(operations) / sizeof(operations[0]);
+    for (size_t i = 0; cuFuncLoad && !result && i < kinds * sizeof(types) / sizeof(types[0]); i++) {
+        CUfunction kernel;
+        result = find_kernel(&kernel, module, i / kinds, i % kinds);
+        if (!result)
+            result = DRIVER(cuFuncLoad(kernel));
+    }
+    return result;
+}
+
 static enum rgpu_result find_kernels(struct turn *turn, enum rgpu_type type,
                                      enum rgpu_operation operation)
 {
-    char name[32];
     enum rgpu_result result = RGPU_SUCCESS;
-    snprintf(name, sizeof(name), "%s_%s", operations[operation], types[type].name);
     for (int i = 0; i < turn->c.team->local && !result; i++) {
         const struct team_member *member = &turn->c.team->members[collective_rank(&turn->c, i)];
-        result = DRIVER(cuModuleGetFunction(&turn->kernels[i], member->kernels, name));
+        result = find_kernel(&turn->kernels[i], member->kernels, type, operation);
     }
     return result;
 }

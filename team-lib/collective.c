@@ -14,7 +14,8 @@ extern const char reduce_ptx[] __attribute__((visibility("hidden")));
 
 enum rgpu_result collective_load(CUmodule *module)
 {
-    return DRIVER(cuModuleLoadData(module, reduce_ptx));
+    enum rgpu_result result = DRIVER(cuModuleLoadData(module, reduce_ptx));
+    return result ? result : all_reduce_load(*module);
 }
 
 enum rgpu_result collective_open(struct rgpu_team *team)

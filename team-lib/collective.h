@@ -26,6 +26,7 @@ _Static_assert(1 << (COLLECTIVE_TAGS - TAG_ROUND) >= RGPU_MEMBERS_MAX, "a barrie
 
 // Kernels, of the current context; scratch memory and signals of all members.
 enum rgpu_result collective_load(CUmodule *module);
+enum rgpu_result all_reduce_load(CUmodule module); // a part of that
 enum rgpu_result collective_open(struct rgpu_team *team);
 
 struct collective {

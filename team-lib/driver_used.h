@@ -22,6 +22,7 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr address);
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer);
 CUresult cuModuleLoadData(CUmodule *module, const void *image);
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
+CUresult cuFuncLoad(CUfunction function) __attribute__((weak)); // not before 12.4
 CUresult cuModuleUnload(CUmodule module);
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size);
 CUresult cuMemFree_v2(CUdeviceptr address);

@@ -209,9 +209,36 @@ static void in_a_row(void)
     free_area(&area);
 }
 
+// Kernels of a reduction are there before it: where the first launch waits for all work of a context, the call comes back
+// though a stream waits for what the program has still to ask for.
+static void behind_a_later_signal(void)
+{
+    struct area area = new_area(4, 1), go = new_area(64, 1);
+    uint32_t got = 0;
+    for (int i = 0; i < members; i++) {
+        on(i);
+        CHECK(cuMemsetD32(area.base[i], 1, 1));
+    }
+    TEAM(rgpu_signal_wait_async(go.window, 0, members - 1, 0, 1, streams[0]));
+    TEAM(rgpu_all_reduce_async(area.window, 0, 1, RGPU_INT32, RGPU_SUM, streams));
+    on(members - 1);
+    CUstream other;
+    CHECK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    TEAM(rgpu_put_signal_async(go.window, members - 1, 0, 0, 0, 0, 0, other));
+    synchronize_all();
+    on(0);
+    CHECK(cuMemcpyDtoH(&got, area.base[0], 4));
+    is_int(got, members, "a reduction behind a signal that comes later");
+    on(members - 1);
+    CHECK(cuStreamDestroy(other));
+    free_area(&area);
+    free_area(&go);
+}
+
 int main(int argc, char **argv)
 {
     open_members(argc > 1 ? atoi(argv[1]) : 0);
+    behind_a_later_signal();
     barriers();
     broadcasts();
     gathers();

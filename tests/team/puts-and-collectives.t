@@ -12,14 +12,18 @@ for members in 1 2 3; do
     run_program "natively, two GPUs, $members members: puts" "$PUTS" $members
     run_program "natively, two GPUs, $members members: collectives" "$COLLECT" $members
 done
+run+=(RGPU_SIM_LAZY=1)
+run_program "natively, where the first launch of a kernel waits for all work: collectives" "$COLLECT"
 start_box --devices sim:2
 run=(on_box)
 run_program "two GPUs of a box: puts" "$PUTS"
 run_program "two GPUs of a box, three members: collectives" "$COLLECT" 3
 
+export RGPU_SIM_LAZY=1
 start_box --devices sim:1
 BOXES=$BOX
 start_box --devices sim:1
+unset RGPU_SIM_LAZY
 BOXES+=,$BOX
 for transport in shm tcp; do
     run=(on_box RGPU_LOG=info "RGPU_TRANSPORT=$transport")

@@ -8,7 +8,7 @@ bwrap --unshare-all --ro-bind / / --dev /dev --proc /proc true 2>"$TMP/err" || s
 places() { "$TOP/bench/places" --build "$BUILD" --miniature "$@"; }
 ok "copies from a container are measured" places --places container --output "$TMP/out"
 table=$(cat "$TMP/ok.out")
-for path in chosen shm tcp; do
+for path in chosen shm shm-inline shm-staged shm-mapped tcp; do
     like "$table" "^  pinned to, $path +[0-9.]+ us +[0-9.]+ GB/s" "the table has $path, latency and bandwidth"
 done
 like "$table" '^    chosen to the best forced, time +[0-9.]+ +[0-9.]+$' "and what is chosen beside the best that is forced"

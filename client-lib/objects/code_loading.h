@@ -5,15 +5,17 @@
 #ifndef RGPU_CLIENT_CODE_LOADING_H
 #define RGPU_CLIENT_CODE_LOADING_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "client-lib/session/box_session.h"
 #include "proto/cuda_abi.h"
 
 // As CUDA_MODULE_LOADING in the program's environment has it, which is read once.
 CUmoduleLoadingMode code_loading_mode(void);
-// An image of SIZE bytes has been loaded: its code is, too, if that is wanted, or the program's GPUs are in several boxes and
-// the image is no large library. What fails is for the launch to say.
-void module_code_loaded(CUmodule module, size_t size);
-void library_code_loaded(CUlibrary library, size_t size);
+// Whether the code of an image of SIZE bytes is loaded right after it, by that request: where the program wants it so, or has
+// GPUs of several boxes and the image is no large library. What fails is for the launch to say.
+bool code_loads_at_once(const struct box_session *session, size_t size, uint16_t request);
 
 #endif

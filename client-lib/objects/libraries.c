@@ -85,8 +85,10 @@ static CUresult load(CUlibrary *library, const void *data, size_t size, struct j
     result = remote_library_load(library, number, jit->options, jit_options_size(jit), jit->outputs,
                                  sizeof(jit->outputs), &jit->outputs_size);
     remote_image_free(number);
-    if (result == CUDA_SUCCESS)
-        library_code_loaded(*library, size);
+    struct object *context;
+    if (result == CUDA_SUCCESS && thread_context_object(&context) == CUDA_SUCCESS &&
+        code_loads_at_once(context->session, size, OP_library_code_load))
+        (void)remote_library_code_load(*library);
     return result;
 }
 

@@ -28,8 +28,10 @@ CUresult module_load(const void *image, struct jit_options *jit, CUmodule *modul
                                 sizeof(jit->outputs), &jit->outputs_size);
     jit_answer(jit);
     remote_image_free(number);
-    if (result == CUDA_SUCCESS)
-        module_code_loaded(*module, size);
+    struct object *context;
+    if (result == CUDA_SUCCESS && thread_context_object(&context) == CUDA_SUCCESS &&
+        code_loads_at_once(context->session, size, OP_module_code_load))
+        (void)remote_module_code_load(*module);
     return result;
 }
 

@@ -3,7 +3,6 @@
 # Ranks whose process or box is killed, or that never come: the others are told, and go on.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/ranks.sh"
-LOST=$BUILD/tests/nccl/ranks_lost
 environment=()
 start_box --devices sim:1
 first=$BOX
@@ -11,18 +10,6 @@ start_box --devices sim:1
 second_pid=$BOX_PID
 BOXES=$first,$BOX
 
-# bereave NAME COMMAND...: that happens while rank 0 waits for rank 1.
-bereave() {
-    local name=$1
-    shift
-    begin "$name-0" "$LOST" 2 0 1 "$TMP/$name.id"
-    begin "$name-1" "$LOST" 2 1 1 "$TMP/$name.id" stay
-    await_line "$name-1" '^# stays' || bail "they do not meet"
-    await_line "$name-0" '^# waits' || bail "rank 0 does not come to its wait"
-    "$@"
-    ok "$name: the communicator is lost" await_line "$name-0" '^ok 1 '
-}
-kill_process() { kill -KILL "${line_pid[$1]}"; }
 bereave process kill_process process-1
 ok "process: the reason names the rank" await_line process-0 '^# lost the process of member 1 is gone'
 ok "process: nothing more is done with it" await_line process-0 '^ok 2 '

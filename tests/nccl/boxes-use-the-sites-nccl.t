@@ -5,7 +5,6 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/ranks.sh"
 COLLECT=$BUILD/tests/nccl/ranks_collect
-LOST=$BUILD/tests/nccl/ranks_lost
 SITE=$BUILD/lib/nccl/libnccl.so.2
 
 # Both boxes see one software GPU, as those of one host see each other's with peer_gpus.
@@ -38,18 +37,6 @@ together three 3 0,2 2,1
 BOXES=$first,$third WANTED='takes links between the boxes: a box has no NCCL of its own .rank 1'
 together unequal 2 0,1 1,1
 
-# bereave NAME COMMAND...: that happens while rank 0 waits for rank 1 in a kernel of the box.
-bereave() {
-    local name=$1
-    shift
-    begin "$name-0" "$LOST" 2 0 1 "$TMP/$name.id"
-    begin "$name-1" "$LOST" 2 1 1 "$TMP/$name.id" stay
-    await_line "$name-1" '^# stays' || bail "they do not meet"
-    await_line "$name-0" '^# waits' || bail "rank 0 does not come to its wait"
-    "$@"
-    ok "$name: the communicator is lost" await_line "$name-0" '^ok 1 '
-    ok "$name: nothing more is done with it" await_line "$name-0" '^ok 2 '
-}
 BOXES=$first,$second
 begin seen-0 "$LOST" 2 0 1 "$TMP/seen.id" stay
 begin seen-1 "$LOST" 2 1 1 "$TMP/seen.id" stay
@@ -57,9 +44,10 @@ await_line seen-0 '^# stays' || bail "they do not meet"
 shown() { [[ $("$BUILD/bin/rgpuctl" sessions --socket "$TMP/first") = *"site's NCCL 2.28.9, rank 0 of 2"* ]]; }
 ok "the session shows it" await "its line" shown
 kill -KILL "${line_pid[seen-0]}" "${line_pid[seen-1]}"
-kill_process() { kill -KILL "${line_pid[$1]}"; }
 bereave process kill_process process-1
+ok "process: nothing more is done with it" await_line process-0 '^ok 2 '
 ok "process: the GPU is usable" await_line process-0 '^# word is written'
 kill_box() { kill -KILL "$second_pid"; }
 bereave box kill_box
+ok "box: nothing more is done with it" await_line box-0 '^ok 2 '
 done_testing

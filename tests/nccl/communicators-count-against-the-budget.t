@@ -4,7 +4,6 @@
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/tickets.sh"
 . "$(dirname "$0")/ranks.sh"
-LOST=$BUILD/tests/nccl/ranks_lost
 start_ticket_box
 # meet NAME MIB: a communicator of one rank in a lease with that budget.
 meet() {

@@ -139,11 +139,10 @@ static bool is_first(struct box_session *const *of, size_t i)
 
 static CUresult run(struct site_collective *list, size_t count)
 {
-    SCOPED_FREE struct box_session **of = calloc(count, sizeof(struct box_session *));
-    CUresult result = of ? find_streams(list, of, count) : CUDA_ERROR_OUT_OF_MEMORY;
-
     if (count > WIRE_INLINE_MAX / sizeof(list->asked))
         return CUDA_ERROR_NOT_SUPPORTED;
+    SCOPED_FREE struct box_session **of = calloc(count, sizeof(struct box_session *));
+    CUresult result = of ? find_streams(list, of, count) : CUDA_ERROR_OUT_OF_MEMORY;
 
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) {
         if (!is_first(of, i))

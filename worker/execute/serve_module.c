@@ -126,54 +126,6 @@ void serve_cuLibraryUnload(struct serve *serve, const struct args_cuLibraryUnloa
     serve_unbind(serve, HANDLE_LIBRARY, args->library);
 }
 
-// ---- code ----
-
-static void load_functions(CUfunction *functions, unsigned count)
-{
-    CUresult result = CUDA_SUCCESS;
-
-    for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++)
-        result = driver.cuFuncLoad(functions[i]);
-    if (result != CUDA_SUCCESS)
-        log_debug("code not loaded before its first launch result=%s", driver_error_name(result));
-}
-
-// Older drivers have no calls for that, and load as their environment says.
-void serve_module_code_load(struct serve *serve, const struct args_module_code_load *args)
-{
-    CUmodule module = serve_handle(serve, HANDLE_MODULE, args->module);
-    unsigned count = 0;
-
-    if (serve_failed(serve) || !driver.cuFuncLoad || !driver.cuModuleGetFunctionCount ||
-        !driver.cuModuleEnumerateFunctions ||
-        driver.cuModuleGetFunctionCount(&count, module) != CUDA_SUCCESS || !count)
-        return;
-    SCOPED_FREE CUfunction *functions = calloc(count, sizeof(*functions));
-    if (functions && driver.cuModuleEnumerateFunctions(functions, count, module) == CUDA_SUCCESS)
-        load_functions(functions, count);
-}
-
-// Into the current context.
-void serve_library_code_load(struct serve *serve, const struct args_library_code_load *args)
-{
-    CUlibrary library = serve_handle(serve, HANDLE_LIBRARY, args->library);
-    unsigned count = 0, known = 0;
-
-    if (serve_failed(serve) || !driver.cuFuncLoad || !driver.cuLibraryGetKernelCount ||
-        !driver.cuLibraryEnumerateKernels || !driver.cuKernelGetFunction ||
-        driver.cuLibraryGetKernelCount(&count, library) != CUDA_SUCCESS || !count)
-        return;
-    SCOPED_FREE CUkernel *kernels = calloc(count, sizeof(*kernels));
-    SCOPED_FREE CUfunction *functions = calloc(count, sizeof(*functions));
-    if (!kernels || !functions ||
-        driver.cuLibraryEnumerateKernels(kernels, count, library) != CUDA_SUCCESS)
-        return;
-    while (known < count &&
-           driver.cuKernelGetFunction(&functions[known], kernels[known]) == CUDA_SUCCESS)
-        known++;
-    load_functions(functions, known);
-}
-
 // ---- what is in an image ----
 
 void serve_module_function_count(struct serve *serve, const struct args_module_function_count *args,
@@ -192,6 +144,32 @@ void serve_library_kernel_count(struct serve *serve, const struct args_library_k
 
     if (serve_require(serve, driver.cuLibraryGetKernelCount))
         serve_fail(serve, driver.cuLibraryGetKernelCount(&reply->count, library));
+}
+
+// All that are in MODULE, of which the caller frees the list. CUDA_ERROR_NOT_SUPPORTED: by an older driver.
+static CUresult list_functions(CUmodule module, CUfunction **list, unsigned *count)
+{
+    if (!driver.cuModuleGetFunctionCount || !driver.cuModuleEnumerateFunctions)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    CUresult result = driver.cuModuleGetFunctionCount(count, module);
+    if (result != CUDA_SUCCESS || !*count)
+        return result;
+    *list = calloc(*count, sizeof(**list));
+    return *list ? driver.cuModuleEnumerateFunctions(*list, *count, module)
+                 : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+// The same of LIBRARY.
+static CUresult list_kernels(CUlibrary library, CUkernel **list, unsigned *count)
+{
+    if (!driver.cuLibraryGetKernelCount || !driver.cuLibraryEnumerateKernels)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    CUresult result = driver.cuLibraryGetKernelCount(count, library);
+    if (result != CUDA_SUCCESS || !*count)
+        return result;
+    *list = calloc(*count, sizeof(**list));
+    return *list ? driver.cuLibraryEnumerateKernels(*list, *count, library)
+                 : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 // Names of LIST from number FIRST on, as many as fit whole.
@@ -228,37 +206,64 @@ static CUresult function_name(const char **name, void *function)
 void serve_library_kernels(struct serve *serve, const struct args_library_kernels *args)
 {
     CUlibrary library = serve_handle(serve, HANDLE_LIBRARY, args->library);
+    SCOPED_FREE CUkernel *list = NULL;
     unsigned count = 0;
 
-    if (!serve_require(serve, driver.cuLibraryGetKernelCount) ||
-        !serve_require(serve, driver.cuLibraryEnumerateKernels))
-        return;
-    serve_fail(serve, driver.cuLibraryGetKernelCount(&count, library));
-    void **list = calloc(count ? count : 1, sizeof(*list));
-    if (!list)
-        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
-    if (!serve_failed(serve) && count)
-        serve_fail(serve, driver.cuLibraryEnumerateKernels((CUkernel *)list, count, library));
     if (!serve_failed(serve))
-        reply_names(serve, list, count, args->first, args->reply_room, kernel_name);
-    free(list);
+        serve_fail(serve, list_kernels(library, &list, &count));
+    if (!serve_failed(serve))
+        reply_names(serve, (void **)list, count, args->first, args->reply_room, kernel_name);
 }
 
 void serve_module_functions(struct serve *serve, const struct args_module_functions *args)
 {
     CUmodule module = serve_handle(serve, HANDLE_MODULE, args->module);
+    SCOPED_FREE CUfunction *list = NULL;
     unsigned count = 0;
 
-    if (!serve_require(serve, driver.cuModuleGetFunctionCount) ||
-        !serve_require(serve, driver.cuModuleEnumerateFunctions))
-        return;
-    serve_fail(serve, driver.cuModuleGetFunctionCount(&count, module));
-    void **list = calloc(count ? count : 1, sizeof(*list));
-    if (!list)
-        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
-    if (!serve_failed(serve) && count)
-        serve_fail(serve, driver.cuModuleEnumerateFunctions((CUfunction *)list, count, module));
     if (!serve_failed(serve))
-        reply_names(serve, list, count, args->first, args->reply_room, function_name);
-    free(list);
+        serve_fail(serve, list_functions(module, &list, &count));
+    if (!serve_failed(serve))
+        reply_names(serve, (void **)list, count, args->first, args->reply_room, function_name);
+}
+
+// ---- code ----
+
+static void load_functions(CUfunction *functions, unsigned count)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++)
+        result = driver.cuFuncLoad(functions[i]);
+    if (result != CUDA_SUCCESS)
+        log_debug("code not loaded before its first launch result=%s", driver_error_name(result));
+}
+
+// Older drivers have no calls for that, and load as their environment says.
+void serve_module_code_load(struct serve *serve, const struct args_module_code_load *args)
+{
+    CUmodule module = serve_handle(serve, HANDLE_MODULE, args->module);
+    SCOPED_FREE CUfunction *functions = NULL;
+    unsigned count = 0;
+
+    if (!serve_failed(serve) && driver.cuFuncLoad &&
+        list_functions(module, &functions, &count) == CUDA_SUCCESS)
+        load_functions(functions, count);
+}
+
+// Into the current context.
+void serve_library_code_load(struct serve *serve, const struct args_library_code_load *args)
+{
+    CUlibrary library = serve_handle(serve, HANDLE_LIBRARY, args->library);
+    SCOPED_FREE CUkernel *kernels = NULL;
+    unsigned count = 0, known = 0;
+
+    if (serve_failed(serve) || !driver.cuFuncLoad || !driver.cuKernelGetFunction ||
+        list_kernels(library, &kernels, &count) != CUDA_SUCCESS)
+        return;
+    SCOPED_FREE CUfunction *functions = calloc(count ? count : 1, sizeof(*functions));
+    while (functions && known < count &&
+           driver.cuKernelGetFunction(&functions[known], kernels[known]) == CUDA_SUCCESS)
+        known++;
+    load_functions(functions, known);
 }

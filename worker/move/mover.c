@@ -76,19 +76,22 @@ CUresult mover_enter(struct mover *mover, CUcontext context)
     return result;
 }
 
-static struct mover_streams *streams_of(struct mover *mover, CUcontext context)
+// Of no context: those that are unused. NULL: there are none.
+static struct mover_streams *find_streams(struct mover *mover, CUcontext context)
 {
-    struct mover_streams *unused = NULL;
-
-    for (unsigned i = 0; i < MOVER_CONTEXTS_MAX; i++) {
+    for (unsigned i = 0; i < MOVER_CONTEXTS_MAX; i++)
         if (mover->streams[i].context == context)
             return &mover->streams[i];
-        if (!mover->streams[i].context && !unused)
-            unused = &mover->streams[i];
-    }
-    if (unused)
-        *unused = (struct mover_streams){.context = context};
-    return unused;
+    return NULL;
+}
+
+static struct mover_streams *streams_of(struct mover *mover, CUcontext context)
+{
+    struct mover_streams *streams = find_streams(mover, context);
+
+    if (!streams && (streams = find_streams(mover, NULL)))
+        streams->context = context;
+    return streams;
 }
 
 CUresult mover_stream(struct mover *mover, CUcontext context, unsigned which, CUstream *out)
@@ -120,22 +123,20 @@ CUresult mover_make_streams(struct mover *mover, CUcontext context)
 
 CUstream mover_made_stream(struct mover *mover, CUcontext context, unsigned which)
 {
-    for (unsigned i = 0; i < MOVER_CONTEXTS_MAX; i++)
-        if (mover->streams[i].context == context)
-            return mover->streams[i].list[which];
-    return NULL;
+    struct mover_streams *streams = find_streams(mover, context);
+
+    return streams ? streams->list[which] : NULL;
 }
 
 void mover_forget_context(struct mover *mover, CUcontext context)
 {
-    for (unsigned i = 0; i < MOVER_CONTEXTS_MAX; i++) {
-        if (mover->streams[i].context != context)
-            continue;
-        for (unsigned which = 0; which < MOVER_STREAMS; which++)
-            if (mover->streams[i].list[which])
-                driver.cuStreamDestroy_v2(mover->streams[i].list[which]);
-        mover->streams[i] = (struct mover_streams){0};
-    }
+    struct mover_streams *streams = find_streams(mover, context);
+
+    for (unsigned which = 0; streams && which < MOVER_STREAMS; which++)
+        if (streams->list[which])
+            driver.cuStreamDestroy_v2(streams->list[which]);
+    if (streams)
+        *streams = (struct mover_streams){0};
     if (mover->current == context)
         mover->current = NULL;
 }

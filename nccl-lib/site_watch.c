@@ -3,11 +3,11 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/scope.h"
 
-enum { LOOK_MS = 100 };
+enum { LOOK_US = 100000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t stirred = PTHREAD_COND_INITIALIZER;
@@ -52,13 +52,8 @@ static void look_at_all(void)
 
 static void pause_looking(void)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += LOOK_MS * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
     if (watched)
-        pthread_cond_timedwait(&stirred, &lock, &until);
+        clock_wait(&stirred, &lock, LOOK_US);
     else
         pthread_cond_wait(&stirred, &lock);
 }

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/scope.h"
 #include "worker/account/charge.h"
@@ -18,7 +18,7 @@
 #include "worker/session.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct site_comm *site_comms; // that are made
 
 // ---- what there is to see ----
@@ -145,13 +145,11 @@ static void *make_comm(void *argument)
 // Whether COMM was made in time. If not its thread will free it.
 static bool await_comm(struct site_comm *comm, uint32_t timeout_ms)
 {
-    struct timespec until;
+    uint64_t until = clock_ns() + (timeout_ms / 1000 + UINT64_C(1)) * 1000000000;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += timeout_ms / 1000 + 1;
     SCOPED_LOCK(&lock);
     while (!comm->made && !comm->abandoned)
-        if (pthread_cond_timedwait(&changed, &lock, &until) == ETIMEDOUT)
+        if (clock_wait_until(&changed, &lock, until) == ETIMEDOUT)
             comm->abandoned = !comm->made;
     return !comm->abandoned;
 }
@@ -309,11 +307,5 @@ static void forget_comms(CUcontext context)
 
 void site_comms_prepare(void)
 {
-    pthread_condattr_t monotonic;
-
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
     context_watch(forget_comms);
 }

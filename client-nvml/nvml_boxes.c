@@ -175,7 +175,7 @@ static int ask_box(unsigned index, bool adds)
     for (int i = 0; err && i < box->address_count; i++) {
         struct control_stream stream = {.fd = -1};
         box->request.endpoint = box->addresses[(box->address + i) % box->address_count];
-        err = session_look_open(&box->request, &stream, &error);
+        err = session_ask_open(&box->request, &stream, &error);
         if (err)
             continue;
         err = look_at_all(index, &stream, adds, &error);

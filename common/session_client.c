@@ -335,10 +335,10 @@ int session_open(const struct session_request *request, struct session_welcome *
     return 0;
 }
 
-// ---- looking ----
+// ---- asking without a session ----
 
-int session_look_open(const struct session_request *request, struct control_stream *stream,
-                      struct session_error *error)
+int session_ask_open(const struct session_request *request, struct control_stream *stream,
+                     struct session_error *error)
 {
     struct opening o = {.request = request, .error = error};
 
@@ -356,29 +356,61 @@ int session_look_open(const struct session_request *request, struct control_stre
     return 0;
 }
 
+// Sends a question, and receives the answer into FRAME within WAIT_MS; 0: the usual time.
+static int ask(struct opening *o, enum control_message_type question, const void *message,
+               int wait_ms, struct control_frame *frame, const char *what)
+{
+    o->frame = *frame;
+    endpoint_format(&o->request->endpoint, o->where);
+    o->step_ms = timeout_from_environment("RGPU_CONNECT_TIMEOUT", o->request->connect_timeout_ms,
+                                          SESSION_CONNECT_TIMEOUT_MS);
+    int err = control_send(&o->stream, question, message, step_deadline(o));
+    err = err ? fail_exchange(o, err, what)
+              : receive(o, wait_ms ? clock_ms() + wait_ms : step_deadline(o), what);
+    *frame = o->frame;
+    return err;
+}
+
+// What both answers have, once they are decoded.
+static int check_answer(struct opening *o, int err, uint32_t magic, const char *box,
+                        const char *what)
+{
+    if (err || magic != CONTROL_MAGIC)
+        return fail_exchange(o, err ? err : -EBADMSG, what);
+    snprintf(o->reply.box, sizeof(o->reply.box), "%s", box);
+    return check_name(o);
+}
+
 int session_look_at(const struct session_request *request, const struct control_stream *stream,
                     unsigned gpu, struct control_frame *frame, struct control_figures *out,
                     struct session_error *error)
 {
+    static const char what[] = "a look at its GPUs";
     struct control_look look = {.magic = CONTROL_MAGIC, .gpu = gpu};
-    struct opening o = {.request = request, .error = error, .stream = *stream, .frame = *frame};
+    struct opening o = {.request = request, .error = error, .stream = *stream};
 
-    endpoint_format(&request->endpoint, o.where);
-    o.step_ms = timeout_from_environment("RGPU_CONNECT_TIMEOUT", request->connect_timeout_ms,
-                                         SESSION_CONNECT_TIMEOUT_MS);
     control_boot_id(look.boot_id);
-    int err = control_send(&o.stream, CONTROL_LOOK, &look, step_deadline(&o));
-    if (!err && receive(&o, step_deadline(&o), "a look at its GPUs"))
-        err = 1; // told already
-    *frame = o.frame;
-    if (!err)
-        err = control_decode(frame, CONTROL_FIGURES, out);
-    if (!err && out->magic != CONTROL_MAGIC)
-        err = -EBADMSG;
-    if (err)
-        return err > 0 ? -1 : fail_exchange(&o, err, "a look at its GPUs");
-    snprintf(o.reply.box, sizeof(o.reply.box), "%s", out->box);
-    return check_name(&o);
+    if (ask(&o, CONTROL_LOOK, &look, 0, frame, what))
+        return -1;
+    int err = control_decode(frame, CONTROL_FIGURES, out);
+    return check_answer(&o, err, out->magic, out->box, what);
+}
+
+int session_meet(const struct session_request *request, const struct control_stream *stream,
+                 const struct control_meet *meet, int wait_ms, struct control_meeting *out,
+                 struct session_error *error)
+{
+    static const char what[] = "a meeting of processes";
+    struct opening o = {.request = request, .error = error, .stream = *stream};
+    struct control_frame frame = {0};
+    int err = ask(&o, CONTROL_MEET, meet, wait_ms, &frame, what);
+
+    if (!err) {
+        err = control_decode(&frame, CONTROL_MEETING, out);
+        err = check_answer(&o, err, out->magic, out->box, what);
+    }
+    control_frame_free(&frame);
+    return err;
 }
 
 void session_stream_close(struct control_stream *stream)

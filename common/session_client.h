@@ -49,13 +49,20 @@ int session_open(const struct session_request *request, struct session_welcome *
     __attribute__((warn_unused_result));
 void session_stream_close(struct control_stream *stream);
 
-// Looks at the GPUs of a lease without opening a session: connects and, with a ticket, proves it. Then GPU after GPU
-// may be asked for within the box's handshake_timeout. 0, or -1 and *error. FRAME holds what views of *out point to.
-int session_look_open(const struct session_request *request, struct control_stream *stream,
-                      struct session_error *error) __attribute__((warn_unused_result));
+// Asks a box without opening a session: connects and, with a ticket, proves it. 0, or -1 and *error.
+int session_ask_open(const struct session_request *request, struct control_stream *stream,
+                     struct session_error *error) __attribute__((warn_unused_result));
+// Looks at a GPU of the lease. One after the other may be asked for within the box's handshake_timeout. FRAME holds what
+// views of *out point to. 0, or -1 and *error.
 int session_look_at(const struct session_request *request, const struct control_stream *stream,
                     unsigned gpu, struct control_frame *frame, struct control_figures *out,
                     struct session_error *error) __attribute__((warn_unused_result));
+
+// Says to other processes of the lease, or hears from them, as MEET says, within WAIT_MS (0: the usual time of an answer).
+// What is said is told for as long as *stream stands. 0, or -1 and *error.
+int session_meet(const struct session_request *request, const struct control_stream *stream,
+                 const struct control_meet *meet, int wait_ms, struct control_meeting *out,
+                 struct session_error *error) __attribute__((warn_unused_result));
 
 void session_welcome_free(struct session_welcome *welcome);
 

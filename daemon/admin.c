@@ -22,6 +22,7 @@
 #include "daemon/mps_daemon.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
+#include "daemon/meetings.h"
 #include "daemon/overcommit.h"
 #include "daemon/overcommit_factor.h"
 #include "daemon/shares.h"
@@ -219,12 +220,13 @@ static void put_health(struct box *box, struct evbuffer *out)
     char listen[1024];
 
     listeners_text(box, listen, sizeof(listen));
-    put_line(out, json_pack("{s:s, s:s, s:s, s:b, s:s, s:i, s:i, s:I, s:i, s:i, s:s}", "box",
+    put_line(out, json_pack("{s:s, s:s, s:s, s:b, s:s, s:i, s:i, s:I, s:i, s:i, s:i, s:s}", "box",
                             box->name, "version", RGPU_VERSION, "state", box_state_name(box->state),
                             "healthy", is_healthy(box), "listen", listen, "devices",
                             (int)box->device_count, "sessions", (int)box->session_count,
                             "sessions_total", (json_int_t)box->sessions_total, "handshakes",
-                            (int)box->handshakes, "queued", (int)waiting_count(box), "last_error",
+                            (int)box->handshakes, "meetings", (int)meetings_count(box), "queued",
+                            (int)waiting_count(box), "last_error",
                             box->probe.failures ? box->probe.last_error : ""));
 }
 

@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "daemon/login.h"
+#include "daemon/meetings.h"
 #include "daemon/waiting_clients.h"
 
 enum {
@@ -29,6 +30,7 @@ static void client_readable(evutil_socket_t fd, short events, void *argument)
     case CLIENT_PROVING: login_prove(client); return;
     case CLIENT_GREETING: login_hear(client); return;
     case CLIENT_QUEUED: waiting_watch(client); return;
+    case CLIENT_MEETING: meeting_watch(client); return;
     case CLIENT_REFUSED: client_discard(client); return;
     case CLIENT_GONE: return;
     }
@@ -46,6 +48,7 @@ static void timer_passed(evutil_socket_t fd, short events, void *argument)
                       "the handshake took longer than handshake_timeout of the box");
         return;
     case CLIENT_QUEUED: waiting_tell(client); return;
+    case CLIENT_MEETING: meeting_review(client); return;
     case CLIENT_REFUSED: client_free(client); return;
     case CLIENT_GONE: return;
     }

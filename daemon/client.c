@@ -24,7 +24,8 @@ static struct log_limit refused_lines = LOG_LIMIT(20, 60);
 
 static const char *const state_names[] = {
     [CLIENT_ARRIVED] = "arrived", [CLIENT_PROVING] = "proving", [CLIENT_GREETING] = "greeting",
-    [CLIENT_QUEUED] = "queued",   [CLIENT_REFUSED] = "refused", [CLIENT_GONE] = "gone",
+    [CLIENT_QUEUED] = "queued",   [CLIENT_MEETING] = "meeting", [CLIENT_REFUSED] = "refused",
+    [CLIENT_GONE] = "gone",
 };
 
 static const int refusal_results[] = {
@@ -52,6 +53,7 @@ static bool is_handshake(enum client_state state)
     case CLIENT_GREETING:
     case CLIENT_REFUSED: return true;
     case CLIENT_QUEUED:
+    case CLIENT_MEETING:
     case CLIENT_GONE: return false;
     }
     return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A connection from a client, until its socket is handed to a worker. Who connects passes through arrival.c
 // (accepted, watched, closed where there are too many), login.c (TLS and HELLO) and waiting_clients.c (the queue for a
-// worker); here is what these have in common.
+// worker), or to who answers those that want no session: look.c and meetings.c; here is what these have in common.
 #ifndef RGPU_DAEMON_CLIENT_H
 #define RGPU_DAEMON_CLIENT_H
 
@@ -14,8 +14,9 @@ enum client_state {
     CLIENT_PROVING,  // TLS is about to stand, by the secret of its ticket
     CLIENT_GREETING, // HELLO is awaited
     CLIENT_QUEUED,   // a worker is awaited; the client must be silent
-    CLIENT_REFUSED,  // REFUSED is sent; what still comes is discarded
-    CLIENT_GONE,     // handed over or closed; about to be freed
+    CLIENT_MEETING, // it has said what other processes of its lease are to hear, or waits to hear such
+    CLIENT_REFUSED, // REFUSED is sent; what still comes is discarded
+    CLIENT_GONE,    // handed over or closed; about to be freed
 };
 
 struct client {
@@ -45,6 +46,7 @@ struct client {
     unsigned looks;  // questions that it has asked instead of opening a session
     bool look_waits; // the last one, until the GPUs' library has been asked
     struct control_look look;
+    struct control_meet meet; // in a meeting
 };
 
 const char *client_state_name(const struct client *client);

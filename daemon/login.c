@@ -15,6 +15,7 @@
 #include "daemon/admission.h"
 #include "daemon/box_calls.h"
 #include "daemon/look.h"
+#include "daemon/meetings.h"
 #include "daemon/waiting_clients.h"
 #include "daemon/worker_process.h"
 #include "version.h"
@@ -188,6 +189,13 @@ static ssize_t receive_part(struct client *client, uint8_t *data, size_t size)
     return n;
 }
 
+// Who looks may look again; anything else is the first message, and the only one.
+static bool is_in_turn(const struct client *client, unsigned type)
+{
+    return type == CONTROL_LOOK ||
+           (!client->looks && (type == CONTROL_HELLO || type == CONTROL_MEET));
+}
+
 static int take_header(struct client *client)
 {
     struct control_frame *frame = &client->frame;
@@ -196,8 +204,7 @@ static int take_header(struct client *client)
         return -EBADMSG;
     if (client->called_session && frame->header.type != CONTROL_PEER_HELLO)
         return -EPROTO;
-    if (!client->called_session && frame->header.type != CONTROL_LOOK &&
-        (frame->header.type != CONTROL_HELLO || client->looks))
+    if (!client->called_session && !is_in_turn(client, frame->header.type))
         return -EPROTO;
     if (frame->header.size > frame->capacity) {
         uint8_t *body = realloc(frame->body, frame->header.size);
@@ -243,7 +250,7 @@ void login_hear(struct client *client)
     if (err == -EBADMSG || err == -EPROTO) {
         client_refuse(
             client, CONTROL_REFUSAL_PROTOCOL,
-            "this is not the rgpu protocol, or a message out of order (HELLO or LOOK expected)");
+            "this is not the rgpu protocol, or a message out of order (HELLO, LOOK or MEET expected)");
     } else if (err) {
         log_debug("client left peer=%s state=%s error=\"%s\"", client->peer,
                   client_state_name(client), strerror(-err));
@@ -252,8 +259,12 @@ void login_hear(struct client *client)
         box_calls_take(client);
     } else if (client->frame.header.type == CONTROL_HELLO) {
         take_hello(client);
-    } else if (may_come_in(client)) {
+    } else if (!may_come_in(client)) {
+        return;
+    } else if (client->frame.header.type == CONTROL_LOOK) {
         look_answer(client);
+    } else {
+        meeting_take(client);
     }
 }
 

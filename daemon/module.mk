@@ -3,7 +3,7 @@
 RGPUD_SOURCES := $(addprefix daemon/,main.c start_check.c box.c box_settings.c devices.c lifecycle.c \
                    listeners.c arrival.c client.c login.c admission.c waiting_clients.c admin.c askers.c exporter.c notify.c broker_agent.c broker_connection.c \
                    broker_orders.c \
-                   look.c broker_report.c revocations.c broker_history.c state_file.c state_saver.c \
+                   look.c meetings.c broker_report.c revocations.c broker_history.c state_file.c state_saver.c \
                    accounts.c suspension.c suspension_steps.c suspension_orders.c image_room.c moves.c move_steps.c lease_places.c kept_paths.c suspender.c \
                    gauge.c instances.c figures.c gpu_time.c share_debt.c shares.c overcommit.c overcommit_factor.c overcommit_turns.c standing.c comparison.c exclusion.c offered_transports.c \
                    warm_pool.c disturbance.c disturbance_look.c refill.c worker_process.c worker_messages.c worker_life.c allowance.c \

@@ -14,7 +14,7 @@
 #include "common/scope.h"
 #include "team-lib/company_bytes.h"
 #include "team-lib/introduction.h"
-#include "team-lib/meeting_place.h"
+#include "team-lib/meeting_name.h"
 
 enum {
     RETRY_MS = 20,
@@ -147,24 +147,22 @@ static enum rgpu_result wait_for_others(struct company *company, const struct me
     return RGPU_SUCCESS;
 }
 
-static enum rgpu_result lead(struct company *company, const char *name, const char *path,
-                             uint64_t deadline)
+static enum rgpu_result lead(struct company *company, const char *name, uint64_t deadline)
 {
+    struct rgpu_meeting meeting;
     struct meeting_place place = {0};
-    struct endpoint anywhere = {0};
-    SCOPED_FD int listener = endpoint_listen(&anywhere, RGPU_MEMBERS_MAX, &place.port);
-    if (listener < 0)
-        return failure(RGPU_ERROR_INVALID, "no port to meet at: %s", strerror(-listener));
-    if (gethostname(place.host, sizeof(place.host) - 1) || control_boot_id(place.boot_id))
-        return failure(RGPU_ERROR_INVALID, "this host does not say what its name is");
-    SCOPED_FD int file = meeting_place_take(path, &place);
-    if (file == -EBUSY)
-        return failure(RGPU_ERROR_INVALID, "another team %s is meeting in this job", name);
-    if (file < 0)
-        return failure(RGPU_ERROR_INVALID, "%s: %s", path, strerror(-file));
-    enum rgpu_result result = wait_for_others(company, &place, listener, deadline);
-    unlink(path);
+    struct meeting_said *said = NULL;
+    SCOPED_FD int listener = -1;
+    enum rgpu_result result = meeting_id_make(&meeting, &listener);
+    if (!result)
+        result = meeting_name_say(name, &meeting, &said);
+    if (!result)
+        result = meeting_id_read(&meeting, &place);
+    if (!result)
+        result = wait_for_others(company, &place, listener, deadline);
+    meeting_name_forget(&said);
     explicit_bzero(&place, sizeof(place));
+    explicit_bzero(&meeting, sizeof(meeting));
     return result;
 }
 
@@ -202,16 +200,6 @@ static int reach_place(const struct meeting_place *place, struct introduction *h
     return fd < 0 && other ? other : fd;
 }
 
-static int reach_leader(const char *path, struct introduction *hello, uint64_t deadline)
-{
-    struct meeting_place place;
-    int fd = meeting_place_read(path, &place);
-    if (!fd)
-        fd = reach_place(&place, hello, deadline);
-    explicit_bzero(&place, sizeof(place));
-    return fd;
-}
-
 static void pause_meeting(void)
 {
     struct timespec step = {.tv_nsec = RETRY_MS * 1000000L};
@@ -228,18 +216,37 @@ static enum rgpu_result be_admitted(struct company *company, int fd)
     return result;
 }
 
-// What is there may be left of a process that is gone; the right one may still come.
-static enum rgpu_result join(struct company *company, const char *name, const char *path,
-                             uint64_t deadline)
+// Hears where the process with member 0 is and goes there, if there is one. *FD: the connection, or -errno.
+static enum rgpu_result follow(const char *name, unsigned tries, struct introduction *hello,
+                               uint64_t deadline, int *fd)
+{
+    struct rgpu_meeting meeting;
+    struct meeting_place place;
+    bool heard;
+    *fd = -ENOENT;
+    enum rgpu_result result = meeting_name_hear(name, tries, deadline, &meeting, &heard);
+    if (result || !heard || meeting_id_read(&meeting, &place))
+        return result;
+    *fd = reach_place(&place, hello, deadline);
+    explicit_bzero(&place, sizeof(place));
+    explicit_bzero(&meeting, sizeof(meeting));
+    return RGPU_SUCCESS;
+}
+
+// What is heard may be left of a process that is gone; the right one may still come.
+static enum rgpu_result join(struct company *company, const char *name, uint64_t deadline)
 {
     struct introduction hello = {.size = company->size,
                                  .first = company->first,
                                  .count = company->count};
-    int fd = reach_leader(path, &hello, deadline);
-    while (fd < 0 && clock_ns() < deadline) {
+    int fd;
+    enum rgpu_result result = follow(name, 0, &hello, deadline, &fd);
+    for (unsigned tries = 1; !result && fd < 0 && clock_ns() < deadline; tries++) {
         pause_meeting();
-        fd = reach_leader(path, &hello, deadline);
+        result = follow(name, tries, &hello, deadline, &fd);
     }
+    if (result)
+        return result;
     if (fd < 0)
         return failure(RGPU_ERROR_LOST, "member 0 of team %s did not come in time (%s)", name,
                        strerror(-fd));
@@ -295,15 +302,11 @@ static enum rgpu_result come_together(struct company *made, enum rgpu_result res
 enum rgpu_result company_meet(const char *name, int size, int first, int count, uint64_t deadline,
                               struct company **company)
 {
-    char path[512];
-    if (meeting_place_path(name, path, sizeof(path)))
-        return failure(RGPU_ERROR_INVALID, "the name of the team is too long");
     struct company *made = new_company(size, first, count);
     if (!made)
         return failure(RGPU_ERROR_MEMORY, "no memory for a team");
     made->leads = !first;
-    enum rgpu_result result = made->leads ? lead(made, name, path, deadline)
-                                          : join(made, name, path, deadline);
+    enum rgpu_result result = made->leads ? lead(made, name, deadline) : join(made, name, deadline);
     return come_together(made, result, company);
 }
 

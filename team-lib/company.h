@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "team-lib/failure.h"
-#include "team-lib/meeting_place.h"
+#include "team-lib/meeting_id.h"
 
 struct company;
 

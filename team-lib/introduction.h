@@ -3,7 +3,7 @@
 #ifndef RGPU_TEAM_INTRODUCTION_H
 #define RGPU_TEAM_INTRODUCTION_H
 
-#include "team-lib/meeting_place.h"
+#include "team-lib/meeting_id.h"
 
 enum {
     NONCE = 32,

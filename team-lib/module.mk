@@ -2,7 +2,7 @@
 # librgpu: put and notify between GPUs. It takes whatever libcuda.so.1 the program has, NVIDIA's or ours.
 TEAM_LDFLAGS := -Wl,-soname,librgpu.so.1 -Wl,--exclude-libs,ALL
 $(call shared_library,librgpu.so.1,$(wildcard team-lib/*.c),rgpucommon,\
-    -L$(B)/lib -l:libcuda.so.1 -l:libnettle.a,$(TEAM_LDFLAGS),$(B)/lib/libcuda.so.1)
+    -L$(B)/lib -l:libcuda.so.1 $(CLIENT_LIBS),$(TEAM_LDFLAGS),$(B)/lib/libcuda.so.1)
 INSTALL_FILES += $(B)/lib/librgpu.so.1:$(LIBDIR)/librgpu.so.1:0755:client \
     team-lib/rgpu.h:$(PREFIX)/include/rgpu.h:0644:client \
     team-lib/rgpu_device.h:$(PREFIX)/include/rgpu_device.h:0644:client \

@@ -12,8 +12,8 @@
 #include "team-lib/collective.h"
 #include "team-lib/company.h"
 #include "team-lib/device_window.h"
+#include "team-lib/meeting_id.h"
 #include "team-lib/shared_window.h"
-#include "team-lib/team_meeting.h"
 #include "team-lib/team_watch.h"
 #include "team-lib/window.h"
 
@@ -309,10 +309,10 @@ static enum rgpu_result come(struct rgpu_team *team, const struct appointment *a
     if (at->name)
         return company_meet(at->name, team->size, team->first, team->local, deadline,
                             &team->company);
-    enum rgpu_result result = team_meeting_read(at->meeting, &place);
+    enum rgpu_result result = meeting_id_read(at->meeting, &place);
     if (result)
         return result;
-    SCOPED_FD int listener = team_meeting_claim(&place);
+    SCOPED_FD int listener = meeting_id_claim(&place);
     result = company_meet_at(&place, listener, team->size, team->first, team->local, deadline,
                              &team->company);
     explicit_bzero(&place, sizeof(place));

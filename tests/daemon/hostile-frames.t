@@ -18,6 +18,7 @@ like "$(hostile reply-first)" 'refused code=protocol' "a message of the box befo
 like "$(hostile hello-twice)" 'refused code=protocol' "HELLO twice"
 like "$(hostile worker-message)" 'refused code=protocol' "a message of the worker's protocol"
 version=$(awk '/^protocol control/ { print $3 }' "$TOP/proto/control.spec")
+like "$(hostile meet)" 'refused code=authentication .*only processes of a lease meet' "processes that meet without a lease"
 like "$(hostile extended-hello)" "answered version=$version" "a longer HELLO, as a newer client sends it, is fine"
 like "$(hostile truncated)" 'closed' "a frame cut off in the middle"
 like "$(hostile reset)" 'gone' "a reset connection"

@@ -136,6 +136,14 @@ static void worker_message(void)
     put(frame, encode(CONTROL_ENDED, &ended));
 }
 
+// Without the ticket of a lease.
+static void meet(void)
+{
+    struct control_meet nobody = {.magic = CONTROL_MAGIC};
+
+    put(frame, encode(CONTROL_MEET, &nobody));
+}
+
 static void extended_hello(void)
 {
     size_t size = encode_hello();
@@ -211,6 +219,7 @@ static const struct {
     {"reply-first", reply_first},
     {"hello-twice", hello_twice},
     {"worker-message", worker_message},
+    {"meet", meet},
     {"extended-hello", extended_hello},
     {"truncated", truncated},
     {"silent", silent},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "team-lib/meeting_place.h"
+#include "team-lib/meeting_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/scope.h"
+#include "common/sha256.h"
 #include "common/ticket.h"
+
+static const char first_word[] = "rgpu-team-2 ";
 
 // ---- names ----
 
@@ -35,7 +37,7 @@ static void scope_of_names(char *scope, size_t size)
         snprintf(scope, size, "boxes %s", boxes ? boxes : "");
 }
 
-int meeting_place_path(const char *name, char *path, size_t size)
+static enum rgpu_result find_path(const char *name, char *path, size_t size)
 {
     const char *folder = getenv("RGPU_TEAM_DIR");
     char scope[512], whole[1024], hex[2 * SHA256_SIZE + 1];
@@ -43,12 +45,13 @@ int meeting_place_path(const char *name, char *path, size_t size)
     scope_of_names(scope, sizeof(scope));
     int length = snprintf(whole, sizeof(whole), "%s\n%s", scope, name);
     if (length >= (int)sizeof(whole))
-        return -ENAMETOOLONG;
+        return failure(RGPU_ERROR_INVALID, "the name of the team is too long");
     sha256_of(whole, (size_t)length, digest);
     hex_encode(digest, SHA256_SIZE, hex);
     length = snprintf(path, size, "%s/rgpu-team-%u-%.32s", folder && *folder ? folder : "/tmp",
                       (unsigned int)getuid(), hex);
-    return length < (int)size ? 0 : -ENAMETOOLONG;
+    return length < (int)size ? RGPU_SUCCESS
+                              : failure(RGPU_ERROR_INVALID, "RGPU_TEAM_DIR is too long");
 }
 
 // ---- the file ----
@@ -91,43 +94,64 @@ static int open_place(const char *path)
     }
 }
 
-int meeting_place_take(const char *path, struct meeting_place *place)
+// -errno.
+static int write_id(int fd, const struct rgpu_meeting *meeting)
 {
-    char boot[2 * CONTROL_BOOT_ID_BYTES + 1], key[2 * PLACE_KEY + 1], line[512];
-    if (getrandom(place->key, PLACE_KEY, 0) != PLACE_KEY)
-        return -EIO;
-    int fd = open_place(path);
-    if (fd < 0)
-        return fd;
-    hex_encode(place->boot_id, CONTROL_BOOT_ID_BYTES, boot);
-    hex_encode(place->key, PLACE_KEY, key);
-    int length = snprintf(line, sizeof(line), "rgpu-team-1 %s %u %s %s\n", place->host,
-                          (unsigned int)place->port, boot, key);
-    if (ftruncate(fd, 0) || pwrite(fd, line, (size_t)length, 0) != length) {
-        close(fd);
-        return -EIO;
-    }
-    return fd;
+    char hex[2 * sizeof(meeting->bytes) + 1], line[sizeof(hex) + 32];
+    hex_encode(meeting->bytes, sizeof(meeting->bytes), hex);
+    int length = snprintf(line, sizeof(line), "%s%s\n", first_word, hex);
+    int err = ftruncate(fd, 0) ? -errno : 0;
+    if (!err && pwrite(fd, line, (size_t)length, 0) != length)
+        err = -EIO;
+    explicit_bzero(line, sizeof(line));
+    return err;
 }
 
-int meeting_place_read(const char *path, struct meeting_place *place)
+enum rgpu_result meeting_file_say(const char *name, const struct rgpu_meeting *meeting,
+                                  struct meeting_file *file)
 {
-    char line[512] = "", boot[64], key[80];
-    unsigned int port;
+    enum rgpu_result result = find_path(name, file->path, sizeof(file->path));
+    if (result)
+        return result;
+    file->fd = open_place(file->path);
+    if (file->fd == -EBUSY)
+        return failure(RGPU_ERROR_INVALID, "another team %s is meeting in this job", name);
+    int err = file->fd < 0 ? file->fd : write_id(file->fd, meeting);
+    if (!err)
+        return RGPU_SUCCESS;
+    if (file->fd >= 0)
+        meeting_file_forget(file);
+    return failure(RGPU_ERROR_INVALID, "%s: %s", file->path, strerror(-err));
+}
+
+void meeting_file_forget(struct meeting_file *file)
+{
+    unlink(file->path);
+    close(file->fd);
+}
+
+// 0, or why nothing is heard, which may be otherwise a moment later.
+static int read_id(const char *path, struct rgpu_meeting *meeting)
+{
+    char line[sizeof(first_word) + 2 * sizeof(meeting->bytes) + 2];
     SCOPED_FD int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -errno;
     int err = check_file(fd);
     if (err)
         return err;
-    ssize_t length = read(fd, line, sizeof(line) - 1);
-    if (length <= 0 || line[length - 1] != '\n')
-        return -ENOENT; // it is being written
-    if (sscanf(line, "rgpu-team-1 %255s %u %63s %79s", place->host, &port, boot, key) != 4 ||
-        port > UINT16_MAX ||
-        hex_decode(boot, strlen(boot), place->boot_id, CONTROL_BOOT_ID_BYTES) ||
-        hex_decode(key, strlen(key), place->key, PLACE_KEY))
-        return -EBADMSG;
-    place->port = (uint16_t)port;
+    size_t word = strlen(first_word), whole = word + 2 * sizeof(meeting->bytes) + 1;
+    ssize_t length = read(fd, line, sizeof(line));
+    if (length != (ssize_t)whole || line[length - 1] != '\n' || memcmp(line, first_word, word) ||
+        hex_decode(line + word, 2 * sizeof(meeting->bytes), meeting->bytes, sizeof(meeting->bytes)))
+        return -EBADMSG; // also while it is being written
     return 0;
+}
+
+enum rgpu_result meeting_file_hear(const char *name, struct rgpu_meeting *meeting, bool *heard)
+{
+    char path[sizeof(((struct meeting_file *)0)->path)];
+    enum rgpu_result result = find_path(name, path, sizeof(path));
+    *heard = !result && !read_id(path, meeting);
+    return result;
 }

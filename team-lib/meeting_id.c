@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "team-lib/team_meeting.h"
+#include "team-lib/meeting_id.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,12 +94,12 @@ static enum rgpu_result find_addresses(struct meeting_id *id)
 
 // ---- ids ----
 
-static enum rgpu_result keep(const struct meeting_id *id, int listener)
+static enum rgpu_result keep(const struct rgpu_meeting *meeting, int listener)
 {
     struct open_meeting *made = malloc(sizeof(*made));
     if (!made)
         return failure(RGPU_ERROR_MEMORY, "no memory for a meeting");
-    memcpy(made->key, id->key, sizeof(made->key));
+    memcpy(made->key, meeting->bytes + offsetof(struct meeting_id, key), sizeof(made->key));
     made->listener = listener;
     SCOPED_LOCK(&lock);
     made->next = open_meetings;
@@ -106,31 +107,38 @@ static enum rgpu_result keep(const struct meeting_id *id, int listener)
     return RGPU_SUCCESS;
 }
 
-RGPU_PUBLIC enum rgpu_result rgpu_meeting_open(struct rgpu_meeting *meeting)
+enum rgpu_result meeting_id_make(struct rgpu_meeting *meeting, int *listener)
 {
     struct meeting_id id = {0};
     struct endpoint anywhere = {0};
     uint16_t port;
-    if (!meeting)
-        return failure(RGPU_ERROR_INVALID, "rgpu_meeting_open: no place for an id");
     memcpy(id.magic, magic, sizeof(magic));
     if (getrandom(id.key, PLACE_KEY, 0) != PLACE_KEY || control_boot_id(id.boot_id))
         return failure(RGPU_ERROR_INVALID, "this host has no random numbers or no boot id");
     enum rgpu_result result = find_addresses(&id);
     if (result)
         return result;
-    int listener = endpoint_listen(&anywhere, RGPU_MEMBERS_MAX, &port);
-    if (listener < 0)
-        return failure(RGPU_ERROR_INVALID, "no port to meet at: %s", strerror(-listener));
+    *listener = endpoint_listen(&anywhere, RGPU_MEMBERS_MAX, &port);
+    if (*listener < 0)
+        return failure(RGPU_ERROR_INVALID, "no port to meet at: %s", strerror(-*listener));
     id.port = htons(port);
-    result = keep(&id, listener);
-    if (result) {
-        close(listener);
-        return result;
-    }
     memset(meeting, 0, sizeof(*meeting));
     memcpy(meeting->bytes, &id, sizeof(id));
     return RGPU_SUCCESS;
+}
+
+RGPU_PUBLIC enum rgpu_result rgpu_meeting_open(struct rgpu_meeting *meeting)
+{
+    int listener;
+    if (!meeting)
+        return failure(RGPU_ERROR_INVALID, "rgpu_meeting_open: no place for an id");
+    enum rgpu_result result = meeting_id_make(meeting, &listener);
+    if (result)
+        return result;
+    result = keep(meeting, listener);
+    if (result)
+        close(listener);
+    return result;
 }
 
 static void write_address(char *text, size_t size, const struct in6_addr *address)
@@ -141,7 +149,7 @@ static void write_address(char *text, size_t size, const struct in6_addr *addres
         inet_ntop(AF_INET6, address, text, (socklen_t)size);
 }
 
-enum rgpu_result team_meeting_read(const struct rgpu_meeting *meeting, struct meeting_place *place)
+enum rgpu_result meeting_id_read(const struct rgpu_meeting *meeting, struct meeting_place *place)
 {
     struct meeting_id id;
     char address[INET6_ADDRSTRLEN];
@@ -159,7 +167,7 @@ enum rgpu_result team_meeting_read(const struct rgpu_meeting *meeting, struct me
     return RGPU_SUCCESS;
 }
 
-int team_meeting_claim(const struct meeting_place *place)
+int meeting_id_claim(const struct meeting_place *place)
 {
     SCOPED_LOCK(&lock);
     for (struct open_meeting **at = &open_meetings; *at; at = &(*at)->next)

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Many processes of a lease ask a box by one name, until one of them says what they wait for.
+// usage: meetings HOST:PORT TICKET TICKET-OF-ANOTHER-LEASE
+#include <poll.h>
+#include <string.h>
+
+#include "common/session_client.h"
+#include "common/ticket.h"
+#include "tests/tap.h"
+
+enum { MOST = 256, PATIENCE_MS = 60000, ASKERS = MOST - 2 };
+
+static struct endpoint box;
+static struct ticket_bundle own, other;
+static struct control_stream streams[MOST + 1];
+
+static struct session_request request_of(const struct ticket_bundle *bundle)
+{
+    return (struct session_request){.endpoint = box,
+                                    .box = bundle->entries[0].box,
+                                    .token = bundle->entries[0].token};
+}
+
+static struct control_meet meet_of(int name, int says)
+{
+    struct control_meet meet = {.magic = CONTROL_MAGIC, .says = (uint8_t)says};
+    memset(meet.name, name, sizeof(meet.name));
+    memset(meet.id, 40 + name, sizeof(meet.id));
+    return meet;
+}
+
+static void open_stream(const struct ticket_bundle *bundle, struct control_stream *stream)
+{
+    struct session_request request = request_of(bundle);
+    struct session_error error = {0};
+    if (session_ask_open(&request, stream, &error))
+        bail("%s", error.text);
+}
+
+// Asks or says, and leaves the answer for later.
+static void begin(const struct ticket_bundle *bundle, int name, int says,
+                  struct control_stream *stream)
+{
+    struct control_meet meet = meet_of(name, says);
+    open_stream(bundle, stream);
+    if (control_send(stream, CONTROL_MEET, &meet, clock_ms() + PATIENCE_MS))
+        bail("the box does not listen");
+}
+
+static int state_of(struct control_stream *stream, struct control_meeting *meeting)
+{
+    *meeting = (struct control_meeting){0};
+    int err = control_expect(stream, CONTROL_MEETING, meeting, clock_ms() + PATIENCE_MS);
+    return err ? err : (int)meeting->state;
+}
+
+static bool is_silent(const struct control_stream *stream)
+{
+    struct pollfd poller = {.fd = stream->fd, .events = POLLIN};
+    return poll(&poller, 1, 0) == 0;
+}
+
+// By the lease's ticket, or by the other one's; the result, with what is said in TEXT.
+static int say(const struct ticket_bundle *bundle, int name, int says,
+               struct control_stream *stream, struct control_meeting *meeting,
+               struct session_error *error)
+{
+    struct session_request request = request_of(bundle);
+    struct control_meet meet = meet_of(name, says);
+    open_stream(bundle, stream);
+    return session_meet(&request, stream, &meet, PATIENCE_MS, meeting, error);
+}
+
+static void all_hear(void)
+{
+    struct control_meeting meeting;
+    struct session_error error = {0};
+    struct control_stream *saying = &streams[MOST], *stranger = &streams[ASKERS];
+    int right = 0;
+    for (int i = 0; i < ASKERS; i++)
+        begin(&own, 1, 0, &streams[i]);
+    begin(&other, 1, 0, stranger);
+    begin(&own, 2, 0, &streams[ASKERS + 1]);
+    is_int(say(&own, 1, 1, saying, &meeting, &error), 0, "one says it");
+    is_int(meeting.state, CONTROL_MEETING_STATE_SAID, "which the box takes");
+    for (int i = 0; i < ASKERS; i++) {
+        int state = state_of(&streams[i], &meeting);
+        right += state == CONTROL_MEETING_STATE_SAID && meeting.id[0] == 41 &&
+                 meeting.id[sizeof(meeting.id) - 1] == 41;
+        session_stream_close(&streams[i]);
+    }
+    is_int(right, ASKERS, "all who have asked hear it");
+    ok(is_silent(stranger), "no process of another lease does");
+    ok(is_silent(&streams[ASKERS + 1]), "nor one that asked for another name");
+    is_int(say(&own, 1, 1, &streams[0], &meeting, &error), 0, "another one would say something");
+    is_int(meeting.state, CONTROL_MEETING_STATE_TAKEN, "but the name is taken");
+    session_stream_close(&streams[0]);
+    is_int(say(&other, 1, 1, &streams[0], &meeting, &error), 0,
+           "the other lease has names of its own");
+    is_int(meeting.state, CONTROL_MEETING_STATE_SAID, "which are free");
+    is_int(state_of(stranger, &meeting), CONTROL_MEETING_STATE_SAID, "its process hears that");
+    session_stream_close(&streams[0]);
+    session_stream_close(stranger);
+    is_int(state_of(&streams[ASKERS + 1], &meeting), CONTROL_MEETING_STATE_NOBODY,
+           "who asks in vain is told so");
+    session_stream_close(&streams[ASKERS + 1]);
+    session_stream_close(saying);
+}
+
+static void too_many(void)
+{
+    struct control_meeting meeting;
+    struct session_error error = {0};
+    for (int i = 0; i < MOST; i++)
+        begin(&own, 3, 0, &streams[i]);
+    is_int(say(&own, 3, 0, &streams[MOST], &meeting, &error), -1, "one too many is refused");
+    ok(strstr(error.text, "256 processes of lease"), "with the reason (%s)", error.text);
+    session_stream_close(&streams[MOST]);
+    is_int(say(&other, 3, 1, &streams[MOST], &meeting, &error), 0, "another lease is served");
+    for (int i = 0; i <= MOST; i++)
+        session_stream_close(&streams[i]);
+}
+
+static void malformed(void)
+{
+    struct control_meet meet = meet_of(4, 2);
+    struct session_request request = request_of(&own);
+    struct control_meeting meeting;
+    struct session_error error = {0};
+    open_stream(&own, &streams[0]);
+    is_int(session_meet(&request, &streams[0], &meet, PATIENCE_MS, &meeting, &error), -1,
+           "who neither says nor asks is refused");
+    ok(strstr(error.text, "malformed MEET"), "for that reason (%s)", error.text);
+    session_stream_close(&streams[0]);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4 || endpoint_parse(argv[1], 0, &box) ||
+        ticket_bundle_parse(argv[2], strlen(argv[2]), &own) ||
+        ticket_bundle_parse(argv[3], strlen(argv[3]), &other))
+        bail("usage: meetings HOST:PORT TICKET TICKET-OF-ANOTHER-LEASE");
+    all_hear();
+    too_many();
+    malformed();
+    ticket_bundle_free(&own);
+    ticket_bundle_free(&other);
+    return done();
+}

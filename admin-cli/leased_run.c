@@ -178,6 +178,7 @@ static pid_t start_program(char **argv, const char *ticket_file)
     sigprocmask(SIG_SETMASK, &old_mask, NULL);
     unsetenv("RGPU_BOXES");
     unsetenv("RGPU_TICKET");
+    unsetenv("RGPU_JOB_TICKET_FILE");
     if (!setenv("RGPU_TICKET_FILE", ticket_file, 1))
         execvp(argv[0], argv);
     int error = errno;

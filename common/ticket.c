@@ -2,6 +2,7 @@
 // The client's half of tickets: finding the bundle, and the secret in it.
 #include "common/ticket.h"
 #include "common/scope.h"
+#include "common/uuid_text.h"
 #include "common/ticket_private.h"
 
 #include <errno.h>
@@ -62,18 +63,27 @@ int ticket_secret(const char *token, uint8_t secret[SHA256_SIZE])
     return size ? decode_signature(token + size + 1, secret) : -EBADMSG;
 }
 
+// What a token says, as text. NULL: it is none, or there is no memory. The caller frees it.
+static char *payload_text(const struct ticket_entry *entry)
+{
+    const char *payload = strchr(entry->token, '.') + 1;
+    char *text = calloc(1, entry->public_size);
+
+    if (text && decode(payload, entry->public_size - (size_t)(payload - entry->token),
+                       (uint8_t *)text) < 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
 int ticket_lease(const struct ticket_entry *entry, char lease[TICKET_NAME_MAX])
 {
     static const char name[] = "\"sub\":\"";
-    const char *payload = strchr(entry->token, '.') + 1, *at;
-    SCOPED_FREE char *text = calloc(1, entry->public_size);
+    SCOPED_FREE char *text = payload_text(entry);
+    const char *at = text ? strstr(text, name) : NULL;
     size_t length;
 
-    if (!text)
-        return -ENOMEM;
-    if (decode(payload, entry->public_size - (size_t)(payload - entry->token), (uint8_t *)text) < 0)
-        return -EBADMSG;
-    at = strstr(text, name);
     at = at ? at + strlen(name) : "";
     length = strcspn(at, "\"");
     if (!length || length >= TICKET_NAME_MAX)
@@ -81,6 +91,15 @@ int ticket_lease(const struct ticket_entry *entry, char lease[TICKET_NAME_MAX])
     memcpy(lease, at, length);
     lease[length] = '\0';
     return 0;
+}
+
+bool ticket_names_gpu(const struct ticket_entry *entry, const uint8_t uuid[16])
+{
+    SCOPED_FREE char *text = payload_text(entry);
+    char name[UUID_TEXT];
+
+    uuid_text(uuid, name);
+    return text && strcasestr(text, name);
 }
 
 static bool safe_token(const char *token)
@@ -160,6 +179,13 @@ int ticket_bundle_load(struct ticket_bundle *bundle)
     if (path && *path)
         return ticket_bundle_load_file(path, bundle);
     return -ENOENT;
+}
+
+int ticket_bundle_load_of_job(struct ticket_bundle *bundle)
+{
+    const char *path = getenv("RGPU_JOB_TICKET_FILE");
+
+    return path && *path ? ticket_bundle_load_file(path, bundle) : ticket_bundle_load(bundle);
 }
 
 void ticket_bundle_free(struct ticket_bundle *bundle)

@@ -53,15 +53,20 @@ int ticket_bundle_load_file(const char *path, struct ticket_bundle *bundle)
     __attribute__((warn_unused_result));
 int ticket_bundle_parse(const char *text, size_t size, struct ticket_bundle *bundle)
     __attribute__((warn_unused_result));
+// That of all GPUs of the job, where the caller's own is for a part of them: RGPU_JOB_TICKET_FILE before the above.
+int ticket_bundle_load_of_job(struct ticket_bundle *bundle) __attribute__((warn_unused_result));
 void ticket_bundle_free(struct ticket_bundle *bundle);
 
 // The signature of a whole token, as the client knows it. -EBADMSG: not a token.
 int ticket_secret(const char *token, uint8_t secret[SHA256_SIZE])
     __attribute__((warn_unused_result));
 
-// The lease that an entry's token says it is of, which nobody has checked here. -EBADMSG: it says none; -ENOMEM.
+// The lease that an entry's token says it is of, which nobody has checked here. -EBADMSG: it says none.
 int ticket_lease(const struct ticket_entry *entry, char lease[TICKET_NAME_MAX])
     __attribute__((warn_unused_result));
+
+// Whether an entry's token says, likewise, that it is for the GPU of that UUID.
+bool ticket_names_gpu(const struct ticket_entry *entry, const uint8_t uuid[16]);
 
 // ---- keys ----
 

@@ -229,8 +229,10 @@ static void give_gpus(spank_t spank, const struct step_place *place)
     preload_nccl(spank, step.settings.library, step.boxes);
     snprintf(text, sizeof(text), "%u", step.gpus);
     spank_setenv(spank, "RGPU_COUNT", text, 1);
-    if (step.file_count > 0)
-        spank_setenv(spank, "RGPU_TICKET_FILE", step.files[0], 1);
+    if (step.ticket_count > 0)
+        spank_setenv(spank, "RGPU_TICKET_FILE", step.tickets[0].path, 1);
+    if (step.of_job.path)
+        spank_setenv(spank, "RGPU_JOB_TICKET_FILE", step.of_job.path, 1);
 }
 
 int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
@@ -242,6 +244,7 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
     // Tickets that came with the environment of the submission are of something else.
     spank_unsetenv(spank, "RGPU_TICKET");
     spank_unsetenv(spank, "RGPU_TICKET_FILE");
+    spank_unsetenv(spank, "RGPU_JOB_TICKET_FILE");
     identify(spank, &place);
     if (place.count == 0 || place.step == SLURM_EXTERN_CONT)
         return 0;
@@ -261,9 +264,10 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
         slurm_error("rgpu: this job's remote GPUs cannot be used: %s", problem);
         return -1;
     }
-    if (step.file_count > 1) {
+    if (step.ticket_count > 1) {
         spank_get_item(spank, S_TASK_ID, &task);
-        spank_setenv(spank, "RGPU_TICKET_FILE", step.files[(unsigned)task % step.file_count], 1);
+        spank_setenv(spank, "RGPU_TICKET_FILE",
+                     step.tickets[(unsigned)task % step.ticket_count].path, 1);
         spank_setenv(spank, "RGPU_COUNT", "1", 1);
     }
     // It numbers GPUs of the node, or of where the job was submitted, and would choose among the remote ones.

@@ -118,13 +118,14 @@ static int write_all(int fd, const char *text)
     return 0;
 }
 
-static int write_ticket(struct step *step, const struct step_place *place, const char *bundle)
+static int write_ticket(struct step *step, const struct step_place *place, const char *name,
+                        const char *bundle, struct step_ticket *ticket)
 {
     char *path;
     int fd, error = 0;
 
-    if (asprintf(&path, "%s/%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".ticket.%u", directory_of(step),
-                 place->job, place->step, place->step_node, step->file_count) < 0)
+    if (asprintf(&path, "%s/%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".ticket.%s", directory_of(step),
+                 place->job, place->step, place->step_node, name) < 0)
         return -ENOMEM;
     unlink(path); // of a step that was killed with its slurmstepd
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -133,8 +134,7 @@ static int write_ticket(struct step *step, const struct step_place *place, const
         free(path);
         return error;
     }
-    step->files[step->file_count] = path;
-    step->file_locks[step->file_count++] = fd;
+    *ticket = (struct step_ticket){path, fd};
     // Somebody who sweeps may have it for a moment.
     if (flock(fd, LOCK_EX) < 0)
         error = -errno;
@@ -143,6 +143,15 @@ static int write_ticket(struct step *step, const struct step_place *place, const
     if (!error && fchown(fd, place->uid, place->gid) < 0)
         error = -errno;
     return error;
+}
+
+static void remove_ticket(struct step_ticket *ticket)
+{
+    if (!ticket->path)
+        return;
+    unlink(ticket->path);
+    close(ticket->lock);
+    free(ticket->path);
 }
 
 // Removes what nobody has locked: its slurmstepd was killed. One that is just being made is not locked
@@ -183,9 +192,10 @@ static void count_boxes(struct step *step, const char *text)
     ticket_bundle_free(&bundle);
 }
 
-static int add_ticket(struct step *step, const struct step_place *place,
-                      struct broker_client *client, const struct step_lease *lease,
-                      const uint32_t *gpus, uint32_t count)
+static int fetch_ticket(struct step *step, const struct step_place *place,
+                        struct broker_client *client, const struct step_lease *lease,
+                        const uint32_t *gpus, uint32_t count, const char *name,
+                        struct step_ticket *ticket)
 {
     char *bundle;
     int error = lease_ticket(client, lease, gpus, count, &bundle);
@@ -193,12 +203,38 @@ static int add_ticket(struct step *step, const struct step_place *place,
     if (error)
         return error;
     count_boxes(step, bundle);
-    error = write_ticket(step, place, bundle);
+    error = write_ticket(step, place, name, bundle, ticket);
     explicit_bzero(bundle, strlen(bundle));
     free(bundle);
     return error ? broker_client_explain(client, error, "the ticket cannot be written in %s: %s",
                                          directory_of(step), strerror(-error))
                  : 0;
+}
+
+static int add_ticket(struct step *step, const struct step_place *place,
+                      struct broker_client *client, const struct step_lease *lease,
+                      const uint32_t *gpus, uint32_t count)
+{
+    char name[16];
+
+    snprintf(name, sizeof(name), "%u", step->ticket_count);
+    return fetch_ticket(step, place, client, lease, gpus, count, name,
+                        &step->tickets[step->ticket_count++]);
+}
+
+// For all GPUs of the job, in the lease's order, beside tickets for SEEN of them: what teams and NCCL's ranks reach of each
+// other. Programs see none of the others by it.
+static int add_ticket_of_job(struct step *step, const struct step_place *place,
+                             struct broker_client *client, const struct step_lease *lease,
+                             uint32_t seen)
+{
+    uint32_t gpus[STEP_GPUS_MAX];
+
+    if (!seen || seen >= lease->gpus || lease->gpus > STEP_GPUS_MAX)
+        return 0;
+    for (uint32_t i = 0; i < lease->gpus; i++)
+        gpus[i] = i;
+    return fetch_ticket(step, place, client, lease, gpus, lease->gpus, "job", &step->of_job);
 }
 
 static bool includes(const uint32_t *gpus, uint32_t count, uint32_t gpu)
@@ -247,11 +283,13 @@ static int get_tickets(struct step *step, const struct step_place *place,
     count = step->gpus = choose_gpus(step, place, lease.gpus, gpus);
     if (place->all)
         return add_whole_ticket(step, place, client, &lease, gpus, count);
-    if (step->settings.ranks == RANKS_ALL || !place->divides)
-        return add_ticket(step, place, client, &lease, gpus, count);
-    for (uint32_t i = 0; !error && i < count; i++)
+    bool each = step->settings.ranks != RANKS_ALL && place->divides;
+    for (uint32_t i = 0; each && !error && i < count; i++)
         error = add_ticket(step, place, client, &lease, &gpus[i], 1);
-    return error;
+    if (!each)
+        error = add_ticket(step, place, client, &lease, gpus, count);
+    return error ? error
+                 : add_ticket_of_job(step, place, client, &lease, each && count ? 1 : count);
 }
 
 int step_begin(const struct step_place *place, struct step *step, char *why, size_t size)
@@ -283,11 +321,9 @@ int step_begin(const struct step_place *place, struct step *step, char *why, siz
 
 void step_end(struct step *step)
 {
-    for (unsigned i = 0; i < step->file_count; i++) {
-        unlink(step->files[i]);
-        close(step->file_locks[i]);
-        free(step->files[i]);
-    }
+    for (unsigned i = 0; i < step->ticket_count; i++)
+        remove_ticket(&step->tickets[i]);
+    remove_ticket(&step->of_job);
     for (unsigned i = 0; i < step->lock_count; i++) {
         unlink(step->lock_paths[i]);
         close(step->locks[i]);

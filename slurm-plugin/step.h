@@ -27,14 +27,20 @@ struct step_place {
     bool all;             // sees the job's other GPUs as well, behind its own
 };
 
+// Held open and locked.
+struct step_ticket {
+    char *path; // NULL: none
+    int lock;
+};
+
 struct step {
     struct slurm_settings settings;
-    uint32_t gpus;              // that the step has on this node
-    size_t boxes;               // that a ticket of it is for, at most
-    char *order;                // of the GPUs, by UUID, where it is not the ticket's; else NULL
-    char *files[STEP_GPUS_MAX]; // one for all ranks, or one for each rank in turn
-    int file_locks[STEP_GPUS_MAX];
-    unsigned file_count;
+    uint32_t gpus; // that the step has on this node
+    size_t boxes;  // that a ticket of it is for, at most
+    char *order;   // of the GPUs, by UUID, where it is not the ticket's; else NULL
+    struct step_ticket tickets[STEP_GPUS_MAX]; // one for all ranks, or one for each rank in turn
+    unsigned ticket_count;
+    struct step_ticket of_job; // for all GPUs of the job, where those are for a part of them
     int locks[STEP_GPUS_MAX];
     char *lock_paths[STEP_GPUS_MAX];
     unsigned lock_count;

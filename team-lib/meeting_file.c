@@ -25,7 +25,7 @@ static void scope_of_names(char *scope, size_t size)
     const char *job = getenv("SLURM_JOB_ID"), *boxes = getenv("RGPU_BOXES");
     char lease[TICKET_NAME_MAX];
     bool has_lease = false;
-    if (!ticket_bundle_load(&bundle)) {
+    if (!ticket_bundle_load_of_job(&bundle)) {
         has_lease = bundle.count && !ticket_lease(&bundle.entries[0], lease);
         ticket_bundle_free(&bundle);
     }

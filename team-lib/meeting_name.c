@@ -19,7 +19,7 @@ static bool has_boxes(struct ticket_bundle *bundle)
 {
     const char *folder = getenv("RGPU_TEAM_DIR");
     *bundle = (struct ticket_bundle){0};
-    return !(folder && *folder) && !ticket_bundle_load(bundle) && bundle->count;
+    return !(folder && *folder) && !ticket_bundle_load_of_job(bundle) && bundle->count;
 }
 
 enum rgpu_result meeting_name_say(const char *name, const struct rgpu_meeting *meeting,

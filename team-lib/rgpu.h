@@ -66,8 +66,8 @@ struct rgpu_window;
 enum rgpu_result rgpu_team_create(struct rgpu_team **team, const CUcontext *contexts, int count);
 
 // A team of several processes, which meet by NAME: all of them call this with the same name and SIZE, and each has the
-// members FIRST to FIRST + COUNT - 1, on the GPUs of CONTEXTS. Each process sees the GPUs of all members, as the processes of
-// one lease do. They meet at the lease's boxes, or by a file where there is no lease (RGPU_TEAM_DIR in librgpu(3)). The name
+// members FIRST to FIRST + COUNT - 1, on the GPUs of CONTEXTS. Each process reaches the GPUs of all members, as the processes of
+// one lease do, whether it sees them or not. They meet at the lease's boxes, or by a file where there is no lease (RGPU_TEAM_DIR in librgpu(3)). The name
 // belongs to the lease, or to the job where there is none, and is free again when all have met. Waits for that for TIMEOUT_MS
 // milliseconds, or as long as it takes if negative.
 // Errors: INVALID (members that another process has, other sizes, a GPU that is not seen, nowhere to meet), RANGE, LOST (not all

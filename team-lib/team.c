@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/scope.h"
+#include "proto/lease_table.h"
 #include "team-lib/collective.h"
 #include "team-lib/company.h"
 #include "team-lib/device_window.h"
@@ -111,6 +112,15 @@ static enum rgpu_result name_of(CUdevice device, struct gpu_name *name)
     return result;
 }
 
+extern const struct lease_table rgpu_lease_table __attribute__((weak));
+
+// Of the lease, where the program does not see it. NVIDIA's library has no such table.
+static bool reach_gpu(const struct gpu_name *wanted, CUdevice *found)
+{
+    return &rgpu_lease_table && !wanted->before &&
+           rgpu_lease_table.reach(&wanted->uuid, found) == CUDA_SUCCESS;
+}
+
 static enum rgpu_result find_gpu(const struct gpu_name *wanted, CUdevice *found)
 {
     struct gpu_name name;
@@ -121,10 +131,12 @@ static enum rgpu_result find_gpu(const struct gpu_name *wanted, CUdevice *found)
         if (!result && !memcmp(&name, wanted, sizeof(name)))
             return RGPU_SUCCESS;
     }
-    return result
-               ? result
-               : failure(RGPU_ERROR_INVALID, "this process does not see the GPUs of all members, "
-                                             "as all processes of a team need to");
+    if (result || reach_gpu(wanted, found))
+        return result;
+    return failure(
+        RGPU_ERROR_INVALID,
+        "this process does not reach the GPUs of all members: they are neither among those "
+        "that it sees nor of its lease (RGPU_TICKET_FILE, RGPU_JOB_TICKET_FILE)");
 }
 
 static enum rgpu_result retain(struct team_member *member, const struct gpu_name *name)

@@ -32,6 +32,8 @@ CUresult cuDeviceGetCount(int *count)
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
     FIND_DEVICE(found, ordinal);
+    if (ordinal >= session_device_count)
+        return CUDA_ERROR_INVALID_DEVICE;
     if (!device)
         return CUDA_ERROR_INVALID_VALUE;
     *device = ordinal;

@@ -62,7 +62,7 @@ static CUresult find_primary(CUdevice dev, struct primary **primary)
     if (!session)
         return CUDA_ERROR_INVALID_DEVICE;
     if (!primaries)
-        primaries = calloc((size_t)session_device_count, sizeof(*primaries));
+        primaries = calloc(DEVICES_MAX, sizeof(*primaries));
     if (!primaries)
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (!primaries[dev].context) {

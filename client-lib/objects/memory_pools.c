@@ -27,7 +27,7 @@ static CUresult find(CUdevice dev, struct device_pools **found)
     if (!session_of_device(dev))
         return CUDA_ERROR_INVALID_VALUE; // so says the driver of pools, and of them only
     if (!pools)
-        pools = calloc((size_t)session_device_count, sizeof(*pools));
+        pools = calloc(DEVICES_MAX, sizeof(*pools));
     *found = pools ? &pools[dev] : NULL;
     return pools ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -99,7 +99,7 @@ CUresult pool_create(const CUmemPoolProps *properties, CUmemoryPool *pool)
 static void forget(CUmemoryPool pool)
 {
     SCOPED_LOCK(&lock);
-    for (CUdevice i = 0; pools && i < session_device_count; i++)
+    for (CUdevice i = 0; pools && i < DEVICES_MAX; i++)
         if (pools[i].current == pool)
             pools[i].current = NULL;
 }

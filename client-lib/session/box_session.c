@@ -10,26 +10,34 @@
 #include "common/scope.h"
 
 struct box_session *sessions[SESSIONS_MAX];
-unsigned int session_count;
+_Atomic unsigned int session_count;
 int session_device_count;
-// The program's devices, in its order.
+// The program's devices, in its order, and those that were reached besides.
 static struct shown_device {
     struct box_session *session;
     uint32_t number; // there
-} shown[SESSIONS_MAX * WIRE_DEVICE_MAX];
+} shown[DEVICES_MAX];
+static _Atomic int numbered;
 const struct session_listener *session_listener;
 
 struct box_session *session_of_device(CUdevice device)
 {
-    return device >= 0 && device < session_device_count ? shown[device].session : NULL;
+    return device >= 0 && device < numbered ? shown[device].session : NULL;
 }
 
-void session_show(struct box_session *session, uint32_t number)
+CUdevice session_number(struct box_session *session, uint32_t number)
 {
-    CUdevice next = session_device_count++;
+    CUdevice next = numbered;
     shown[next] = (struct shown_device){session, number};
     if (session->first_device == CU_DEVICE_INVALID)
         session->first_device = next;
+    numbered = next + 1;
+    return next;
+}
+
+void session_forget_devices(void)
+{
+    numbered = session_device_count = 0;
 }
 
 int box_device_number(CUdevice device)
@@ -39,7 +47,7 @@ int box_device_number(CUdevice device)
 
 CUdevice session_shown(const struct box_session *session, uint32_t number)
 {
-    for (CUdevice i = 0; i < session_device_count; i++)
+    for (CUdevice i = 0; i < numbered; i++)
         if (shown[i].session == session && shown[i].number == number)
             return i;
     return CU_DEVICE_INVALID;

@@ -22,6 +22,7 @@ struct known_paths;
 
 enum {
     SESSIONS_MAX = 64,
+    DEVICES_MAX = SESSIONS_MAX * WIRE_DEVICE_MAX,
     SESSION_OPS = 2048,   // requests have numbers below
     SESSION_CALLS = 1024, // requests of one session that wait for a reply at one time
 };
@@ -114,12 +115,15 @@ struct box_session {
     _Alignas(16) uint8_t record[WIRE_RECORD_MAX]; // of the thread that receives
 };
 
-// The sessions of this process, in the order of their devices. They are there from cuInit to the end.
+// The sessions of this process, in the order of their devices. They are there from cuInit, or from when they were reached
+// (opening.h), to the end.
 extern struct box_session *sessions[];
-extern unsigned int session_count;
+extern _Atomic unsigned int session_count;
+// Devices that the program sees. There may be further ones, by the numbers from here on, that were reached.
 extern int session_device_count;
-// Makes the box's device NUMBER the program's next one.
-void session_show(struct box_session *session, uint32_t number);
+// Gives the box's device NUMBER the next number of this process.
+CUdevice session_number(struct box_session *session, uint32_t number);
+void session_forget_devices(void); // as if none had been numbered
 // What the box calls the program's device, and the program the box's; CU_DEVICE_INVALID where it does not see it.
 int box_device_number(CUdevice device);
 CUdevice session_shown(const struct box_session *session, uint32_t number);

@@ -107,23 +107,37 @@ static void place_apart(struct box_session *session, unsigned number)
     }
 }
 
-static CUresult open_box(const struct wish *wish)
+static CUresult make_session(const struct wish *wish, struct box_session **session)
 {
     struct session_error error = {0};
-    struct box_session *session = session_try(wish, &error);
-    if (!session && !error.result && !wish->transport) {
+    *session = session_try(wish, &error);
+    if (!*session && !error.result && !wish->transport) {
         struct wish plain = *wish;
         plain.transport = plainest();
         log_warn("falling back to %s reason=\"%s\"", plain.transport->words, error.text);
-        session = session_try(&plain, &error);
+        *session = session_try(&plain, &error);
     }
-    if (!session) {
-        tell("%s", error.text);
-        return error.result ? (CUresult)error.result : CUDA_ERROR_SYSTEM_NOT_READY;
-    }
+    if (*session)
+        return CUDA_SUCCESS;
+    tell("%s", error.text);
+    return error.result ? (CUresult)error.result : CUDA_ERROR_SYSTEM_NOT_READY;
+}
+
+// Others may look at the list.
+static void add_session(struct box_session *session)
+{
     place_apart(session, session_count);
-    sessions[session_count++] = session;
-    return CUDA_SUCCESS;
+    sessions[session_count] = session;
+    session_count++;
+}
+
+static CUresult open_box(const struct wish *wish)
+{
+    struct box_session *session;
+    CUresult result = make_session(wish, &session);
+    if (result == CUDA_SUCCESS)
+        add_session(session);
+    return result;
 }
 
 static CUresult open_listed(const char *list, struct wish wish)
@@ -142,36 +156,40 @@ static CUresult open_listed(const char *list, struct wish wish)
     return result;
 }
 
-static CUresult open_ticketed(const struct ticket_bundle *bundle, struct wish wish)
+static CUresult open_entry(const struct ticket_entry *entry, struct wish wish)
 {
-    for (size_t i = 0; i < bundle->count; i++) {
-        struct endpoint endpoints[SESSIONS_MAX];
-        int count = session_count >= SESSIONS_MAX
-                        ? -E2BIG
-                        : endpoint_parse_list(bundle->entries[i].addresses, ENDPOINT_DEFAULT_PORT,
-                                              endpoints, SESSIONS_MAX);
-        if (count <= 0) {
-            tell("the ticket names no usable address of a box");
-            return CUDA_ERROR_NO_DEVICE;
-        }
-        CUresult result = CUDA_ERROR_NO_DEVICE;
-        wish.request.token = bundle->entries[i].token;
-        wish.request.box = bundle->entries[i].box;
-        for (int a = 0; a < count && result != CUDA_SUCCESS; a++) {
-            wish.request.endpoint = endpoints[a];
-            result = open_box(&wish);
-        }
-        if (result != CUDA_SUCCESS)
-            return result;
+    struct endpoint endpoints[SESSIONS_MAX];
+    int count =
+        session_count >= SESSIONS_MAX
+            ? -E2BIG
+            : endpoint_parse_list(entry->addresses, ENDPOINT_DEFAULT_PORT, endpoints, SESSIONS_MAX);
+    if (count <= 0) {
+        tell("the ticket names no usable address of a box");
+        return CUDA_ERROR_NO_DEVICE;
     }
-    return CUDA_SUCCESS;
+    CUresult result = CUDA_ERROR_NO_DEVICE;
+    wish.request.token = entry->token;
+    wish.request.box = entry->box;
+    for (int a = 0; a < count && result != CUDA_SUCCESS; a++) {
+        wish.request.endpoint = endpoints[a];
+        result = open_box(&wish);
+    }
+    return result;
+}
+
+static CUresult open_ticketed(const struct ticket_bundle *bundle, const struct wish *wish)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (size_t i = 0; i < bundle->count && result == CUDA_SUCCESS; i++)
+        result = open_entry(&bundle->entries[i], *wish);
+    return result;
 }
 
 static void close_all(void)
 {
     while (session_count)
         session_free(sessions[--session_count]);
-    session_device_count = 0;
+    session_forget_devices();
 }
 
 // A box of which the program sees nothing is left.
@@ -203,31 +221,45 @@ static void describe_sessions(FILE *out)
     }
 }
 
+// WINDOWS has room for what a HELLO has of them, and is used by the wish.
+static CUresult make_wish(struct wish *wish, char *windows, size_t size)
+{
+    transports_introduce(windows, size);
+    *wish = (struct wish){.request.windows = windows};
+    return transport_choice(&wish->transport) != 0 ||
+                   protection_choice(&wish->request.protection) != 0 ||
+                   mapped_host_choice(&wish->mirror_host) != 0 || paths_choice(&wish->paths) != 0
+               ? CUDA_ERROR_INVALID_VALUE
+               : CUDA_SUCCESS;
+}
+
+static void tell_of_ticket(int err)
+{
+    tell(err == -EPERM     ? "the file that RGPU_TICKET_FILE names can be read by others or is not "
+                             "yours: make it mode 0600"
+         : err == -EBADMSG ? "RGPU_TICKET or RGPU_TICKET_FILE does not hold a ticket"
+                           : "cannot read the ticket that RGPU_TICKET_FILE names");
+}
+
 CUresult sessions_open(void)
 {
     watch_describe(describe_sessions);
     if (visible_hides_all())
         return CUDA_ERROR_NO_DEVICE;
+    struct wish wish;
     char windows[sizeof(((struct control_hello *)0)->windows)];
-    transports_introduce(windows, sizeof(windows));
-    struct wish wish = {.request.windows = windows};
-    if (transport_choice(&wish.transport) != 0 ||
-        protection_choice(&wish.request.protection) != 0 ||
-        mapped_host_choice(&wish.mirror_host) != 0 || paths_choice(&wish.paths) != 0)
-        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = make_wish(&wish, windows, sizeof(windows));
+    if (result != CUDA_SUCCESS)
+        return result;
 
     struct ticket_bundle bundle;
     const char *boxes = getenv("RGPU_BOXES");
     int err = ticket_bundle_load(&bundle);
-    CUresult result;
     if (err == 0) {
-        result = open_ticketed(&bundle, wish);
+        result = open_ticketed(&bundle, &wish);
         ticket_bundle_free(&bundle);
     } else if (err != -ENOENT) {
-        tell(err == -EPERM ? "the file that RGPU_TICKET_FILE names can be read by others or is not "
-                             "yours: make it mode 0600"
-             : err == -EBADMSG ? "RGPU_TICKET or RGPU_TICKET_FILE does not hold a ticket"
-                               : "cannot read the ticket that RGPU_TICKET_FILE names");
+        tell_of_ticket(err);
         result = CUDA_ERROR_NO_DEVICE;
     } else if (boxes && *boxes) {
         result = open_listed(boxes, wish);
@@ -241,4 +273,88 @@ CUresult sessions_open(void)
     if (result != CUDA_SUCCESS)
         close_all();
     return result;
+}
+
+// ---- devices that the program does not see ----
+
+static int device_of(const struct box_session *session, const uint8_t *uuid)
+{
+    for (uint32_t i = 0; i < session->device_count; i++)
+        if (!memcmp(session->devices[i].uuid, uuid, sizeof(session->devices[i].uuid)))
+            return (int)i;
+    return -1;
+}
+
+// The device of that UUID in any session that is open. It gets a number if it has none yet.
+static CUdevice find_device(const uint8_t *uuid)
+{
+    for (unsigned int i = 0; i < session_count; i++) {
+        int device = device_of(sessions[i], uuid);
+        if (device < 0)
+            continue;
+        CUdevice known = session_shown(sessions[i], (uint32_t)device);
+        return known == CU_DEVICE_INVALID ? session_number(sessions[i], (uint32_t)device) : known;
+    }
+    return CU_DEVICE_INVALID;
+}
+
+static bool is_open(const struct endpoint *endpoint)
+{
+    char address[ENDPOINT_TEXT_MAX + 2] = "(";
+    endpoint_format(endpoint, address + 1);
+    strcat(address, ")");
+    for (unsigned int i = 0; i < session_count; i++)
+        if (strstr(sessions[i]->box, address))
+            return true;
+    return false;
+}
+
+// Without tickets nothing says what a box has before it is asked.
+static CUdevice open_listed_for(const char *list, struct wish wish, const uint8_t *uuid)
+{
+    struct endpoint endpoints[SESSIONS_MAX];
+    int count = endpoint_parse_list(list, ENDPOINT_DEFAULT_PORT, endpoints, SESSIONS_MAX);
+    for (int i = 0; i < count && session_count < SESSIONS_MAX; i++) {
+        struct box_session *session;
+        wish.request.endpoint = endpoints[i];
+        if (is_open(&endpoints[i]) || make_session(&wish, &session) != CUDA_SUCCESS)
+            continue;
+        if (device_of(session, uuid) >= 0) {
+            add_session(session);
+            return find_device(uuid);
+        }
+        session_free(session);
+    }
+    return CU_DEVICE_INVALID;
+}
+
+static CUdevice open_ticketed_for(const struct ticket_bundle *bundle, const struct wish *wish,
+                                  const uint8_t *uuid)
+{
+    for (size_t i = 0; i < bundle->count; i++)
+        if (ticket_names_gpu(&bundle->entries[i], uuid))
+            return open_entry(&bundle->entries[i], *wish) == CUDA_SUCCESS ? find_device(uuid)
+                                                                          : CU_DEVICE_INVALID;
+    return CU_DEVICE_INVALID;
+}
+
+CUresult sessions_reach(const CUuuid *uuid, CUdevice *device)
+{
+    struct wish wish;
+    struct ticket_bundle bundle;
+    const char *boxes = getenv("RGPU_BOXES");
+    const uint8_t *wanted = (const uint8_t *)uuid->bytes;
+    char windows[sizeof(((struct control_hello *)0)->windows)];
+    CUresult result = make_wish(&wish, windows, sizeof(windows));
+    *device = find_device(wanted);
+    if (*device == CU_DEVICE_INVALID && result == CUDA_SUCCESS) {
+        int err = ticket_bundle_load_of_job(&bundle);
+        if (!err) {
+            *device = open_ticketed_for(&bundle, &wish, wanted);
+            ticket_bundle_free(&bundle);
+        } else if (err == -ENOENT && boxes) {
+            *device = open_listed_for(boxes, wish, wanted);
+        }
+    }
+    return *device == CU_DEVICE_INVALID ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
 }

@@ -42,14 +42,22 @@ CUresult process_ready(void)
     return __builtin_expect(now == READY, 1) ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
+// Threads that are started in between leave signals to those of the program.
+static void keep_signals(sigset_t *old)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, old);
+}
+
 // The caller holds the lock.
 static CUresult open_all(const struct session_listener *listener)
 {
-    // Threads that are started here leave signals to those of the program.
-    sigset_t all, old;
+    sigset_t old;
+
     session_listener = listener;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    keep_signals(&old);
     CUresult result = sessions_open();
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return result;
@@ -65,5 +73,18 @@ CUresult process_start(const struct session_listener *listener)
     CUresult result = open_all(listener);
     atomic_store_explicit(&state, result == CUDA_SUCCESS ? READY : NOT_INITIALIZED,
                           memory_order_release);
+    return result;
+}
+
+CUresult process_reach(const CUuuid *uuid, CUdevice *device)
+{
+    sigset_t old;
+    SCOPED_LOCK(&lock);
+    CUresult result = process_ready();
+    if (result != CUDA_SUCCESS)
+        return result;
+    keep_signals(&old);
+    result = sessions_reach(uuid, device);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
     return result;
 }

@@ -12,4 +12,7 @@ CUresult process_ready(void);
 // sessions' own.
 CUresult process_start(const struct session_listener *listener);
 
+// sessions_reach, after that. Any thread.
+CUresult process_reach(const CUuuid *uuid, CUdevice *device);
+
 #endif

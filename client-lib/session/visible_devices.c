@@ -98,7 +98,7 @@ static void show(int device)
     unsigned int i = 0;
     for (; device >= (int)sessions[i]->device_count; i++)
         device -= (int)sessions[i]->device_count;
-    session_show(sessions[i], (uint32_t)device);
+    session_device_count = session_number(sessions[i], (uint32_t)device) + 1;
 }
 
 bool visible_hides_all(void)

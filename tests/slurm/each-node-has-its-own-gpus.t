@@ -35,6 +35,7 @@ cat >all.sh <<END
 srun $SHOW >own.gpus
 srun --rgpu-all $SHOW >all.gpus
 srun --rgpu-all sh -c 'echo \$SLURM_PROCID \$CUDA_VISIBLE_DEVICES' >order.gpus
+srun sh -c '$TMP/share/ranks_collect 2 \$SLURM_PROCID 1 id-own >own-rank\$SLURM_PROCID.out 2>&1'
 srun --rgpu-all sh -c '$TMP/share/ranks_collect 2 \$SLURM_PROCID 1 id >rank\$SLURM_PROCID.out 2>&1'
 END
 chmod 755 all.sh
@@ -45,12 +46,14 @@ cp "$BUILD/tests/nccl/ranks_collect" "$TMP/share/"
 chmod -R a+rX "$TMP/share"
 ok "a batch job whose steps see all GPUs, and whose ranks on two nodes compute with NCCL" \
     as $ALICE sbatch --wait -o job.out -N2 --gres=rgpu:2 all.sh
-diag "$(cat job.out rank?.out)"
+diag "$(cat job.out rank?.out own-rank?.out)"
 is "$(grep -c 'count=2\( GPU-[^ ]*\)\{4\}$' all.gpus)" 2 "each of the two has tickets for all four"
 for i in 0 1; do
     is "$(sed -n "s/^$i //p" order.gpus | cut -d, -f1,2 | tr , ' ' | uuids)" "$(grep "^$i " own.gpus | uuids)" \
         "the task of node $i has its own first"
     is "$(sed -n "s/^$i //p" order.gpus | tr , ' ' | uuids)" "$(uuids <own.gpus)" "and then the other's"
+    like "$(cat "own-rank$i.out")" '^1\.\.[1-9]' "rank $i that sees its own node's GPUs has come to its end"
+    unlike "$(cat "own-rank$i.out")" '^not ok' "and all that it computed is right"
     like "$(cat "rank$i.out")" '^1\.\.[1-9]' "rank $i has come to its end"
     unlike "$(cat "rank$i.out")" '^not ok' "and all that it computed is right"
 done
@@ -59,11 +62,16 @@ rgpu_settings 'ranks = local'
 cat >ranks.sh <<END
 #!/bin/sh
 srun -n4 --ntasks-per-node=2 $SHOW >ranks.gpus
+srun -n4 --ntasks-per-node=2 sh -c '$TMP/share/ranks_collect 4 \$SLURM_PROCID 1 id-local >local-rank\$SLURM_PROCID.out 2>&1'
 END
 chmod 755 ranks.sh
 ok "a batch job whose ranks have a GPU each" as $ALICE sbatch --wait -o job.out -N2 -n4 --ntasks-per-node=2 --gres=rgpu:2 ranks.sh
 is "$(uuids <ranks.gpus | wc -l)" 4 "has four different ones"
 is "$(grep -c 'count=1 GPU-[^ ]*$' ranks.gpus)" 4 "one for each rank"
+for i in 0 1 2 3; do
+    like "$(cat "local-rank$i.out")" '^1\.\.[1-9]' "rank $i of four that see one GPU each has come to its end"
+    unlike "$(cat "local-rank$i.out")" '^not ok' "and all that it computed is right"
+done
 ok "all end" await "no leases" no_leases
 ok "no ticket and no lock is left" await "the end of the tickets" no_tickets
 done_testing

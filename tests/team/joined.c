@@ -21,6 +21,11 @@ static void meet(const char *name, int size, int timeout_ms)
     enum rgpu_result result = rgpu_team_meet(&team, name, size, first, contexts, count, timeout_ms);
     printf("# met %d %s\n", (int)result, result ? rgpu_error_text() : "");
     fflush(stdout);
+    int now = 0;
+    CUdevice beyond;
+    if (cuDeviceGetCount(&now) || now != devices ||
+        cuDeviceGet(&beyond, devices) != CUDA_ERROR_INVALID_DEVICE)
+        bail("the program sees %d GPUs that it did not see before", now - devices);
 }
 
 // Each member's number goes to the next one, in whatever process that is.

@@ -23,7 +23,7 @@ line() {
 # begin NAME NODE TICKET ARGUMENT...: a process of a team. The GPU of the ticket's first box is its number 0.
 begin() {
     start "$1" nsenter --net="/proc/${sides[$2]}/ns/net" unshare --mount bash -c 'case $1 in /tmp/*) ;; *) mount -t tmpfs none /tmp ;; esac; exec "${@:2}"' \
-        node "$BUILD" env "LD_PRELOAD=$(preload_for_sanitizers)" "LD_LIBRARY_PATH=$BUILD/lib" "RGPU_TICKET=$3" "$JOINED" "${@:4}"
+        node "$BUILD" env "LD_PRELOAD=$(preload_for_sanitizers)" "LD_LIBRARY_PATH=$BUILD/lib" "RGPU_TICKET=$3" "${environment[@]}" "$JOINED" "${@:4}"
 }
 
 leases=(one two)
@@ -32,6 +32,7 @@ for i in 0 1; do
     straight[i]="$near;$far"
     crossed[i]="$far;$near"
 done
+environment=()
 # Two leases with one name of a team; each node has its own box first in its ticket.
 for i in 0 1; do begin "first-$i" 0 "${straight[$i]}" same 2 0 1; done
 for i in 0 1; do begin "second-$i" 1 "${crossed[$i]}" same 2 1 1; done
@@ -40,6 +41,24 @@ for i in 0 1; do
     ok "lease $i: the one on node 1" await_line "second-$i" '^1\.\.[2-9]'
 done
 unlike "$(cat "$TMP"/first-*.log "$TMP"/second-*.log)" . "and nobody has anything to say about it"
+
+# Processes that see one GPU each: of a ticket for both, or with one for the job beside their own.
+environment=(CUDA_VISIBLE_DEVICES=0)
+begin hidden-0 0 "${straight[0]}" apart 2 0 1
+begin hidden-1 1 "${crossed[0]}" apart 2 1 1
+for i in 0 1; do ok "hidden by CUDA_VISIBLE_DEVICES: the process on node $i reaches the other GPU" await_line "hidden-$i" '^1\.\.[2-9]'; done
+tr ';' '\n' <<<"${crossed[1]}" >"$BUILD/tests/job-ticket.$$"
+chmod 600 "$BUILD/tests/job-ticket.$$"
+environment=("RGPU_JOB_TICKET_FILE=$BUILD/tests/job-ticket.$$")
+begin own-0 0 "${straight[1]%;*}" own 2 0 1
+begin own-1 1 "${crossed[1]%;*}" own 2 1 1
+for i in 0 1; do ok "a ticket of its own: the process on node $i reaches the GPU of the job's" await_line "own-$i" '^1\.\.[2-9]'; done
+rm "$BUILD/tests/job-ticket.$$"
+unlike "$(cat "$TMP"/hidden-*.log "$TMP"/own-*.log)" . "and nobody has anything to say about it"
+environment=()
+begin stranger-0 0 "${straight[1]%;*}" alone 2 0 1 meet 60000
+begin stranger-1 1 "${straight[1]}" alone 2 1 1 meet 60000
+ok "who has no ticket for a member's GPU is told" await_line stranger-0 '^# met 1 this process does not reach the GPUs of all members'
 
 admin_health() { "$BUILD/bin/rgpuctl" health --socket "$TMP/admin-$1" --json; }
 begin early 1 "${crossed[0]}" late 2 1 1 meet 60000

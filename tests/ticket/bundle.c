@@ -58,6 +58,14 @@ static void test_sources(void)
     is_int(ticket_bundle_load(&bundle), 0, "RGPU_TICKET goes before it");
     is_str(bundle.count ? bundle.entries[0].box : NULL, "envbox", "and is the ticket itself");
     ticket_bundle_free(&bundle);
+    is_int(ticket_bundle_load_of_job(&bundle), 0, "which is that of the job, too");
+    is_str(bundle.count ? bundle.entries[0].box : NULL, "envbox", "where there is no other");
+    ticket_bundle_free(&bundle);
+    setenv("RGPU_JOB_TICKET_FILE", path, 1);
+    is_int(ticket_bundle_load_of_job(&bundle), 0, "RGPU_JOB_TICKET_FILE names one");
+    is_str(bundle.count ? bundle.entries[0].box : NULL, "filebox", "which is read");
+    ticket_bundle_free(&bundle);
+    unsetenv("RGPU_JOB_TICKET_FILE");
     unsetenv("RGPU_TICKET");
     chmod(path, 0644);
     is_int(ticket_bundle_load(&bundle), -EPERM, "a file that others can read is refused");

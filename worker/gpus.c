@@ -87,6 +87,14 @@ void gpu_pci(int ordinal, char *text, size_t room)
              attribute(device, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID) & 0xff);
 }
 
+unsigned gpu_arch(int ordinal)
+{
+    CUdevice device = gpus.list[ordinal].handle;
+
+    return (unsigned)(attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+                      attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+}
+
 void gpus_describe(struct control_device *out)
 {
     for (int i = 0; i < gpus.count; i++) {
@@ -107,9 +115,7 @@ void gpus_describe(struct control_device *out)
             driver.cuDeviceTotalMem_v2(&total, device);
         out[i].memory = total;
         out[i].context_cost = gpus.list[i].context_cost;
-        out[i].capability =
-            (uint32_t)(attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
-                       attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+        out[i].capability = gpu_arch(i);
     }
 }
 

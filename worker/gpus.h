@@ -42,6 +42,8 @@ extern struct gpus gpus;
 
 CUresult gpus_discover(void);
 void gpus_describe(struct control_device *out);
+// Ten times the compute capability of a device that is present (90).
+unsigned gpu_arch(int ordinal);
 // Where a device that is present is on its host, in words of the kernel's.
 void gpu_pci(int ordinal, char *text, size_t room);
 // Makes the primary context of a device, or gives the one that is there, without making it current.

@@ -129,6 +129,11 @@ int image_extract_ptx(const struct image *image, unsigned int max_arch, char **t
     return best.kind ? fatbin_read(&best, text, size) : -ENOENT;
 }
 
+bool fatbin_may_load(const struct fatbin_entry *entry, unsigned int arch)
+{
+    return entry->kind == IMAGE_ELF ? entry->arch / 10 == arch / 10 : entry->arch <= arch;
+}
+
 static bool entry_may_name(const struct fatbin_entry *entry, const char *name)
 {
     char *data = NULL;
@@ -138,7 +143,7 @@ static bool entry_may_name(const struct fatbin_entry *entry, const char *name)
     return may;
 }
 
-bool image_may_name(const void *data, size_t size, const char *name, size_t most)
+bool image_may_name(const void *data, size_t size, unsigned int arch, const char *name, size_t most)
 {
     struct fatbin_iterator iterator;
     struct fatbin_entry entry;
@@ -150,6 +155,8 @@ bool image_may_name(const void *data, size_t size, const char *name, size_t most
     if (fatbin_open(data, size, &iterator))
         return true;
     while ((r = fatbin_next(&iterator, &entry)) == 1) {
+        if (arch && !fatbin_may_load(&entry, arch))
+            continue;
         if (entry.size > most || entry_may_name(&entry, name))
             return true;
         most -= entry.size;

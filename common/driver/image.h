@@ -68,9 +68,15 @@ int fatbin_next(struct fatbin_iterator *iterator, struct fatbin_entry *entry)
 int fatbin_read(const struct fatbin_entry *entry, char **out, size_t *size)
     __attribute__((warn_unused_result));
 
-// Whether NAME may be in the image of SIZE bytes: it is, or that cannot be seen, as the image is damaged or takes more than
-// MOST bytes when read. Functions that code calls are named in it, be it text or binary.
-bool image_may_name(const void *data, size_t size, const char *name, size_t most);
+// Whether a device of architecture ARCH (90) can load the entry: code runs on devices of its own major version, a text on
+// all that are not older.
+bool fatbin_may_load(const struct fatbin_entry *entry, unsigned int arch);
+
+// Whether NAME may be in what a device of architecture ARCH, or any where that is 0, can load of the image of SIZE bytes:
+// it is, or that cannot be seen, as the image is damaged or this takes more than MOST bytes when read. Functions
+// that code calls are named in it, be it text or binary.
+bool image_may_name(const void *data, size_t size, unsigned int arch, const char *name,
+                    size_t most);
 
 // The PTX for the highest architecture that is not above MAX_ARCH (90), out of any image. The
 // caller frees *TEXT, which ends with a NUL that *SIZE does not count. -ENOENT where the image is

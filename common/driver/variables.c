@@ -219,12 +219,6 @@ static int plain_bytes(const void *data, size_t size, uint64_t *bytes)
     return 0;
 }
 
-// Code runs on devices of its own major version; a text on all that are not older.
-static bool may_load(const struct fatbin_entry *entry, unsigned int arch)
-{
-    return entry->kind == IMAGE_ELF ? entry->arch / 10 == arch / 10 : entry->arch <= arch;
-}
-
 static int entry_bytes(const struct fatbin_entry *entry, uint64_t *bytes)
 {
     char *data;
@@ -251,7 +245,7 @@ int image_variable_bytes(const void *data, size_t size, unsigned int arch, uint6
     result = fatbin_open(data, size, &iterator);
     while (result >= 0 && (result = fatbin_next(&iterator, &entry)) > 0) {
         uint64_t of_entry = 0;
-        if (may_load(&entry, arch))
+        if (fatbin_may_load(&entry, arch))
             result = entry_bytes(&entry, &of_entry);
         *bytes = of_entry > *bytes ? of_entry : *bytes;
     }

@@ -50,10 +50,13 @@ static void check_fatbin(const char *name)
     ok(image_extract_ptx(&image, 120, &text, &text_size) == 0 && strstr(text, ".target sm_100"),
        "for 12.0 the one for 10.0");
     free(text);
-    ok(image_may_name(data, size, "scale", 1 << 20), "the name of its kernel is found in it");
-    ok(!image_may_name(data, size, "vprintf", 1 << 20), "and not one that is not there");
-    ok(image_may_name(data, size, "vprintf", 100), "unless there is too much to read");
-    ok(image_may_name(data, size - 1, "vprintf", 1 << 20), "or it is damaged");
+    ok(image_may_name(data, size, 0, "scale", 1 << 20), "the name of its kernel is found in it");
+    ok(!image_may_name(data, size, 0, "vprintf", 1 << 20), "and not one that is not there");
+    ok(image_may_name(data, size, 0, "vprintf", 100), "unless there is too much to read");
+    ok(image_may_name(data, size - 1, 0, "vprintf", 1 << 20), "or it is damaged");
+    ok(image_may_name(data, size, 90, ".target sm_90", 1 << 20) &&
+           !image_may_name(data, size, 90, ".target sm_100", 1 << 20),
+       "what a device cannot load is not looked at");
     is_int(image_extract_ptx(&image, 70, &text, &text_size), -ENOENT, "there is none for 7.0");
     is_int(image_parse(data, size - 1, &image), -EBADMSG, "a byte less is refused");
     is_int(image_parse(data, 10, &image), -EBADMSG, "half a header is refused");
@@ -68,7 +71,7 @@ static void check_elf(void)
     ok(image_parse(data, size, &image) == 0 && image.kind == IMAGE_ELF && image.size == size,
        "a cubin is an ELF, of %zu bytes by its headers", size);
     ok(image_locate(data, &image) == 0 && image.size == size, "without a bound too");
-    ok(image_may_name(data, size, "scale", 0) && !image_may_name(data, size, "vprintf", 0),
+    ok(image_may_name(data, size, 0, "scale", 0) && !image_may_name(data, size, 0, "vprintf", 0),
        "it names its kernel, and what it does not call it does not");
     is_int(image_extract_ptx(&image, 90, &text, &size), -ENOENT, "it has no PTX");
     is_int(image_parse(data, image.size - 1, &image), -EBADMSG, "a byte less is refused");

@@ -195,18 +195,6 @@ void charges_prepare(void)
 
 // ---- variables ----
 
-static unsigned arch_of(int device)
-{
-    int major = 0, minor = 0;
-
-    if (driver.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-                                    gpus.list[device].handle) != CUDA_SUCCESS ||
-        driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-                                    gpus.list[device].handle) != CUDA_SUCCESS)
-        return 0;
-    return (unsigned)(10 * major + minor);
-}
-
 CUresult charge_variables(const void *image, uint64_t size, const void *owner, CUcontext context,
                           int device)
 {
@@ -214,7 +202,7 @@ CUresult charge_variables(const void *image, uint64_t size, const void *owner, C
 
     if (!charges_apply(device))
         return CUDA_SUCCESS;
-    int r = image_variable_bytes(image, size, arch_of(device), &bytes);
+    int r = image_variable_bytes(image, size, gpu_arch(device), &bytes);
     if (r) { // what cannot be counted could be of any size
         log_warn("an image is refused, since its variables cannot be counted size=%llu error=%d",
                  (unsigned long long)size, r);

@@ -12,10 +12,11 @@
 #include "common/ledger.h"
 #include "common/log.h"
 #include "common/scope.h"
+#include "worker/gpus.h"
 #include "worker/session.h"
 #include "worker_serve.h"
 
-enum { IMAGES_MAX = 256, TAIL = 64, READ_MAX = 4 << 20 };
+enum { IMAGES_MAX = 256, TAIL = 64, READ_MAX = 64 << 20 };
 static const uint64_t TOTAL_MAX = UINT64_C(4) << 30;
 
 static struct uploaded_image *images;
@@ -144,8 +145,20 @@ void serve_image_free(struct serve *serve, const struct args_image_free *args)
     }
 }
 
-// Large images are not read for this: it would take longer than the real synchronize calls that it saves.
+// Of the session's devices; 0: they differ.
+static unsigned common_arch(void)
+{
+    unsigned arch = session.device_count ? gpu_arch(session.ordinals[0]) : 0;
+
+    for (unsigned i = 1; i < session.device_count; i++)
+        if (gpu_arch(session.ordinals[i]) != arch)
+            return 0;
+    return arch;
+}
+
+// What is larger is not read for this: it would hold up the load for longer than the real synchronize calls take that it
+// saves.
 bool image_prints(const struct uploaded_image *image)
 {
-    return image_may_name(image->data, image->size, "vprintf", READ_MAX);
+    return image_may_name(image->data, image->size, common_arch(), "vprintf", READ_MAX);
 }

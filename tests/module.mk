@@ -14,7 +14,7 @@ T        ?=
 VALGRIND ?=
 SECONDS  ?= 120
 SEED     ?=
-TEST_JOBS ?= 2
+TEST_JOBS ?= 3
 
 # T may be a name (transport-ring), a source (tests/transport/ring.c) or a script (tests/box/x.t).
 test_pattern = $(subst /,-,$(patsubst tests/%,%,$(basename $(T))))
@@ -48,6 +48,7 @@ prove = BUILD="$(CURDIR)/$(B)" VALGRIND="$(VALGRIND)" SAN="$(SAN)" CC="$(CC)" \
 	ASAN_OPTIONS="$${ASAN_OPTIONS:-detect_leaks=1}" \
 	TSAN_OPTIONS="$${TSAN_OPTIONS:-halt_on_error=0:exitcode=66}" \
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}" \
+	HARNESS_RULESFILE=tests/order.yml \
 	prove --timer --exec tests/run-one --statefile="$(test_record)"
 
 check-built: tests

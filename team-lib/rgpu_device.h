@@ -68,30 +68,9 @@ static __device__ inline uint32_t rgpu_load_(uint64_t at)
     return value;
 }
 
-// For who looks again and again: several loads are under way at a time. rgpu_seen_() has to follow when it has come.
-static __device__ inline uint32_t rgpu_peek_(uint64_t at)
-{
-    uint32_t value;
-    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(at));
-    return value;
-}
-
-static __device__ inline void rgpu_seen_(void)
-{
-    asm volatile("fence.acq_rel.sys;" ::: "memory");
-}
-
 static __device__ inline uint64_t rgpu_counter_(const struct rgpu_device_window *w, uint32_t i)
 {
     return w->mailbox + sizeof(struct rgpu_device_mailbox) + 4ull * i;
-}
-
-// How many signals of SLOT there are, of near members and of far ones.
-static __device__ inline uint32_t rgpu_come_(const struct rgpu_device_window *w, uint32_t slot)
-{
-    uint32_t near = rgpu_peek_(w->signals[w->member] + 4ull * slot);
-    uint32_t far = w->mailbox ? rgpu_peek_(rgpu_counter_(w, w->blocks + slot)) : 0;
-    return near + far;
 }
 
 static __device__ inline int rgpu_is_lost_(const struct rgpu_device_window *w)
@@ -233,25 +212,10 @@ static __device__ inline int rgpu_put_signal(const struct rgpu_device_window *w,
     return rgpu_signal(w, rank, tag);
 }
 
-// By one thread of a block: WANTED signals of SLOT have come (1), are still to come (0), or may never come (2). FOREVER: it waits, and
-// asks only now and then whether it does so in vain, as that is as slow as to ask for the signal.
-static __device__ inline int rgpu_await_(const struct rgpu_device_window *w, uint32_t slot,
-                                         uint32_t wanted, int forever)
-{
-    for (uint32_t turn = 0;; turn++) {
-        if ((int32_t)(rgpu_come_(w, slot) - wanted) >= 0) {
-            rgpu_seen_();
-            return 1;
-        }
-        if ((!forever || turn % 16 == 15) && rgpu_is_lost_(w))
-            return 2;
-        if (!forever)
-            return 0;
-    }
-}
-
-static __device__ inline int rgpu_take_(const struct rgpu_device_window *w, uint32_t tag,
-                                        uint32_t count, int forever)
+// 1: COUNT signals of TAG have come, from whomever, that have not been waited for; now they have. 0: not yet. -1: there is no such
+// tag. -2: they may never come.
+static __device__ inline int rgpu_signal_test(const struct rgpu_device_window *w, uint32_t tag,
+                                              uint32_t count)
 {
     if (tag >= w->tags)
         return -1;
@@ -259,27 +223,26 @@ static __device__ inline int rgpu_take_(const struct rgpu_device_window *w, uint
     uint32_t *taken = (uint32_t *)w->taken + slot;
     int come = 0;
     if (!threadIdx.x) {
-        come = rgpu_await_(w, slot, *taken + count, forever);
-        if (come == 1)
+        uint32_t signals = rgpu_load_(w->signals[w->member] + 4ull * slot);
+        if (w->mailbox)
+            signals += rgpu_load_(rgpu_counter_(w, w->blocks + slot));
+        come = (int32_t)(signals - *taken - count) >= 0;
+        if (come)
             *taken += count;
+        else if (rgpu_is_lost_(w))
+            come = 2;
     }
     if (__syncthreads_or(come & 1))
         return 1;
     return w->mailbox && __syncthreads_or(come) ? -2 : 0;
 }
 
-// 1: COUNT signals of TAG have come, from whomever, that have not been waited for; now they have. 0: not yet. -1: there is no such
-// tag. -2: they may never come.
-static __device__ inline int rgpu_signal_test(const struct rgpu_device_window *w, uint32_t tag,
-                                              uint32_t count)
-{
-    return rgpu_take_(w, tag, count, 0);
-}
-
 static __device__ inline int rgpu_signal_wait(const struct rgpu_device_window *w, uint32_t tag,
                                               uint32_t count)
 {
-    int come = rgpu_take_(w, tag, count, 1);
+    int come;
+    while ((come = rgpu_signal_test(w, tag, count)) == 0)
+        ;
     return come == 1 ? RGPU_DEVICE_SUCCESS : come == -1 ? RGPU_DEVICE_RANGE : RGPU_DEVICE_LOST;
 }
 
@@ -298,15 +261,19 @@ static __device__ inline int rgpu_barrier(const struct rgpu_device_window *w)
 {
     int lost = rgpu_quiet(w);
     if (!threadIdx.x) {
-        uint32_t times = ++*rgpu_own_(w, 0), slot = w->blocks * w->tags, here;
+        uint32_t times = ++*rgpu_own_(w, 0), slot = w->blocks * w->tags, here, come;
         asm volatile("atom.acq_rel.sys.global.add.u32 %0, [%1], 1;"
                      : "=r"(here)
                      : "l"(w->shared)
                      : "memory");
         if (here + 1 == times * w->blocks)
             rgpu_announce_(w, slot);
-        if (!lost)
-            lost = rgpu_await_(w, slot, times * w->members, 1) == 2;
+        do {
+            come = rgpu_load_(w->signals[w->member] + 4ull * slot);
+            if (w->mailbox)
+                come += rgpu_load_(rgpu_counter_(w, w->blocks + slot));
+            lost = lost || rgpu_is_lost_(w);
+        } while ((int32_t)(come - times * w->members) < 0 && !lost);
     }
     return __syncthreads_or(lost) ? RGPU_DEVICE_LOST : RGPU_DEVICE_SUCCESS;
 }

@@ -16,10 +16,11 @@ static int drop_payload(const struct wire_peer_frame *frame, struct link *from)
     return nowhere ? link_receive_bulk(from, nowhere, frame->bytes) : -ENOMEM;
 }
 
-// Under lock. *BEHIND: it is to be filled with what is behind the frame.
+// *BEHIND: it is to be filled with what is behind the frame.
 static struct peer_block *take_block(const struct wire_peer_frame *frame, struct peer_link **out,
                                      bool *behind)
 {
+    SCOPED_LOCK(&peer_mover.lock);
     struct peer_link *link = *out = peer_link_find(frame->peer);
     *behind = !link || link->carriage == PEER_BEHIND;
     if (!link)
@@ -28,55 +29,36 @@ static struct peer_block *take_block(const struct wire_peer_frame *frame, struct
                    : peer_block_take_slot(&link->blocks, frame->slot);
 }
 
-// Under lock. What has come in BLOCK goes to the copy that waits for it.
-static void give_to_job(const struct wire_peer_frame *frame, struct peer_link *link,
-                        struct peer_block *block, int err)
+static int take_data(const struct wire_peer_frame *frame, struct link *from)
 {
+    struct peer_link *link;
+    bool behind;
+    struct peer_block *block = take_block(frame, &link, &behind);
+
+    if (!block)
+        return behind ? drop_payload(frame, from) : -EPROTO;
+    int err = behind ? link_receive_bulk(from, block->data, frame->bytes) : 0;
+    SCOPED_LOCK(&peer_mover.lock);
+    block->offset = frame->offset;
+    block->size = frame->bytes;
+    if (frame->kind == PEER_PUT) {
+        if (err)
+            peer_block_return(link, block);
+        else
+            far_puts_came(link, block);
+        pthread_cond_signal(&peer_mover.added);
+        return err;
+    }
     struct peer_job *job = peer_job_find(link, frame->job);
     bool fits = job && job->begun && !job->sends &&
                 peer_shape_has_piece(&job->shape, frame->offset, frame->bytes);
-
     if (!err && fits && job->result == CUDA_SUCCESS)
         peer_queue_push(&job->arrived, block);
     else
         peer_block_return(link, block);
     if (job && job->begun && !fits)
         peer_job_fail(job, CUDA_ERROR_UNKNOWN);
-}
-
-static void give_block(const struct wire_peer_frame *frame, struct peer_link *link,
-                       struct peer_block *block, int err)
-{
-    block->offset = frame->offset;
-    block->size = frame->bytes;
-    if (frame->kind != PEER_PUT)
-        give_to_job(frame, link, block, err);
-    else if (err)
-        peer_block_return(link, block);
-    else
-        far_puts_came(link, block);
     pthread_cond_signal(&peer_mover.added);
-}
-
-// The lock is taken once where nothing is behind the frame, as a small put is over in about the time that it takes to get it.
-static int take_data(const struct wire_peer_frame *frame, struct link *from)
-{
-    struct peer_link *link;
-    struct peer_block *block;
-    bool behind;
-    {
-        SCOPED_LOCK(&peer_mover.lock);
-        block = take_block(frame, &link, &behind);
-        if (block && !behind)
-            give_block(frame, link, block, 0);
-    }
-    if (!behind)
-        return block ? 0 : -EPROTO;
-    if (!block)
-        return drop_payload(frame, from);
-    int err = link_receive_bulk(from, block->data, frame->bytes);
-    SCOPED_LOCK(&peer_mover.lock);
-    give_block(frame, link, block, err);
     return err;
 }
 

@@ -77,6 +77,8 @@ static const struct table_column path_columns[] = {
     {"MAPPED", "mapped", TABLE_DECIMAL},
     {"ONE-SIDED", "one-sided", TABLE_DECIMAL},
     {"DIRECT", "direct", TABLE_DECIMAL},
+    {"SMALL-BLOCKS", "small-blocks", TABLE_DECIMAL},
+    {"LARGE-BLOCKS", "large-blocks", TABLE_DECIMAL},
     {0},
 };
 

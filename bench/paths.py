@@ -9,6 +9,7 @@ in microseconds for each copy. Ratio: the chosen path's time to the best forced 
 those of the first round), and for the first copies of a box that knows nothing.
 """
 import argparse
+import glob
 import json
 import os
 import statistics
@@ -20,7 +21,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("BUILD", os.path.join(TOP, "build"))
 # What makes a difference over each transport; where a path cannot be had another one is taken.
 PATHS = {"shm": ("inline", "staged", "mapped"), "vm": ("inline", "staged", "mapped"),
-         "rdma": ("inline", "staged", "one-sided"), "tcp": ("inline", "staged")}
+         "rdma": ("inline", "staged", "one-sided", "small-blocks", "large-blocks", "direct"), "tcp": ("inline", "staged")}
 
 
 class Box:
@@ -92,10 +93,15 @@ def table(transport, times):
     print(f"\nlargest ratio {worst:.2f}, of the first copies {worst_first:.2f}")
 
 
+def own_devices():
+    """All GPUs, as rgpud takes them unless told otherwise, or the software GPU."""
+    return "" if glob.glob("/dev/nvidia[0-9]*") else "sim:1"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--transport", action="append")
-    parser.add_argument("--devices", default=os.environ.get("RGPU_BENCH_DEVICES", ""))
+    parser.add_argument("--devices", default=os.environ.get("RGPU_BENCH_DEVICES") or own_devices())
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--copies", type=int, default=100)
     parser.add_argument("--json")

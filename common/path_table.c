@@ -8,11 +8,15 @@ const char *const path_names[PATHS] = {[PATH_INLINE] = "inline",
                                        [PATH_STAGED] = "staged",
                                        [PATH_MAPPED] = "mapped",
                                        [PATH_ONE_SIDED] = "one-sided",
-                                       [PATH_DIRECT] = "direct"};
+                                       [PATH_DIRECT] = "direct",
+                                       [PATH_SMALL_BLOCKS] = "small-blocks",
+                                       [PATH_LARGE_BLOCKS] = "large-blocks"};
 const char *const path_use_names[PATH_USES] = {[PATH_TO] = "to",
                                                [PATH_FROM] = "from",
                                                [PATH_TO_LOCKED] = "to, page-locked",
-                                               [PATH_FROM_LOCKED] = "from, page-locked"};
+                                               [PATH_FROM_LOCKED] = "from, page-locked",
+                                               [PATH_MOVE_TO] = "to, by device",
+                                               [PATH_MOVE_FROM] = "from, by device"};
 const char *const path_pattern_names[PATH_PATTERNS] = {
     [PATH_LATENCY] = "latency", [PATH_BANDWIDTH] = "bandwidth"};
 
@@ -105,12 +109,18 @@ static void settle(struct path_cell *cell, enum path_pattern pattern)
     decide(cell);
 }
 
+// What has been tried stands.
+static void unsettle(struct path_cell *cell)
+{
+    cell->settled = false;
+    decide(cell);
+}
+
 static void reopen(struct path_cell *cell)
 {
     memset(cell->tries, 0, sizeof(cell->tries));
     cell->out = 0;
-    cell->settled = false;
-    decide(cell);
+    unsettle(cell);
 }
 
 // ---- choosing ----
@@ -201,8 +211,9 @@ enum path path_choose(struct path_table *table, struct path_place place, unsigne
         decide(cell);
         return usual_of(table, place, usable, usual);
     }
+    // Copies that can take fewer paths may have settled it.
     if (cell->settled)
-        reopen(cell);
+        unsettle(cell);
     cell->usable = (uint8_t)usable;
     if (!cell->tries[cell->usual] || !has(usable, cell->usual))
         cell->usual = (uint8_t)usual_of(table, place, usable, usual);

@@ -15,15 +15,26 @@
 
 // How the bytes travel.
 enum path {
-    PATH_INLINE,    // inside the request, or its reply
-    PATH_STAGED,    // through blocks that both sides have
-    PATH_MAPPED,    // the GPU reads and writes the program's memory
-    PATH_ONE_SIDED, // the box's device reads and writes it, and the GPU the box's blocks
-    PATH_DIRECT,    // the box's device reads and writes the program's memory and the GPU's
+    PATH_INLINE,       // inside the request, or its reply
+    PATH_STAGED,       // through blocks that both sides have
+    PATH_MAPPED,       // the GPU reads and writes the program's memory
+    PATH_ONE_SIDED,    // the box's device reads and writes it, and the GPU the box's blocks
+    PATH_DIRECT,       // the box's device reads and writes the program's memory and the GPU's
+    PATH_SMALL_BLOCKS, // one-sided, by blocks that are smaller than usual
+    PATH_LARGE_BLOCKS, // or larger
     PATHS
 };
-// Between what. What is not locked is ordinary memory.
-enum path_use { PATH_TO, PATH_FROM, PATH_TO_LOCKED, PATH_FROM_LOCKED, PATH_USES };
+// Between what. What is not locked is ordinary memory. The first ones are of a client, whose copies go to the box and what
+// is there; the last two of a worker, whose device moves bytes between any memory of the client and the GPU.
+enum path_use {
+    PATH_TO,
+    PATH_FROM,
+    PATH_TO_LOCKED,
+    PATH_FROM_LOCKED,
+    PATH_MOVE_TO,
+    PATH_MOVE_FROM,
+    PATH_USES
+};
 // By what else the program has under way in the stream.
 enum path_pattern { PATH_LATENCY, PATH_BANDWIDTH, PATH_PATTERNS };
 
@@ -40,6 +51,10 @@ enum {
 };
 
 #define PATH_BIT(path) (1u << (path))
+// For who does not move the bytes all of these are one: one-sided.
+#define PATH_BY_DEVICE \
+    (PATH_BIT(PATH_ONE_SIDED) | PATH_BIT(PATH_DIRECT) | PATH_BIT(PATH_SMALL_BLOCKS) | \
+     PATH_BIT(PATH_LARGE_BLOCKS))
 
 struct path_place {
     enum path_use use;
@@ -77,7 +92,7 @@ struct path_kept {
     char transport[16];
     struct path_row row;
 };
-_Static_assert(sizeof(struct path_row) == 24 && sizeof(struct path_kept) == 40, "no gaps");
+_Static_assert(sizeof(struct path_row) == 32 && sizeof(struct path_kept) == 48, "no gaps");
 
 extern const char *const path_names[PATHS], *const path_use_names[PATH_USES],
                                                 *const path_pattern_names[PATH_PATTERNS];

@@ -38,7 +38,7 @@ struct kept_paths {
     struct state_saver *saver; // NULL: nothing is written
     struct event *timer;
     bool unsaved;
-    uint8_t section[sizeof(struct wire_paths) + 1000 * sizeof(struct path_kept)];
+    uint8_t section[sizeof(struct wire_paths) + 850 * sizeof(struct path_kept)];
 };
 
 // ---- places ----

@@ -72,10 +72,10 @@ int worker_setup_check(const struct box_settings *settings)
         err = -EINVAL;
     }
     if (path_parse(settings->paths) < 0) {
-        config_complain(
-            settings_table, "box", "paths",
-            "paths=%s is neither auto nor a list of inline, staged, mapped, one-sided, direct",
-            settings->paths);
+        config_complain(settings_table, "box", "paths",
+                        "paths=%s is neither auto nor a list of inline, staged, mapped, one-sided, "
+                        "direct, small-blocks, large-blocks",
+                        settings->paths);
         err = -EINVAL;
     }
     if (settings->client_sockets &&

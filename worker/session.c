@@ -150,6 +150,8 @@ int session_take_grant(const struct control_grant *grant)
 {
     session.privacy = grant->protection == CONTROL_PROTECTION_PRIVACY;
     session.id = grant->session;
+    session.paths = grant->paths;
+    session.paths_size = grant->paths_size;
     session.budgeted = false;
     for (uint32_t i = 0; i < grant->devices_count; i++) {
         uint32_t ordinal = grant->devices[i].ordinal;

@@ -30,6 +30,8 @@ struct client_session {
     int account_line;
     char transport[16];
     char transport_reason[256];
+    const uint8_t *paths; // what the box knows of those of copies: struct wire_paths, and rows
+    uint32_t paths_size;
     bool privacy; // what crosses a network is to be encrypted
     _Atomic uint64_t calls;
     _Atomic uint64_t direct_moves, staged_moves; // copies to and from memory that is reached

@@ -24,18 +24,23 @@ static unsigned cell_of(const struct path_row *row)
 }
 
 // What cannot be right is left out: it is the client's own loss.
+void told_paths_take(const struct path_row *row)
+{
+    if (!path_row_is_valid(row))
+        return;
+    SCOPED_LOCK(&lock);
+    rows[cell_of(row)] = *row;
+    any = true;
+}
+
 void serve_path_rows(struct serve *serve, const struct args_path_rows *args)
 {
     const uint8_t *at = (const uint8_t *)(args + 1);
     struct path_row row;
 
-    SCOPED_LOCK(&lock);
     for (uint32_t left = args->bytes; left >= sizeof(row); left -= sizeof(row), at += sizeof(row)) {
         memcpy(&row, at, sizeof(row));
-        if (!path_row_is_valid(&row))
-            continue;
-        rows[cell_of(&row)] = row;
-        any = true;
+        told_paths_take(&row);
     }
 }
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the client says of the paths of its copies, on its way to the supervisor, which keeps it.
+// What was found of the paths of copies, by the client and here, on its way to the supervisor, which keeps it.
 #ifndef RGPU_WORKER_TOLD_PATHS_H
 #define RGPU_WORKER_TOLD_PATHS_H
 
+#include "common/path_table.h"
+
+// Any thread.
+void told_paths_take(const struct path_row *row);
 // Passes on what has come since the last time. Called now and then, and at the end.
 void told_paths_report(int supervisor, const char *transport);
 

@@ -78,7 +78,9 @@ static enum path begin_anew(struct box_session *session, const struct path_wish 
 
 enum path path_begin(struct box_session *session, const struct path_wish *wish)
 {
-    unsigned allowed = wish->usable & session->paths->allowed;
+    unsigned forced = session->paths->allowed;
+    unsigned allowed = wish->usable &
+                       (forced & PATH_BY_DEVICE ? forced | PATH_BIT(PATH_ONE_SIDED) : forced);
     struct path_wish asked = *wish;
 
     asked.usable = allowed ? allowed : wish->usable;

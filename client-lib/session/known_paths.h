@@ -26,7 +26,6 @@ void known_paths_keep(struct box_session *session, const void *section, size_t s
 void known_paths_learn(struct box_session *session);
 // Makes session->paths, which is freed with the session. -ENOMEM.
 int known_paths_start(struct box_session *session, unsigned allowed);
-
 // The path for a copy, one of USABLE. TRIAL: its time will be told, so that it may be one of which little is known.
 // *OPEN: the choice is not settled.
 enum path known_path(struct box_session *session, struct path_place place, unsigned usable,

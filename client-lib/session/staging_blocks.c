@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-lib/session/known_paths.h"
 #include "common/scope.h"
 #include "cuda_ops.h"
 
@@ -48,11 +49,33 @@ static int reach_staging(struct box_session *session)
     return 0;
 }
 
+// Tells the box which of the paths are forced that only it can choose from.
+static int force_paths(struct box_session *session)
+{
+    struct {
+        struct wire_request head;
+        struct args_paths_forced args;
+    } record = {
+        .head = {.size = sizeof(record), .op = OP_paths_forced},
+        .args = {.paths = session->paths->allowed},
+    };
+
+    if (!session->paths->allowed || !session_knows(session, OP_paths_forced))
+        return 0;
+    void *room = link_reserve(session->link, sizeof(record));
+    if (!room)
+        return -EPIPE;
+    memcpy(room, &record, sizeof(record));
+    link_commit(session->link);
+    return 0;
+}
+
 int staging_start(struct box_session *session, struct session_error *error)
 {
     session->staging = link_staging(session->link);
     session->memory = memory_model_of(link_memory(session->link));
-    if (session->memory->reaches_page_locked && reach_staging(session) != 0) {
+    if (session->memory->reaches_page_locked &&
+        (reach_staging(session) != 0 || force_paths(session) != 0)) {
         error->result = CUDA_ERROR_DEVICE_UNAVAILABLE;
         strcpy(error->text, "the link went down before the first call");
         return -1;

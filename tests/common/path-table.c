@@ -7,7 +7,10 @@
 #include "common/path_table.h"
 #include "tests/tap.h"
 
-enum { INLINE_STAGED = PATH_BIT(PATH_INLINE) | PATH_BIT(PATH_STAGED), ALL = PATH_BIT(PATHS) - 1 };
+enum {
+    INLINE_STAGED = PATH_BIT(PATH_INLINE) | PATH_BIT(PATH_STAGED),
+    ALL = PATH_BIT(PATH_DIRECT + 1) - 1
+};
 
 static struct path_table table;
 static uint32_t randomness = 1;

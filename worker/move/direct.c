@@ -200,15 +200,20 @@ static struct direct_region *find(const struct direct_move *move)
     return NULL;
 }
 
+// Memory of a pool is freed in stream order, so there is no moment at which one could wait until no move uses it.
+static bool is_plain(const struct direct_move *move, uint64_t *start, uint64_t *end)
+{
+    CUcontext owner;
+
+    return allocation_is_plain(move->address, start, end, &owner) &&
+           move->size <= *end - move->address && owner == move->context;
+}
+
 static struct direct_region *insert(const struct direct_move *move)
 {
     uint64_t start, end;
-    CUcontext owner;
 
-    // Memory of a pool is freed in stream order, so there is no moment at which one could wait until no move uses
-    // it.
-    if (!allocation_is_plain(move->address, &start, &end, &owner) ||
-        move->size > end - move->address || owner != move->context)
+    if (!is_plain(move, &start, &end))
         return NULL;
     if (region_count == REGIONS_MAX && !drop_oldest())
         return NULL;
@@ -225,20 +230,22 @@ static struct direct_region *insert(const struct direct_move *move)
     return region;
 }
 
-static bool suits(const struct direct_move *move)
+bool direct_may_hold(const struct direct_move *move)
 {
-    const struct control_worker_settings *settings = &setup.worker;
-    bool to = move->to_device;
-    uint64_t size = move->size,
-             least = to ? settings->gpudirect_to_min : settings->gpudirect_from_min;
-    uint64_t most = to ? settings->gpudirect_to_max : settings->gpudirect_from_max;
+    uint64_t start, end;
 
-    return settings->gpudirect != CONTROL_GPUDIRECT_NO && size >= least && (!most || size <= most);
+    if (setup.worker.gpudirect == CONTROL_GPUDIRECT_NO)
+        return false;
+    SCOPED_LOCK(&lock);
+    const struct direct_region *region = find(move);
+    if (region)
+        return region->registered;
+    return is_plain(move, &start, &end);
 }
 
 struct direct_region *direct_hold(const struct direct_move *move)
 {
-    if (!suits(move))
+    if (setup.worker.gpudirect == CONTROL_GPUDIRECT_NO)
         return NULL;
     SCOPED_LOCK(&lock);
     struct direct_region *region = find(move);

@@ -3,6 +3,7 @@
 #ifndef RGPU_WORKER_DIRECT_H
 #define RGPU_WORKER_DIRECT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "transport/link.h"
@@ -17,11 +18,12 @@ struct direct_move {
     CUdeviceptr address;
     uint64_t size;
     CUcontext context;
-    bool to_device;
     bool exposed; // the peer does it
 };
-// The registered memory of a move; NULL: it goes by staging blocks, because of its size, the settings, or the memory.
-// Registers an allocation when it is first asked for.
+// Whether the move may find its memory registered, or get it registered.
+bool direct_may_hold(const struct direct_move *move);
+// The registered memory of a move; NULL: it goes by staging blocks, because of the settings or the memory. Registers an
+// allocation when it is first asked for.
 struct direct_region *direct_hold(const struct direct_move *move);
 // Before the first move, and behind others who watch contexts, as it waits for moves that are to fail first: memory of a
 // context that goes is given back when no move uses it any more.

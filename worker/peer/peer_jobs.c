@@ -15,7 +15,13 @@
 #include "worker/peer/kernel_windows.h"
 #include "worker/peer/peer_windows.h"
 
-enum { HALF_KNOWN_MAX = 4096, ALL_SLOTS = (1 << PEER_IN_BLOCKS) - 1, SETTLE_MS = 50 };
+enum {
+    HALF_KNOWN_MAX = 4096,
+    ALL_SLOTS = (1 << PEER_IN_BLOCKS) - 1,
+    SETTLE_MS = 50,
+    REGISTERED_LEAST =
+        64 << 10, // bytes: registering memory for one smaller copy takes longer than blocks do
+};
 
 static unsigned begun; // copies of all links
 static uint64_t ended; // so many so far
@@ -574,11 +580,10 @@ static void register_memory(struct peer_job *job)
                                      .address = job->shape.address,
                                      .size = job->total,
                                      .context = job->context,
-                                     .to_device = !job->sends,
                                      .exposed = !job->sends};
 
-    if (link->carriage != PEER_WRITTEN || link->lost != CUDA_SUCCESS || !job->context ||
-        !peer_shape_is_packed(&job->shape))
+    if (job->total < REGISTERED_LEAST || link->carriage != PEER_WRITTEN ||
+        link->lost != CUDA_SUCCESS || !job->context || !peer_shape_is_packed(&job->shape))
         return;
     job->direct = direct_hold(&move);
     peer_link_tell_means(link);

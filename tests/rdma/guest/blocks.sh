@@ -15,11 +15,12 @@ for blocks in "64K 16" "4M 2" "512K 2" "auto 2" "512K 32 --pipeline=no"; do
     done
     stop "$BOX_PID"
 done
-# So few that a handful of copies tries them all.
-start_rdma_box --devices sim:1 --block-size auto --block-count 4 --gpudirect no
-run_program "copies that are measured" "$BUILD/tests/programs/large" 5
-like "$(cat "$BOX_LOG")" 'block size to the GPU: [0-9]+K, measured MB/s: 64K [1-9].* 256K [1-9]' \
-    "the size of blocks to the GPU is chosen from them"
-like "$(cat "$BOX_LOG")" 'block size from the GPU: [0-9]+K, measured MB/s: 64K [1-9].* 256K [1-9]' \
-    "and of those from it"
+# told COPIES: what the box has of the times of blocks for them.
+told() { "$BUILD/bin/rgpuctl" paths --socket "$RDMA_ADMIN" --json | grep "\"copies\":\"$1, by device\""; }
+start_rdma_box --devices sim:1 --gpudirect no
+run_program "copies that are measured" "$BUILD/tests/programs/repeated" 2359296 64
+for way in to from; do
+    ok "blocks $way the GPU are compared" await "times of all sizes" \
+        eval "told $way | grep -q '\"one-sided\":.*\"small-blocks\":.*\"large-blocks\":'"
+done
 done_testing

@@ -10,7 +10,7 @@ program() { run_program "$1, $2" "$BUILD/tests/programs/$1"; }
 count() { sed -n "s/.*session=[0-9]* copies .*\\b$1=\\([0-9]*\\).*/\\1/p" "$BOX_LOG" | tail -n 1; }
 registered() { rdma resource show mr | grep -c . || true; }
 
-start_rdma_box --gpudirect-to-min 1 --gpudirect-from-min 1
+start_rdma_box --paths direct
 ok "a first session" over_rdma "$BUILD/tests/programs/saxpy"
 like "$(cat "$BOX_LOG")" 'gpudirect=yes by="peer memory"' "the log says how GPU memory is registered"
 await "an idle box" is_idle 1
@@ -35,12 +35,25 @@ for way in to from; do
 done
 stop "$BOX_PID"
 
-start_rdma_box --gpudirect-to-min 1M --gpudirect-to-max 2M --gpudirect-from-min 8M
-run_program "large, with switch points" "$BUILD/tests/programs/large" 1
-ok "small copies and larger ones are staged" [ "$(count staged)" -gt 0 ]
+# told COPIES: what the box has of the times of direct copies and of others.
+told() {
+    "$BUILD/bin/rgpuctl" paths --socket "$RDMA_ADMIN" --json | grep "\"copies\":\"$1, by device\".*\"one-sided\":.*\"direct\":"
+}
+start_rdma_box
+run_program "copies that are measured" "$BUILD/tests/programs/repeated" 262144 40
+for way in to from; do
+    ok "copies $way the GPU by each path are compared" await "times of both" eval "told $way | grep -q ."
+done
+run=(over_rdma RGPU_PATHS=one-sided)
+run_program "large, by blocks as the program says" "$BUILD/tests/programs/large" 1
+is "$(count gpudirect)" 0 "no copy is direct"
+run=(over_rdma RGPU_PATHS=direct)
+run_program "large, directly as the program says" "$BUILD/tests/programs/large" 1
+is "$(count staged)" 0 "no copy is staged"
+run=(over_rdma)
 stop "$BOX_PID"
 for mode in no dmabuf; do
-    start_rdma_box --gpudirect $mode --gpudirect-to-min 1 --gpudirect-from-min 1
+    start_rdma_box --gpudirect $mode --paths direct
     program allocations "gpudirect = $mode"
     is "$(count gpudirect)" 0 "no copy is direct"
     stop "$BOX_PID"

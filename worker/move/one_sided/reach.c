@@ -108,6 +108,12 @@ static bool post_signal(struct flight *flight)
     return flight->posted;
 }
 
+void move_is_ready(struct move *move)
+{
+    move->ready = true;
+    move_path_begins(&move->way);
+}
+
 // Posts the flight's operation to the device. False: the device's queue is full. A link that is down is left to the
 // thread that reads it, which ends the session.
 static bool post(struct flight *flight)
@@ -198,6 +204,15 @@ static void open_when_written(struct move *move)
         move_fail(move, result);
 }
 
+// Whether another move of its direction is under way, so that the device does not wait for the client in between.
+static bool goes_on(const struct move *ended)
+{
+    for (const struct move *move = reach.moves; move; move = move->next)
+        if (move->kind == ended->kind && move->ready && move->finished < move->size)
+            return true;
+    return false;
+}
+
 static bool end_flight(struct flight *flight)
 {
     struct move *move = flight->move;
@@ -206,11 +221,13 @@ static bool end_flight(struct flight *flight)
     move->finished += flight->size;
     if (flight->block) {
         staging_give(flight->block);
-        reach_block_ended(move, flight->size);
+        reach_block_ended(move);
     } else {
         open_when_written(move);
     }
     open_when_told(move);
+    if (move->finished == move->size && move->result == CUDA_SUCCESS)
+        move_path_ended(&move->way, goes_on(move));
     return true;
 }
 
@@ -382,7 +399,7 @@ static bool issue_one(struct move *move)
     else if (!post(flight) && !flight->parts_posted)
         result = CUDA_ERROR_NOT_READY;
     if (result == CUDA_SUCCESS) {
-        reach_block_began(move, flight->size);
+        reach_block_began(move);
         move->issued += flight->size;
         move->flying++;
         if (move->kind == MOVE_FROM_DEVICE && move->issued == move->size)
@@ -405,7 +422,7 @@ static void look_whether_ready(struct move *move)
     else if (result == CUDA_SUCCESS)
         result = driver.cuEventQuery(move->start);
     if (result == CUDA_SUCCESS)
-        move->ready = true;
+        move_is_ready(move);
     else if (result != CUDA_ERROR_NOT_READY)
         move_fail(move, result);
 }
@@ -433,7 +450,7 @@ static void let_follow(const struct move *over)
             continue;
         move->follows = NULL;
         if (over->ready)
-            move->ready = true;
+            move_is_ready(move);
         else
             move_fail(move, over->result);
     }
@@ -452,6 +469,7 @@ static bool end_moves(void)
         }
         *at = move->next;
         let_follow(move);
+        reach_blocks_forget(move);
         if (move->start && enter(move) == CUDA_SUCCESS)
             driver.cuEventDestroy_v2(move->start);
         gate_release(move->gate);
@@ -556,7 +574,7 @@ static void forget_context(CUcontext context)
 int reach_start(void)
 {
     staging_prepare_reached();
-    reach_blocks_start();
+    move_paths_start();
     context_watch(forget_context);
     direct_start(); // behind this, as it waits for moves that are to fail first
     for (idle_count = 0; idle_count < FLIGHTS_MAX; idle_count++)

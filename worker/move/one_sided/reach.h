@@ -10,10 +10,9 @@
 #include "transport/link.h"
 #include "worker/move/held_frees.h"
 #include "worker/move/mover.h"
+#include "worker/move/one_sided/move_paths.h"
 #include "worker/move/staging.h"
 #include "worker_driver.h"
-
-enum move_kind { MOVE_TO_DEVICE, MOVE_FROM_DEVICE };
 
 // The rows of a rectangle or box; packed one behind the other in a block.
 struct rect {
@@ -31,6 +30,7 @@ struct move {
     uint32_t region;
     uint64_t size; // of all rows together
     struct rect box;
+    struct move_path way;
     uint64_t issued;   // bytes whose flights have begun
     uint64_t copied;   // to the device: bytes whose copies have been queued
     uint64_t stored;   // from the device: bytes whose writes have been posted
@@ -94,6 +94,7 @@ int reach_start(void);
 void reach_deliver(void); // until flags that the GPU has raised have been passed on
 
 // ---- the same, under the lock ----
+void move_is_ready(struct move *move);
 void move_fail(struct move *move, CUresult result);
 // Passes flag INDEX on once the GPU has made it VALUE; false: there are too many.
 bool signal_begin(uint32_t index, uint32_t value);

@@ -9,13 +9,16 @@
 #include "worker/move/one_sided/reach.h"
 
 // All under the mover's lock.
-void reach_blocks_start(void);
-// Whether the next block of a move may begin; where sizes are measured it may have to wait for those
-// that are under way.
-bool reach_blocks_ready(const struct move *move);
+
+// PATH_BITs of the blocks that make a difference to a move.
+unsigned reach_blocks_paths(enum move_kind kind, uint64_t size);
+// Whether the next block of a move may begin; it may have to wait for those that are under way, which have another size.
+bool reach_blocks_ready(struct move *move);
 // How much the next block of the move takes.
 uint32_t reach_block_size(const struct move *move);
-void reach_block_began(const struct move *move, uint32_t size);
-void reach_block_ended(const struct move *move, uint32_t size);
+void reach_block_began(const struct move *move);
+void reach_block_ended(const struct move *move);
+// The move is over.
+void reach_blocks_forget(const struct move *move);
 
 #endif

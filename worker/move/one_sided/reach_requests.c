@@ -8,11 +8,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "common/clock.h"
 #include "common/scope.h"
 #include "proto/wire.h"
 #include "worker/move/gates.h"
 #include "worker/move/direct.h"
 #include "worker/move/one_sided/reach.h"
+#include "worker/move/one_sided/reach_blocks.h"
 #include "worker/session.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
@@ -137,7 +139,7 @@ static void append(struct move *move, unsigned failures)
     if (move->follows && !listed) { // it has ended meanwhile
         move->follows = NULL;
         if (failures == reach.unready_failures)
-            move->ready = true;
+            move_is_ready(move);
         else
             move_fail(move, CUDA_ERROR_LAUNCH_FAILED);
     }
@@ -166,6 +168,45 @@ static uint64_t device_extent(const struct move *move)
     return (rows / height - 1) * box->device_slice + (height - 1) * box->device_pitch + box->width;
 }
 
+// Whether nothing is under way that the program waits for as well.
+static bool is_alone(void)
+{
+    for (const struct move *move = reach.moves; move; move = move->next)
+        if (move->finished < move->size && move->copied < move->size)
+            return false;
+    return true;
+}
+
+// Directly, or by blocks of which size. To register memory is a part of what a copy takes.
+static void choose_path(struct move *move)
+{
+    const struct direct_move direct = {.link = session.link,
+                                       .address = move->device,
+                                       .size = move->size,
+                                       .context = move->context};
+    bool may = !move->box.width && direct_may_hold(&direct);
+    enum path path;
+    {
+        SCOPED_LOCK(&reach.mover.lock);
+        unsigned usable = reach_blocks_paths(move->kind, move->size);
+        struct move_path_wish wish = {.kind = move->kind,
+                                      .size = move->size,
+                                      .alone = is_alone(),
+                                      .rows = move->box.width != 0,
+                                      .usable = usable | (may ? PATH_BIT(PATH_DIRECT) : 0)};
+        path = move_path_choose(&move->way, &wish);
+    }
+    if (path != PATH_DIRECT)
+        return;
+    uint64_t began = clock_ns();
+    move->direct = direct_hold(&direct);
+    move->way.before = clock_ns() - began;
+    if (!move->direct) {
+        SCOPED_LOCK(&reach.mover.lock);
+        move_path_give_up(&move->way);
+    }
+}
+
 // Both ranges have been checked.
 static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, uint64_t host,
                      uint64_t size, const struct rect *box, CUstream stream)
@@ -190,12 +231,7 @@ static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, ui
         .gate = -1,
         .call = activity_in_pieces(stream),
     };
-    if (!box->width)
-        move->direct = direct_hold(&(struct direct_move){.link = session.link,
-                                                         .address = device,
-                                                         .size = size,
-                                                         .context = move->context,
-                                                         .to_device = to_device});
+    choose_path(move);
     move->early &= !move->direct;
     unsigned failures;
     {

@@ -43,6 +43,7 @@ static CUresult start_life(struct context *context, unsigned flags)
     atomic_store(&context->peers, 0);
     atomic_store(&context->heap_used, 0);
     atomic_store(&context->cancel, false);
+    atomic_store(&context->settled, false);
     set_default_limits(context);
     atomic_store(&context->id, atomic_fetch_add(&next_context_id, 1));
     atomic_store(&context->fault, CUDA_SUCCESS);

@@ -24,6 +24,7 @@ struct context {
     atomic_size_t heap_used; // bytes that kernels have from malloc
     atomic_uint peers;       // bit per device: peer access enabled
     atomic_bool cancel;      // gives up waits for values
+    atomic_bool settled;     // a kernel was launched since a module was loaded
 
     pthread_mutex_t lock;       // guards what follows
     struct sim_object *objects; // published objects that go with the context

@@ -208,6 +208,17 @@ CUresult function_load(struct function *function)
     return CUDA_SUCCESS;
 }
 
+CUresult function_make_ready(struct function *function)
+{
+    struct context *context = function->module->context;
+    SIM_TRY(function_load(function));
+    if (!device_config()->lazy || atomic_load(&context->settled))
+        return CUDA_SUCCESS;
+    SIM_TRY(context_quiesce(context));
+    atomic_store(&context->settled, true);
+    return CUDA_SUCCESS;
+}
+
 SIM_API(cuFuncLoad, CUfunction handle)
 {
     struct function *function;

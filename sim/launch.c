@@ -259,7 +259,7 @@ static CUresult launch(CUfunction function_handle, CUstream stream_handle,
     struct function *function;
     struct stream *stream;
     SIM_TRY(function_get(function_handle, &function));
-    CUresult result = function_load(function);
+    CUresult result = function_make_ready(function);
     if (!result)
         result = stream_get(stream_handle, &stream);
     if (!result) {

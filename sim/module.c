@@ -113,6 +113,7 @@ CUresult module_place(struct context *context, struct jit *jit, const char *text
     if (!result)
         result = handle_publish(&module->object);
     if (!result) {
+        atomic_store(&context->settled, false);
         *out = module;
         return CUDA_SUCCESS;
     }

@@ -34,6 +34,9 @@ struct function {
 
 // Sees to it that the function is on the device.
 CUresult function_load(struct function *function);
+// That, and that it may be launched: a driver that loads late waits for all work with
+// the first launch behind the loading of a module, too.
+CUresult function_make_ready(struct function *function);
 // Places PTX text in the context and publishes module and functions; *out is borrowed.
 CUresult module_place(struct context *context, struct jit *jit, const char *text, size_t size,
                       struct module **out);

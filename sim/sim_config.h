@@ -21,9 +21,10 @@ struct sim_config {
     unsigned capability;            // RGPU_SIM_CAPABILITY, 10 * major + minor
     unsigned threads;               // RGPU_SIM_THREADS, worker threads of one kernel
     bool near;                      // RGPU_SIM_ADDRESSES=near, where the kernel puts mappings
-    bool lazy;                      // RGPU_SIM_LAZY, the first use of a function waits for all work
-    bool crashes;                   // RGPU_SIM_STALE=crash, what is gone must not be named
-    char state_path[256];           // RGPU_SIM_STATE, file shared by the processes of a machine
+    bool
+        lazy; // RGPU_SIM_LAZY, the first use of a function, and the first launch behind a load, wait for all work
+    bool crashes;         // RGPU_SIM_STALE=crash, what is gone must not be named
+    char state_path[256]; // RGPU_SIM_STATE, file shared by the processes of a machine
 };
 
 // 0, or -EINVAL for a setting that cannot be understood (which is named on standard error).

@@ -158,6 +158,18 @@ enum rgpu_result all_reduce_load(CUmodule module)
     return result;
 }
 
+enum rgpu_result all_reduce_run_first(CUmodule module, CUstream stream)
+{
+    CUfunction kernel;
+    CUdeviceptr none = 0;
+    uint64_t count = 0;
+    enum rgpu_result result = find_kernel(&kernel, module, 0, 0);
+    if (!result)
+        result = DRIVER(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream,
+                                       (void *[]){&none, &none, &count}, NULL));
+    return result ? result : DRIVER(cuStreamSynchronize(stream));
+}
+
 static enum rgpu_result find_kernels(struct turn *turn, enum rgpu_type type,
                                      enum rgpu_operation operation)
 {

@@ -27,6 +27,9 @@ _Static_assert(1 << (COLLECTIVE_TAGS - TAG_ROUND) >= RGPU_MEMBERS_MAX, "a barrie
 // Kernels, of the current context; scratch memory and signals of all members.
 enum rgpu_result collective_load(CUmodule *module);
 enum rgpu_result all_reduce_load(CUmodule module); // a part of that
+// Launches a kernel that does nothing, and waits for it: the first launch behind the loading of a module may wait in the
+// driver until no stream of the context waits for a value, and everything behind it does, too.
+enum rgpu_result all_reduce_run_first(CUmodule module, CUstream stream);
 enum rgpu_result collective_open(struct rgpu_team *team);
 
 struct collective {

@@ -31,7 +31,9 @@ static enum rgpu_result prepare_member(struct team_member *member)
     if (!result)
         result = collective_load(&member->kernels);
     member->flush = flushes ? CU_STREAM_WAIT_VALUE_FLUSH : 0;
-    return result ? result : DRIVER(cuStreamCreate(&member->own, CU_STREAM_NON_BLOCKING));
+    if (!result)
+        result = DRIVER(cuStreamCreate(&member->own, CU_STREAM_NON_BLOCKING));
+    return result ? result : all_reduce_run_first(member->kernels, member->own);
 }
 
 static enum rgpu_result prepare_members(struct rgpu_team *team)

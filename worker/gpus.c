@@ -10,6 +10,7 @@
 
 #include "common/control.h"
 #include "common/log.h"
+#include "worker/empty_kernel.h"
 #include "worker/setup.h"
 #include "worker_driver.h"
 
@@ -119,19 +120,28 @@ void gpus_describe(struct control_device *out)
     }
 }
 
+static CUresult make_primary(struct gpu *device)
+{
+    CUcontext ignored;
+    CUresult result = driver.cuDevicePrimaryCtxRetain(&device->primary, device->handle);
+
+    if (result != CUDA_SUCCESS)
+        device->primary = NULL;
+    else if (driver.cuCtxPushCurrent_v2(device->primary) == CUDA_SUCCESS) {
+        empty_kernel_run();
+        driver.cuCtxPopCurrent_v2(&ignored);
+    }
+    return result;
+}
+
 CUresult gpu_primary(int ordinal, CUcontext *out)
 {
     struct gpu *device = &gpus.list[ordinal];
-    CUresult result = CUDA_SUCCESS;
+    CUresult result = device->primary ? CUDA_SUCCESS : make_primary(device);
 
-    if (!device->primary)
-        result = driver.cuDevicePrimaryCtxRetain(&device->primary, device->handle);
-    if (result != CUDA_SUCCESS) {
-        device->primary = NULL;
-        return result;
-    }
-    *out = device->primary;
-    return CUDA_SUCCESS;
+    if (result == CUDA_SUCCESS)
+        *out = device->primary;
+    return result;
 }
 
 int gpu_place_of(uint32_t number)

@@ -8,6 +8,7 @@
 #include "common/scope.h"
 #include "worker/account/charge.h"
 #include "worker/driver_load.h"
+#include "worker/empty_kernel.h"
 #include "worker/execute/serve_green.h"
 #include "worker/execute/serve_image.h"
 #include "worker/move/print.h"
@@ -40,6 +41,7 @@ static void load_module(struct serve *serve, const struct args_module_load *args
         serve_bind(serve, HANDLE_MODULE, args->module, module, serve_context(serve));
         charge_rename(jit, module);
         note_prints(image);
+        empty_kernel_run();
     } else {
         charge_drop(jit);
     }
@@ -266,4 +268,5 @@ void serve_library_code_load(struct serve *serve, const struct args_library_code
            driver.cuKernelGetFunction(&functions[known], kernels[known]) == CUDA_SUCCESS)
         known++;
     load_functions(functions, known);
+    empty_kernel_run();
 }

@@ -29,6 +29,24 @@ def samples_of(path, place):
                        column[len(place) + 1:] if column.startswith(place + "-") else column), sample["value"] * scale
 
 
+def failures_of(path):
+    """{(program, column): the last words of a run that failed}"""
+    with open(os.path.join(path, "results.jsonl")) as lines:
+        return {(done["program"], done["column"]): done["error"] for done in map(json.loads, lines)
+                if done["kind"] == "done" and done["status"] != "ok"}
+
+
+def failed(directories):
+    """(place, GPU, program, column, why) of everything that was to be measured and failed, once each."""
+    found = {}
+    for directory in directories:
+        for row in rows_of(directory):
+            if "results" in row:
+                for (program, column), why in failures_of(os.path.join(directory, row["results"])).items():
+                    found[row["place"], row["gpu"], program, column] = why
+    return [(*key, " ".join(why.split())) for key, why in found.items()]
+
+
 def gathered(directories):
     """{(place, GPU): {(program, direction, size, path): microseconds}}, and {(place, GPU): why it was not measured}: medians over all
     rounds of all runs. What was measured in one run is not missing for another's reason."""
@@ -69,7 +87,7 @@ def paths_of(found, kind):
     return list(dict.fromkeys(key[3] for key in found if key[:2] == kind))
 
 
-def table(figures, missing):
+def table(figures, missing, broken=()):
     """The table's lines, in Markdown."""
     sizes = sorted({key[2] for found in figures.values() for key in found})
     yield "| place | copy | path | " + " | ".join(map(shown_size, sizes)) + " |"
@@ -84,6 +102,8 @@ def table(figures, missing):
             yield start + " | ".join(["chosen to the best forced, time"] + ["%.2f" % r if r else "-" for r in ratios]) + " |"
     for (place, gpu), why in missing.items():
         yield "| %s, %s | not measured | %s |" % (place, gpu, why.replace("|", "/")) + " |" * len(sizes)
+    for place, gpu, program, column, why in broken:
+        yield "| %s, %s | %s failed | %s: %s |" % (place, gpu, program, column, why.replace("|", "/")) + " |" * len(sizes)
 
 
 def draw_panel(axes, found, kind, large):
@@ -129,9 +149,11 @@ def draw(figures, missing, path):
 
 
 def show(directories, to):
-    """Prints the table, and leaves it and the picture in the directory TO. Returns whether anything was measured."""
+    """Prints the table, and leaves it and the picture in the directory TO. Returns whether something was measured and
+    nothing failed."""
     figures, missing = gathered(directories)
-    text = "\n".join(table(figures, missing))
+    broken = failed(directories)
+    text = "\n".join(table(figures, missing, broken))
     print(text)
     with open(os.path.join(to, "places.md"), "w") as file:
         file.write(text + "\n")
@@ -141,4 +163,4 @@ def show(directories, to):
             print("\n" + os.path.join(to, "places.svg"))
         except ModuleNotFoundError as error:
             print("bench/places: no picture: %s; where it is, bench/places --show %s draws it" % (error, to), file=sys.stderr)
-    return bool(figures)
+    return bool(figures) and not broken

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Execution control: functions, launches, and functions of the program that a stream calls.
 #include "client-lib/api/exports.h"
+#include "client-lib/objects/known_attributes.h"
 #include "client-lib/objects/launching.h"
 #include "client-lib/objects/parameters.h"
 #include "client-lib/objects/stream_function.h"
@@ -149,6 +150,32 @@ static CUresult name_of(enum handle_kind kind, const void *handle, const char **
         return CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
         *name = function->function.name;
+    return result;
+}
+
+CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
+{
+    struct object *object = pi ? object_find(HANDLE_FUNCTION, hfunc) : NULL;
+    uint64_t asked;
+    if (object && attribute_known(object, 0, attrib, pi, &asked))
+        return CUDA_SUCCESS;
+    CUresult result = remote_cuFuncGetAttribute(pi, attrib, hfunc);
+    if (object && result == CUDA_SUCCESS)
+        attribute_learn(object, 0, attrib, *pi, asked);
+    return result;
+}
+
+CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
+{
+    CUresult result = remote_cuFuncSetAttribute(hfunc, attrib, value);
+    attributes_forget();
+    return result;
+}
+
+CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
+{
+    CUresult result = remote_cuFuncSetCacheConfig(hfunc, config);
+    attributes_forget();
     return result;
 }
 

@@ -6,6 +6,7 @@
 #include "client-lib/managed/managed_variables.h"
 #include "client-lib/objects/image_send.h"
 #include "client-lib/objects/jit_options.h"
+#include "client-lib/objects/known_attributes.h"
 #include "client-lib/objects/libraries.h"
 #include "client-lib/objects/name_list.h"
 #include "client-lib/objects/thread.h"
@@ -111,6 +112,32 @@ CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
     if (result != CUDA_SUCCESS)
         return result;
     return pFunc ? kernel_function(kernel, context, pFunc) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev)
+{
+    struct object *object = pi ? object_find(HANDLE_KERNEL, kernel) : NULL;
+    uint64_t asked;
+    if (object && attribute_known(object, dev, attrib, pi, &asked))
+        return CUDA_SUCCESS;
+    CUresult result = remote_cuKernelGetAttribute(pi, attrib, kernel, dev);
+    if (object && result == CUDA_SUCCESS)
+        attribute_learn(object, dev, attrib, *pi, asked);
+    return result;
+}
+
+CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev)
+{
+    CUresult result = remote_cuKernelSetAttribute(attrib, val, kernel, dev);
+    attributes_forget();
+    return result;
+}
+
+CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev)
+{
+    CUresult result = remote_cuKernelSetCacheConfig(kernel, config, dev);
+    attributes_forget();
+    return result;
 }
 
 CUresult cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel)

@@ -124,6 +124,45 @@ static void attributes(const struct gpu *gpu)
     is_int(value, 1024, "its largest block");
     CHECK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, matmul));
     ok(value > 0 && value < 256, "its registers");
+    gives(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX, matmul), CUDA_ERROR_INVALID_VALUE,
+          "there is no such attribute");
+}
+
+static int shared_of(CUkernel kernel, CUdevice device)
+{
+    int value = -1;
+    CHECK(cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel,
+                               device));
+    return value;
+}
+
+// What is asked for again and again is what was set last.
+static void set_attributes(const struct gpu *gpu)
+{
+    int value = 0;
+    CUlibrary library;
+    CUkernel kernels[2];
+    CUfunction function = kernel(gpu, "dynamic_shared");
+    CHECK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function));
+    is_int(value, 80000, "what was set before");
+    for (int size = 50000; size <= 51000; size += 1000) {
+        CHECK(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, size));
+        CHECK(
+            cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function));
+        is_int(value, size, "an attribute that is set is told");
+    }
+    CHECK(cuLibraryLoadData(&library, kernels_ptx, NULL, NULL, 0, NULL, NULL, 0));
+    CHECK(cuLibraryGetKernel(&kernels[0], library, "dynamic_shared"));
+    CHECK(cuLibraryGetKernel(&kernels[1], library, "matmul"));
+    int before = shared_of(kernels[0], gpu->device);
+    is_int(shared_of(kernels[0], gpu->device), before, "a kernel's is the same when asked again");
+    CHECK(cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, before + 4096,
+                               kernels[0], gpu->device));
+    is_int(shared_of(kernels[0], gpu->device), before + 4096, "until it is set");
+    CHECK(
+        cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernels[1], gpu->device));
+    is_int(value, 2048, "another kernel has its own");
+    CHECK(cuLibraryUnload(library));
 }
 
 int main(void)
@@ -134,6 +173,7 @@ int main(void)
     parameters(&gpu);
     dynamic_memory(&gpu);
     attributes(&gpu);
+    set_attributes(&gpu);
     close_gpu(&gpu);
     return done();
 }

@@ -13,6 +13,7 @@ LOST=$BUILD/tests/nccl/ranks_lost
 bereave() {
     local name=$1
     shift
+    rm -f "$TMP/$name.id" # of others by that name
     begin "$name-0" "$LOST" 2 0 1 "$TMP/$name.id"
     begin "$name-1" "$LOST" 2 1 1 "$TMP/$name.id" stay
     await_line "$name-1" '^# stays' || bail "they do not meet"

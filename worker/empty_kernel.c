@@ -13,7 +13,7 @@
 static const char empty_ptx[] = ".version 6.0\n"
                                 ".target sm_50\n"
                                 ".address_size 64\n"
-                                ".visible .entry empty_kernel()\n"
+                                ".visible .entry " EMPTY_KERNEL "()\n"
                                 "{\n"
                                 "    ret;\n"
                                 "}\n";
@@ -51,7 +51,7 @@ static CUresult load(struct loaded_kernel *here)
     CUresult result = driver.cuModuleLoadData(&module, empty_ptx);
 
     if (result == CUDA_SUCCESS)
-        result = driver.cuModuleGetFunction(&here->kernel, module, "empty_kernel");
+        result = driver.cuModuleGetFunction(&here->kernel, module, EMPTY_KERNEL);
     if (result == CUDA_SUCCESS)
         result = driver.cuStreamCreate(&here->stream, CU_STREAM_NON_BLOCKING);
     return result;

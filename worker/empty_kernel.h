@@ -11,4 +11,7 @@
 // client. So the next launch is ours, right behind the load. That it fails is no failure of the load.
 void empty_kernel_run(void);
 
+// Its name, by which it is left out of what the GPU did for the program.
+#define EMPTY_KERNEL "rgpu_worker_empty_kernel"
+
 #endif

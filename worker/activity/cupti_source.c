@@ -14,6 +14,7 @@
 #include "proto/cupti_abi.h"
 #include "worker/activity/activity.h"
 #include "worker/activity/activity_store.h"
+#include "worker/empty_kernel.h"
 #include "worker/session.h"
 #include "worker/setup.h"
 #include "worker_driver.h"
@@ -133,6 +134,8 @@ static uint32_t number_of_device(uint32_t device)
 
 static void take_kernel(const struct cupti_kernel *from)
 {
+    if (from->name && !strcmp(from->name, EMPTY_KERNEL))
+        return;
     struct wire_activity record = {
         .kind = WIRE_ACTIVITY_KERNEL,
         TAKE_WHEN_AND_WHERE(from),

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "common/log.h"
+#include "daemon/broker_agent.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/lease_places.h"
 
@@ -163,4 +164,22 @@ int admission_resolve(struct box *box, const struct ticket *ticket, struct sessi
         return 0;
     snprintf(text, size, "no GPU is granted to this client");
     return -ENODEV;
+}
+
+bool admission_grants(struct client *client, struct session_grant *out)
+{
+    struct box *box = client->box;
+    const char *objection;
+    char text[400];
+
+    if (!box->devices_known)
+        client_refuse(client, CONTROL_REFUSAL_WORKER, "its GPUs are not known yet%s%.300s",
+                      *box->probe.last_error ? ": " : "", box->probe.last_error);
+    else if (admission_resolve(box, client->ticket, out, text, sizeof(text)))
+        client_refuse(client, CONTROL_REFUSAL_NO_DEVICE, "%s", text);
+    else if ((objection = broker_agent_objection(box, out)))
+        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "%s", objection);
+    else
+        return true;
+    return false;
 }

@@ -11,7 +11,6 @@
 #include "common/scope.h"
 #include "daemon/accounts.h"
 #include "daemon/admission.h"
-#include "daemon/broker_agent.h"
 #include "daemon/figures.h"
 #include "daemon/gauge.h"
 #include "daemon/worker_process.h"
@@ -191,19 +190,9 @@ static void answer(struct client *client, const struct session_grant *grant,
 
 static void answer_now(struct client *client)
 {
-    struct box *box = client->box;
     struct session_grant grant;
-    const char *objection;
-    char text[400];
 
-    if (!box->devices_known)
-        client_refuse(client, CONTROL_REFUSAL_WORKER, "its GPUs are not known yet%s%.300s",
-                      *box->probe.last_error ? ": " : "", box->probe.last_error);
-    else if (admission_resolve(box, client->ticket, &grant, text, sizeof(text)))
-        client_refuse(client, CONTROL_REFUSAL_NO_DEVICE, "%s", text);
-    else if ((objection = broker_agent_objection(box, &grant)))
-        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "%s", objection);
-    else
+    if (admission_grants(client, &grant))
         answer(client, &grant, &client->look);
 }
 

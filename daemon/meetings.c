@@ -9,7 +9,6 @@
 
 #include "common/log.h"
 #include "daemon/admission.h"
-#include "daemon/broker_agent.h"
 
 enum {
     REVIEW_MS = 10000,        // after which who asks is told that nobody has come
@@ -35,32 +34,6 @@ static unsigned count_meetings(const struct box *box, const char *lease)
 unsigned meetings_count(const struct box *box)
 {
     return count_meetings(box, NULL);
-}
-
-// Whether the lease's processes may use this box at all; else the client is refused.
-static bool lease_stands(struct client *client)
-{
-    struct box *box = client->box;
-    struct session_grant grant;
-    const char *objection;
-    char text[400];
-    int problem;
-
-    if (!client->ticket)
-        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION,
-                      "only processes of a lease meet at a box, and this one shows no ticket");
-    else if ((problem = admission_check_use(box, client->ticket)))
-        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is not accepted: %s",
-                      ticket_error(problem));
-    else if (!box->devices_known)
-        client_refuse(client, CONTROL_REFUSAL_WORKER, "its GPUs are not known yet");
-    else if (admission_resolve(box, client->ticket, &grant, text, sizeof(text)))
-        client_refuse(client, CONTROL_REFUSAL_NO_DEVICE, "%s", text);
-    else if ((objection = broker_agent_objection(box, &grant)))
-        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "%s", objection);
-    else
-        return true;
-    return false;
 }
 
 // -errno: the client does not take it.
@@ -125,13 +98,19 @@ static void say(struct client *client)
 void meeting_take(struct client *client)
 {
     struct control_meet *meet = &client->meet;
+    struct session_grant grant;
 
     if (control_decode(&client->frame, CONTROL_MEET, meet) || meet->magic != CONTROL_MAGIC ||
         meet->says > 1) {
         client_refuse(client, CONTROL_REFUSAL_PROTOCOL, "malformed MEET");
         return;
     }
-    if (!lease_stands(client))
+    if (!client->ticket) {
+        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION,
+                      "only processes of a lease meet at a box, and this one shows no ticket");
+        return;
+    }
+    if (!admission_grants(client, &grant))
         return;
     const struct client *said = who_has_said(client);
     if (said && meet->says)
@@ -159,8 +138,14 @@ void meeting_watch(struct client *client)
 
 void meeting_review(struct client *client)
 {
+    struct session_grant grant;
+    int problem = admission_check_use(client->box, client->ticket);
+
     if (!client->meet.says)
         answer_and_part(client, CONTROL_MEETING_STATE_NOBODY, NULL);
-    else if (lease_stands(client))
+    else if (problem)
+        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is not accepted: %s",
+                      ticket_error(problem));
+    else if (admission_grants(client, &grant))
         client_set_timer(client, REVIEW_MS);
 }

@@ -7,10 +7,12 @@
 
 #include "daemon/client.h"
 
-void meeting_take(struct client *client);  // MEET is there, and may be answered later
-void meeting_watch(struct client *client); // CLIENT_MEETING: it has left, or speaks out of turn
-void meeting_review(
-    struct client *client); // the same: whether its lease still is, or it has asked for long enough
+// MEET is there; it may be answered later.
+void meeting_take(struct client *client);
+// CLIENT_MEETING: it has left, or speaks out of turn.
+void meeting_watch(struct client *client);
+// The same: its time is over. Who says something stays as long as its lease does; who asks is told that nobody has come.
+void meeting_review(struct client *client);
 
 unsigned meetings_count(const struct box *box); // clients that look for others
 

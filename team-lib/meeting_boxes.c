@@ -19,7 +19,7 @@ struct boxes_told {
     struct control_stream streams[];
 };
 
-static void name_digest(const char *name, struct control_meet *meet)
+static void begin_meet(const char *name, struct control_meet *meet)
 {
     _Static_assert(sizeof(meet->name) == SHA256_SIZE, "a name is known by its digest");
     _Static_assert(sizeof(meet->id) == sizeof(struct rgpu_meeting), "an id is told whole");
@@ -68,7 +68,7 @@ enum rgpu_result meeting_boxes_say(const struct ticket_bundle *bundle, const cha
     bool is_taken = false;
     if (!made)
         return failure(RGPU_ERROR_MEMORY, "no memory for a meeting");
-    name_digest(name, &meet);
+    begin_meet(name, &meet);
     meet.says = 1;
     memcpy(meet.id, meeting->bytes, sizeof(meet.id));
     for (size_t i = 0; i < bundle->count && !is_taken; i++) {
@@ -110,7 +110,7 @@ enum rgpu_result meeting_boxes_hear(const struct ticket_bundle *bundle, const ch
 {
     struct session_error error = {0};
     struct control_meet meet;
-    name_digest(name, &meet);
+    begin_meet(name, &meet);
     for (size_t i = 0; i < bundle->count; i++) {
         struct control_stream stream = {.fd = -1};
         struct control_meeting answer;

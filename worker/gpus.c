@@ -120,6 +120,7 @@ void gpus_describe(struct control_device *out)
     }
 }
 
+// A worker has it before its client comes, and with it the driver's compiler, which would take 10 ms of a program's first module.
 static CUresult make_primary(struct gpu *device)
 {
     CUcontext ignored;

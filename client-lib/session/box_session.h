@@ -52,8 +52,9 @@ struct pending_pull {
 };
 
 struct box_session {
-    char box[160];    // name and address, for messages
-    char release[64]; // of rgpu there
+    char box[160];                   // name and address, for messages
+    char address[ENDPOINT_TEXT_MAX]; // where it answered
+    char release[64];                // of rgpu there
     uint64_t id;
     enum control_protection protection;
     uint8_t boot_id[CONTROL_BOOT_ID_BYTES]; // of the box's kernel; zeros: not known

@@ -54,9 +54,8 @@ static struct box_session *session_try(const struct wish *wish, struct session_e
         session_free(session);
         return NULL;
     }
-    char address[ENDPOINT_TEXT_MAX];
-    endpoint_format(&wish->request.endpoint, address);
-    snprintf(session->box, sizeof(session->box), "%.60s(%.90s)", welcome.box, address);
+    endpoint_format(&wish->request.endpoint, session->address);
+    snprintf(session->box, sizeof(session->box), "%.60s(%.90s)", welcome.box, session->address);
     snprintf(session->release, sizeof(session->release), "%s",
              *welcome.release ? welcome.release : "0.1");
     session->id = welcome.session;
@@ -300,11 +299,10 @@ static CUdevice find_device(const uint8_t *uuid)
 
 static bool is_open(const struct endpoint *endpoint)
 {
-    char address[ENDPOINT_TEXT_MAX + 2] = "(";
-    endpoint_format(endpoint, address + 1);
-    strcat(address, ")");
+    char address[ENDPOINT_TEXT_MAX];
+    endpoint_format(endpoint, address);
     for (unsigned int i = 0; i < session_count; i++)
-        if (strstr(sessions[i]->box, address))
+        if (!strcmp(sessions[i]->address, address))
             return true;
     return false;
 }

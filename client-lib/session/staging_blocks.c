@@ -28,6 +28,17 @@ static int make_blocks(struct box_session *session)
     return 0;
 }
 
+// Before anybody else uses the link.
+static int send_record(struct box_session *session, const void *record, size_t size)
+{
+    void *room = link_reserve(session->link, size);
+    if (!room)
+        return -EPIPE;
+    memcpy(room, record, size);
+    link_commit(session->link);
+    return 0;
+}
+
 // Tells the box where our staging blocks are.
 static int reach_staging(struct box_session *session)
 {
@@ -40,13 +51,9 @@ static int reach_staging(struct box_session *session)
                  .size = session->staging->size,
                  .region = WIRE_REGION_STAGING},
     };
-    int err = link_expose_staging(session->link, &record.args.key);
-    void *room = err ? NULL : link_reserve(session->link, sizeof(record));
-    if (!room)
-        return -EPIPE;
-    memcpy(room, &record, sizeof(record));
-    link_commit(session->link);
-    return 0;
+    return link_expose_staging(session->link, &record.args.key)
+               ? -EPIPE
+               : send_record(session, &record, sizeof(record));
 }
 
 // Tells the box which of the paths are forced that only it can choose from.
@@ -62,12 +69,7 @@ static int force_paths(struct box_session *session)
 
     if (!session->paths->allowed || !session_knows(session, OP_paths_forced))
         return 0;
-    void *room = link_reserve(session->link, sizeof(record));
-    if (!room)
-        return -EPIPE;
-    memcpy(room, &record, sizeof(record));
-    link_commit(session->link);
-    return 0;
+    return send_record(session, &record, sizeof(record));
 }
 
 int staging_start(struct box_session *session, struct session_error *error)

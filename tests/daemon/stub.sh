@@ -53,3 +53,17 @@ alive() { kill -0 "$1" 2>/dev/null; }
 gone() { ! alive "$1"; }
 # A process that has ended but was not waited for is a zombie, and that counts as gone.
 ended() { ! [ -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status"; }
+
+# pass_on PROGRAM...: its checks, one by one, and that it ends well.
+pass_on() {
+    local status=0 line
+    "$@" >"$TMP/checks" || status=$?
+    while read -r line; do
+        case $line in
+        ok*) pass "${line#* - }" ;;
+        not*) fail "${line#* - }" ;;
+        \#*) echo "$line" ;;
+        esac
+    done <"$TMP/checks"
+    is "$status" 0 "the program ends well"
+}

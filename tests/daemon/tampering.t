@@ -9,15 +9,6 @@ chmod 600 "$TMP/box.key"
 start_stub_box --auth ticket --key-file "$TMP/box.key" --name stubbox --warm-workers 2
 RGPU_TICKET=$("$BUILD/tests/issue-ticket" "$TMP/box.key" "$BOX" stubbox 3600 GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1)
 export RGPU_TICKET
-status=0
-"$BUILD/tests/tampered-login" "$BOX" "${STRIDE:-3}" >"$TMP/login" || status=$?
-while read -r line; do
-    case $line in
-    ok*) pass "${line#* - }" ;;
-    not*) fail "${line#* - }" ;;
-    \#*) echo "$line" ;;
-    esac
-done <"$TMP/login"
-is "$status" 0 "the program ends well"
+pass_on "$BUILD/tests/tampered-login" "$BOX" "${STRIDE:-3}"
 ok "the box serves afterwards as before" "$CLIENT" "$BOX" echo hi
 done_testing

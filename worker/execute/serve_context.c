@@ -12,7 +12,6 @@
 #include "worker/account/charge.h"
 #include "worker/account/pools.h"
 #include "worker/context_watchers.h"
-#include "worker/empty_kernel.h"
 #include "worker/gpus.h"
 #include "worker/move/pinned.h"
 #include "worker/session.h"
@@ -155,7 +154,6 @@ void serve_cuCtxCreate_v4(struct serve *serve, const struct args_cuCtxCreate_v4 
         charge_drop(serve);
         return;
     }
-    empty_kernel_run();
     // Creating pushes; which context is current is said with each request.
     driver.cuCtxPopCurrent_v2(&ignored);
     charge_rename(serve, context);

@@ -239,6 +239,7 @@ static void load_functions(CUfunction *functions, unsigned count)
         result = driver.cuFuncLoad(functions[i]);
     if (result != CUDA_SUCCESS)
         log_debug("code not loaded before its first launch result=%s", driver_error_name(result));
+    empty_kernel_run();
 }
 
 // Older drivers have no calls for that, and load as their environment says.
@@ -268,5 +269,4 @@ void serve_library_code_load(struct serve *serve, const struct args_library_code
            driver.cuKernelGetFunction(&functions[known], kernels[known]) == CUDA_SUCCESS)
         known++;
     load_functions(functions, known);
-    empty_kernel_run();
 }

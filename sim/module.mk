@@ -28,4 +28,5 @@ $(foreach t,$(SIM_TESTS),\
   $(call test_program,sim-$(basename $(notdir $(t))),$(t),,$(SIM_TEST_LIBS)))
 $(patsubst tests/sim/%.c,$(B)/tests/sim-%,$(SIM_TESTS)): $(B)/lib/sim/libcuda.so.1
 $(patsubst tests/sim/%.c,$(B)/obj/tests/sim/%.o,$(SIM_TESTS)): tests/programs/kernels.ptx
+$(B)/obj/tests/sim/printed-text-appears-when-synchronized.o: tests/programs/printing.ptx
 INSTALL_FILES += $(B)/lib/libcuda-sim.so:$(LIBDIR)/libcuda-sim.so:0755:box

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What kernels.ptx holds, in CUDA C++.
-#include <cstdio>
 #include <cstdint>
 #define TILE 16
 extern "C" {
@@ -63,7 +62,6 @@ __global__ void delay(unsigned long long nanoseconds)
 }
 __global__ void wait_flag(volatile unsigned *flag) { while (*flag == 0) ; }
 __global__ void poke(unsigned *address, unsigned value) { *address = value; }
-__global__ void hello(int number) { printf("hello %d from block %d thread %d: %s %.2f\n", number, blockIdx.x, threadIdx.x, "text", number * 0.5); }
 __global__ void scale_by_constant(float *data, unsigned n)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

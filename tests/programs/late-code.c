@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A kernel is launched for the first time while a stream of its GPU waits for what another GPU is still to bring. A driver
-// that loads the kernel's code only now may wait for that stream, so what is brought must not need the driver any more.
+// that loads the kernel's code only now may wait for that stream, so what is brought must not need the driver any more. The
+// module that prints makes NVIDIA's driver wait: it sets up the buffer of what is printed at the next launch.
 #include "tests/programs/driver.h"
+#include "tests/programs/printing.h"
 
 int main(void)
 {
     struct gpu gpu[2];
+    CUmodule printing[2];
     CUstream stream[2], beside;
     CUdeviceptr flag, one, sum, number;
     unsigned long long pause = 300000000;
@@ -17,6 +20,7 @@ int main(void)
         skip_all("a second GPU is needed");
     for (int d = 0; d < 2; d++) {
         gpu[d] = open_gpu(d);
+        CHECK(cuModuleLoadData(&printing[d], printing_ptx));
         CHECK(cuStreamCreate(&stream[d], CU_STREAM_NON_BLOCKING));
     }
     one = device_alloc(4); // of the second GPU

@@ -16,6 +16,7 @@ $(foreach p,$(PROGRAM_NAMES),\
   $(eval $(call link_rule,$(P)/$(p),tests/programs/$(p).c,,\
     -L$(B)/lib -l:libcuda.so.1 -lm -ldl,,$(B)/lib/libcuda.so.1)))
 $(PROGRAM_NAMES:%=$(B)/obj/tests/programs/%.o): tests/programs/kernels.ptx
+$(B)/obj/tests/programs/print.o $(B)/obj/tests/programs/late-code.o: tests/programs/printing.ptx
 $(B)/obj/tests/programs/textures.o $(B)/obj/tests/programs/array-reads-random.o: tests/programs/images.ptx
 
 # Programs with graphs; tests/sim runs them on the software GPU, tests/session through a box.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "tests/programs/driver.h"
+#include "tests/programs/printing.h"
 
 static int occurrences(const char *text, const char *part)
 {
@@ -16,11 +17,14 @@ static int occurrences(const char *text, const char *part)
 int main(void)
 {
     struct gpu gpu = open_gpu(0);
-    CUfunction hello = kernel(&gpu, "hello");
+    CUmodule printing;
+    CUfunction hello;
     static char text[65536];
     int number = 41, saved, file;
     char path[] = "/tmp/rgpu-print.XXXXXX";
 
+    CHECK(cuModuleLoadData(&printing, printing_ptx));
+    CHECK(cuModuleGetFunction(&hello, printing, "hello"));
     fflush(stdout);
     saved = dup(1);
     file = mkstemp(path);
@@ -44,6 +48,7 @@ int main(void)
     is_int(occurrences(text, "hello -7 from block 0 thread 0: text -3.50\n"), 1,
            "negative ones too");
     close(file);
+    CHECK(cuModuleUnload(printing));
     close_gpu(&gpu);
     return done();
 }

@@ -3,6 +3,7 @@
 // order, on the process's standard output.
 #include <fcntl.h>
 
+#include "tests/programs/printing.h"
 #include "tests/sim/sim_test.h"
 
 static int file;
@@ -50,7 +51,7 @@ int main(void)
     sim_isolate("1", "256M");
     sim_context(0);
     CUmodule module;
-    CHECK(cuModuleLoadData(&module, kernels_ptx));
+    CHECK(cuModuleLoadData(&module, printing_ptx));
     CHECK(cuModuleGetFunction(&hello, module, "hello"));
     capture(print_and_synchronize);
     is_int(before, 0, "nothing is printed before the program synchronizes");

@@ -4,11 +4,17 @@
 
 #include <errno.h>
 
+#include "common/config_retired.h"
 #include "common/log.h"
 
 static const char *const protection_words[] = {"authenticate", "privacy", NULL};
 static const char *const munge_words[] = {"auto", "yes", "no", NULL};
 static const char *const synchronous_words[] = {"full", "normal", NULL};
+
+static const struct config_retired retired[] = {
+    CONFIG_RETIRED("auth", "boxes", "each box proves who it is by its own key"),
+    CONFIG_RETIRED_END,
+};
 
 #define S struct broker_settings
 
@@ -62,7 +68,7 @@ const struct config_option settings_table[] = {
                     .zero = true),
     CONFIG_INT("pool", "keep_events", S, keep_events, "100000", 100, 100000000,
                "how many events are kept"),
-    CONFIG_END,
+    CONFIG_END_RETIRED(retired),
 };
 
 static int refuse(const char *section, const char *name, const char *why)

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/config_argument.h"
 #include "common/config_place.h"
+#include "common/config_retired.h"
 #include "common/log.h"
 #include "common/units.h"
 
@@ -252,6 +254,14 @@ static const struct config_option *find_option(const struct config_option *table
     return NULL;
 }
 
+// The row that ends a table has those that it had once.
+static const struct config_retired *retired_of(const struct config_option *table)
+{
+    while (table->section)
+        table++;
+    return table->retired;
+}
+
 void config_keep_places(void)
 {
     config_place_keep();
@@ -287,6 +297,8 @@ int config_set(const struct config_option *table, const char *section, const cha
 
     if (option)
         return store(option, value, where, settings);
+    if (config_retired_told(retired_of(table), section, name, where))
+        return 0;
     const struct config_option *near = nearest_option(table, section, name);
     if (near)
         log_error("%s: unknown option %s in section [%s]; did you mean %s in [%s]?", where, name,
@@ -391,24 +403,12 @@ int config_load(const struct config_option *table, const char *path, void *setti
     return reader.errors ? -EINVAL : 0;
 }
 
-// Finds the row of "--some-name[=value]"; sets *value to what follows '=' or NULL.
 static const struct config_option *match_argument(const struct config_option *table,
                                                   const char *argument, const char **value)
 {
-    if (strncmp(argument, "--", 2))
-        return NULL;
-    argument += 2;
-    size_t n = strcspn(argument, "=");
-    for (; table->section; table++) {
-        size_t i = 0;
-        for (; i < n && table->name[i]; i++)
-            if (argument[i] != (table->name[i] == '_' ? '-' : table->name[i]))
-                break;
-        if (i == n && !table->name[i]) {
-            *value = argument[n] ? argument + n + 1 : NULL;
+    for (; table->section; table++)
+        if (config_argument_is(argument, table->name, value))
             return table;
-        }
-    }
     return NULL;
 }
 
@@ -424,12 +424,17 @@ int config_command_line(const struct config_option *table, int *argc, char **arg
             break;
         }
         const struct config_option *option = match_argument(table, argv[i], &value);
+        bool alone = false;
+        if (!option && config_retired_argument(retired_of(table), argv[i], &alone)) {
+            i += alone && i + 1 < *argc;
+            continue;
+        }
         if (!option) {
             argv[kept++] = argv[i];
             continue;
         }
         char where[128];
-        snprintf(where, sizeof(where), "command line: %.*s", (int)strcspn(argv[i], "="), argv[i]);
+        config_argument_place(argv[i], where, sizeof(where));
         if (!value && option->type == CONFIG_TYPE_BOOL)
             value = "yes";
         if (!value && i + 1 < *argc)

@@ -34,15 +34,16 @@ struct config_option {
     const char *section;
     const char *name;
     enum config_type type;
-    size_t offset;              // of the field in the settings structure
-    const char *default_value;  // as text, as in a file
-    const char *help;           // one line
-    const char *const *choices; // CONFIG_TYPE_ENUM: NULL-terminated words
-    int64_t min, max;           // CONFIG_TYPE_INT, CONFIG_TYPE_SIZE (0: any)
-    int64_t step;               // CONFIG_TYPE_SIZE, 0: any
-    const char *word;           // CONFIG_TYPE_SIZE: this word is a value too, kept as 0
-    bool zero;                  // CONFIG_TYPE_DURATION: 0 is a value too
-    bool reloadable;            // taken over on a reload; others need a restart
+    size_t offset;                        // of the field in the settings structure
+    const char *default_value;            // as text, as in a file
+    const char *help;                     // one line
+    const char *const *choices;           // CONFIG_TYPE_ENUM: NULL-terminated words
+    int64_t min, max;                     // CONFIG_TYPE_INT, CONFIG_TYPE_SIZE (0: any)
+    int64_t step;                         // CONFIG_TYPE_SIZE, 0: any
+    const char *word;                     // CONFIG_TYPE_SIZE: this word is a value too, kept as 0
+    bool zero;                            // CONFIG_TYPE_DURATION: 0 is a value too
+    bool reloadable;                      // taken over on a reload; others need a restart
+    const struct config_retired *retired; // of the row that ends the table: config_retired.h
 };
 
 #define CONFIG_ROW_(section_, name_, type_, struct_, field_, default_, help_, ...) \
@@ -66,9 +67,10 @@ struct config_option {
                 __VA_ARGS__)
 #define CONFIG_LIST(section, name, type, field, def, help, ...) \
     CONFIG_ROW_(section, name, CONFIG_TYPE_LIST, type, field, def, help, __VA_ARGS__)
-#define CONFIG_END \
+#define CONFIG_END CONFIG_END_RETIRED(NULL)
+#define CONFIG_END_RETIRED(retired_) \
     { \
-        .section = NULL \
+        .section = NULL, .retired = retired_ \
     }
 
 // Fills SETTINGS (zeroed by the caller) with the defaults.
@@ -77,7 +79,7 @@ int config_defaults(const struct config_option *table, void *settings)
 
 // Reads the file at PATH. Every problem is logged as "FILE:LINE: what"; -EINVAL if there was any,
 // or -errno where the file cannot be read. Unknown names are errors, with the nearest known one, and
-// so are names that are given twice.
+// so are names that are given twice; options of earlier releases are warnings.
 int config_load(const struct config_option *table, const char *path, void *settings)
     __attribute__((warn_unused_result));
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/config_retired.h"
 #include "common/control.h"
 #include "common/log.h"
 #include "proto/wire.h"
@@ -17,6 +18,20 @@ static const char *const mps_fallbacks[] = {"refuse", "time", NULL};
 static const char *const protections[] = {"authenticate", "privacy", NULL};
 const char *const gpu_mode_words[] = {"exclusive", "shared", "auto", NULL};
 static const char *const log_levels[] = {"off", "error", "warn", "info", "debug", "trace", NULL};
+
+static const struct config_retired retired[] = {
+#define PATHS_DECIDE \
+    "which copies go directly is measured, or set by paths in section [box], as paths = direct"
+    CONFIG_RETIRED("workers", "gpudirect_to_min", PATHS_DECIDE),
+    CONFIG_RETIRED("workers", "gpudirect_to_max", PATHS_DECIDE),
+    CONFIG_RETIRED("workers", "gpudirect_from_min", PATHS_DECIDE),
+    CONFIG_RETIRED("workers", "gpudirect_from_max", PATHS_DECIDE),
+#define KEY_PROVES "a box proves to the broker who it is by key_file in section [auth]"
+    CONFIG_RETIRED("broker", "broker_key", KEY_PROVES),
+    CONFIG_RETIRED("broker", "munge_socket", KEY_PROVES),
+    CONFIG_RETIRED("workers", "worker_user", "each worker becomes a user of worker_uids"),
+    CONFIG_RETIRED_END,
+};
 
 const struct config_option settings_table[] = {
     CONFIG_STRING("box", "name", struct box_settings, name, "",
@@ -201,7 +216,7 @@ const struct config_option settings_table[] = {
     CONFIG_STRING(
         "broker", "state_dir", struct box_settings, state_dir, "/var/lib/rgpu",
         "directory of what outlives rgpud: the list of leases that have ended, and of times of copies"),
-    CONFIG_END,
+    CONFIG_END_RETIRED(retired),
 };
 
 static int set_standalone(struct box_settings *settings)

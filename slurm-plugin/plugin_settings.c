@@ -6,8 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/config_retired.h"
+
 static const char *const ranks_words[] = {"all", "local", NULL};
 static const char *const lost_gpus_words[] = {"requeue", "end", "notify", NULL};
+
+static const struct config_retired retired[] = {
+    CONFIG_RETIRED("sync", "reservation",
+                   "totals of licences follow the pool (count in section [jobs])"),
+    CONFIG_RETIRED_END,
+};
 
 #define S struct slurm_settings
 
@@ -47,7 +55,7 @@ const struct config_option slurm_settings_table[] = {
                 "whether slurmctld's licences follow the pool; no: they stay as in slurm.conf"),
     CONFIG_DURATION("sync", "interval", S, interval, "3s",
                     "how often leases, jobs and licences are compared at least"),
-    CONFIG_END,
+    CONFIG_END_RETIRED(retired),
 };
 
 int slurm_settings_load(struct slurm_settings *settings)

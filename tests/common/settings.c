@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "common/config.h"
+#include "common/config_retired.h"
 #include "common/log.h"
 #include "common/units.h"
 #include "tests/tap.h"
@@ -19,6 +20,10 @@ struct sample {
 };
 
 static const char *const words[] = {"low", "high", NULL};
+static const struct config_retired retired[] = {
+    CONFIG_RETIRED("one", "old_limit", "size_limit in section [one] says it"),
+    CONFIG_RETIRED_END,
+};
 static const struct config_option table[] = {
     CONFIG_BOOL("one", "on", struct sample, on, "no", "a switch", .reloadable = true),
     CONFIG_INT("one", "number", struct sample, number, "7", -5, 50, "a number"),
@@ -30,7 +35,7 @@ static const struct config_option table[] = {
     CONFIG_STRING("two", "text", struct sample, text, "", "a text", .reloadable = true),
     CONFIG_ENUM("two", "word", struct sample, word, "low", words, "a word"),
     CONFIG_LIST("two", "list", struct sample, list, "a, b", "a list", .reloadable = true),
-    CONFIG_END,
+    CONFIG_END_RETIRED(retired),
 };
 
 static struct sample sample;
@@ -138,6 +143,32 @@ static void mistakes(void)
     ok(strstr(take_log(), "file=/nonexistent/file"), "is named");
 }
 
+// A release took them out, so that files that were right still are.
+static void retired_options(void)
+{
+    take_log();
+    is_int(load("[one]\nold_limit = 3\nsize_limit = 1G\n"), 0,
+           "an option that was taken out is none");
+    ok(strstr(take_log(), "warn: ") &&
+           strstr(logged, ":2: old_limit in section [one] does nothing any more: size_limit in "
+                          "section [one] says it; remove it"),
+       "is told with its place, and what has replaced it");
+    ok(sample.size == 1 << 30, "and hinders no other");
+    mistake("[two]\nold_limit = 3\n", ":2: unknown option old_limit in section [two]");
+    mistake("[one]\nold_limits = 3\n", ":2: unknown option old_limits in section [one]");
+
+    char *argv[] = {"program", "--old-limit",  "9",    "--old-limit=8", "--number",
+                    "3",       "--old-limits", "rest", "--old-limit",   NULL};
+    int argc = 9;
+    take_log();
+    is_int(config_command_line(table, &argc, argv, &sample), 0, "nor on the command line");
+    ok(strstr(take_log(), "command line: --old-limit: old_limit in section [one] does nothing"),
+       "where it is told as well");
+    ok(argc == 3 && !strcmp(argv[1], "--old-limits") && !strcmp(argv[2], "rest") &&
+           sample.number == 3,
+       "and goes with its value, and with nothing else");
+}
+
 static void command_line(void)
 {
     char *argv[] = {"program", "--number", "9",        "rest", "--size-limit=2M",
@@ -188,6 +219,7 @@ int main(void)
     defaults_and_values();
     mistakes();
     command_line();
+    retired_options();
     reload();
     return done();
 }

@@ -40,7 +40,7 @@ int main()
     CHECK(cublasCreate(&handle));
     samples.push_back(now() - start);
     figure("cublasCreate", samples);
-    for (int n : {512, 1024, 2048, 4096}) {
+    for (int n : {256, 1024, 2048, 4096}) {
         size_t count = size_t(n) * n, size = count * 4;
         std::vector<float> a(count), b(count), c(count);
         for (size_t i = 0; i < count; i++)

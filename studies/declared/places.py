@@ -3,13 +3,15 @@
 
 On its own it measures the place where it runs. bench/places runs it in a container, in a virtual machine with a window, and in one
 with soft-RoCE as well, whose columns it declares by files."""
-from house.declare import Box, NATIVE, Need, Plot, Program, SHM, Study, TCP, VERBS
+from house.declare import NATIVE, Need, Plot, Program, SHM, Study, TCP, VERBS
 
 SMALL = ("64", "4096", "65536")
 LARGE = ("1048576", "4194304", "16777216")
 CHOSEN = TCP.but("chosen", "rgpu, as it chooses", environment={"RGPU_TRANSPORT": "auto"})
 TCP_ONE = TCP.but("tcp-one", "TCP, one connection", environment={"RGPU_TCP_CONNECTIONS": "1"})
-VERBS_STAGED = VERBS.but("verbs-staged", "verbs, by way of staging blocks", boxes=(Box(options=("--gpudirect=no",)),))
+# Paths over verbs that a program's environment forces.
+VERBS_FORCED = tuple(VERBS.but("verbs-" + path, "verbs, " + path, environment={"RGPU_PATHS": path})
+                     for path in ("inline", "staged", "one-sided", "small-blocks", "large-blocks", "direct"))
 DIRECTIONS = ("to the GPU", "from the GPU")
 
 
@@ -29,7 +31,7 @@ STUDY = Study(
     name="places",
     title="Places",
     question="What do copies cost from each place where a client can be, and is the path that is chosen there the best one?",
-    columns=(NATIVE, CHOSEN, SHM, TCP, TCP_ONE, VERBS, VERBS_STAGED),
+    columns=(NATIVE, CHOSEN, SHM, TCP, TCP_ONE, VERBS, *VERBS_FORCED),
     programs=(speed("pinned", "Page-locked memory, one copy and its synchronization"),
               speed("pageable", "Ordinary memory, one synchronous copy")),
     plots=plots("pinned", "page-locked memory") + plots("pageable", "ordinary memory"),

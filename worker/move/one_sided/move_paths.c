@@ -69,11 +69,12 @@ enum path move_path_choose(struct move_path *way, const struct move_path_wish *w
     if (!choice)
         return way->path;
     int settled = path_settled(&table, way->place, usable);
-    way->open = settled < 0 && way->measured;
     way->path = settled >= 0
                     ? (enum path)settled
                     : path_choose(&table, way->place, usable,
                                   usable >> usual & 1 ? usual : PATH_ONE_SIDED, way->measured);
+    // Behind the choice, which settles what the box has known.
+    way->open = way->measured && path_settled(&table, way->place, usable) < 0;
     return way->path;
 }
 

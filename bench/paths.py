@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Copies by each path that can be forced and by the one that is chosen, in turns: the table of what the choice costs.
 
-    bench/paths.py [--transport NAME]... [--rounds N] [--copies N] [--json FILE]
+    bench/paths.py [--transport NAME]... [--rounds N] [--fresh N] [--copies N] [--json FILE]
 
-It starts a box of its own on this machine, on the software GPU where there is no other. Times are medians over the rounds,
-in microseconds for each copy. Ratio: the chosen path's time to the best forced one's, once it is chosen (all copies but
-those of the first round), and for the first copies of a box that knows nothing.
+It starts boxes of its own on this machine, on the software GPU where there is no other. Times are medians over the rounds,
+in microseconds for each copy; a round has each path once, in an order of its own. Ratio: the chosen path's time to the best
+forced one's, once it is chosen, and for the first copies of boxes that know nothing. The least of several times that are
+measured with noise is too small, so which forced path is best is found in every other round, and its time in those between.
+A round has the chosen path twice; "noise" is the ratio of these two.
 """
 import argparse
 import glob
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -22,6 +25,7 @@ BUILD = os.environ.get("BUILD", os.path.join(TOP, "build"))
 # What makes a difference over each transport; where a path cannot be had another one is taken.
 PATHS = {"shm": ("inline", "staged", "mapped"), "vm": ("inline", "staged", "mapped"),
          "rdma": ("inline", "staged", "one-sided", "small-blocks", "large-blocks", "direct"), "tcp": ("inline", "staged")}
+AGAIN = "auto again"
 
 
 class Box:
@@ -57,40 +61,71 @@ def run(box, transport, paths, copies):
                        RGPU_PATHS=paths,
                        LD_LIBRARY_PATH=os.path.join(BUILD, "lib") + ":" +
                        os.environ.get("LD_LIBRARY_PATH", ""))
-    output = subprocess.run([os.path.join(BUILD, "bench/path-times"), str(copies)],
-                            env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+    program = os.path.join(BUILD, "bench/path-times")
+    if not os.path.exists(program):
+        sys.exit("bench/paths.py: %s is not built: make bench-programs" % program)
+    output = subprocess.run([program, str(copies)], env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
     rows = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     return {(row["use"], row["pattern"], row["bytes"]): row for row in rows}
 
 
-def measure(box, transport, rounds, copies):
-    """Times by path and kind; "first" are those of the box that knew nothing."""
-    times = {}
-    for kind, row in run(box, transport, "auto", copies).items():
-        times.setdefault(kind, {})["first"] = [row["mean"]]
-    for _ in range(rounds):
-        for paths in PATHS[transport] + ("auto",):
-            for kind, row in run(box, transport, paths, copies).items():
-                times[kind].setdefault(paths, []).append(row["median"])
-                times[kind].setdefault(paths + " mean", []).append(row["mean"])
-    return {kind: {name: statistics.median(values) for name, values in row.items()}
-            for kind, row in times.items()}
+def known_nothing(transport, options):
+    """The mean times of the first copies of boxes that know nothing, by kind."""
+    first = {}
+    for _ in range(options.fresh):
+        box = Box(options.devices)
+        try:
+            for kind, row in run(box, transport, "auto", options.copies).items():
+                first.setdefault(kind, []).append(row["mean"])
+        finally:
+            box.close()
+    return {kind: statistics.median(values) for kind, values in first.items()}
 
 
-def table(transport, times):
+def measure(transport, options):
+    """For each kind of copy its times by path, a list with one for each round."""
+    times, ways = {}, list(PATHS[transport]) + ["auto", AGAIN]
+    box = Box(options.devices)
+    try:
+        run(box, transport, "auto", options.copies)
+        for _ in range(options.rounds):
+            random.shuffle(ways)
+            for way in ways:
+                for kind, row in run(box, transport, "auto" if way == AGAIN else way, options.copies).items():
+                    times.setdefault(kind, {}).setdefault(way, []).append(row["median"])
+                    times[kind].setdefault(way + " mean", []).append(row["mean"])
+    finally:
+        box.close()
+    return times
+
+
+def compared(row, names):
+    """The chosen path's time to that of the best forced one, and to its own."""
+    ratios = []
+    for half in (0, 1):
+        here, there = (lambda way, start=start: statistics.median(row[way][start::2]) for start in (half, 1 - half))
+        ratios.append(there("auto") / there(min(names, key=here)))
+    return statistics.mean(ratios), statistics.median(row["auto"]) / statistics.median(row[AGAIN])
+
+
+def table(transport, times, first):
     print(f"\n{transport}: us for each copy\n")
     names = PATHS[transport]
-    head = ("copies", "pattern", "bytes") + names + ("chosen", "ratio", "first 100")
+    head = ("copies", "pattern", "bytes") + names + ("chosen", "ratio", "noise", "first")
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
-    worst, worst_first = 0.0, 0.0
-    for (use, pattern, size), row in sorted(times.items()):
-        best = min(row[path] for path in names)
-        ratio = row["auto"] / best
-        first = row["first"] / min(row[path + " mean"] for path in names)
-        worst, worst_first = max(worst, ratio), max(worst_first, first)
-        cells = [use, pattern, str(size)] + [f"{row[path]:.1f}" for path in names]
-        print("| " + " | ".join(cells + [f"{row['auto']:.1f}", f"{ratio:.2f}", f"{first:.2f}"]) + " |")
-    print(f"\nlargest ratio {worst:.2f}, of the first copies {worst_first:.2f}")
+    shown = []
+    for kind, row in sorted(times.items()):
+        ratio, noise = compared(row, names)
+        early = first[kind] / min(statistics.median(row[path + " mean"]) for path in names)
+        shown.append((ratio, noise, early))
+        cells = [str(part) for part in kind] + ["%.1f" % statistics.median(row[way]) for way in names + ("auto",)]
+        print("| " + " | ".join(cells + ["%.2f" % value for value in shown[-1]]) + " |")
+    for memory in ("page-locked", "ordinary"):
+        values = [value for kind, value in zip(sorted(times), shown) if ("page-locked" in kind[0]) == (memory == "page-locked")]
+        print(f"\n{memory} memory")
+        for title, column, aim in zip(("chosen to best forced", "chosen to itself", "first copies"), zip(*values), (1.1, 1.1, 1.3)):
+            print("%s: median %.2f, %d of %d at most %.1f, largest %.2f" %
+                  (title, statistics.median(column), sum(value <= aim for value in column), len(column), aim, max(column)))
 
 
 def own_devices():
@@ -102,19 +137,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--transport", action="append")
     parser.add_argument("--devices", default=os.environ.get("RGPU_BENCH_DEVICES") or own_devices())
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--fresh", type=int, default=3, help="boxes that know nothing")
     parser.add_argument("--copies", type=int, default=100)
     parser.add_argument("--json")
     options = parser.parse_args()
+    if options.rounds < 2 or options.fresh < 1:
+        parser.error("at least two rounds and one fresh box are needed")
     results = {}
     for transport in options.transport or ("shm", "tcp"):
-        box = Box(options.devices)
-        try:
-            times = measure(box, transport, options.rounds, options.copies)
-        finally:
-            box.close()
-        table(transport, times)
-        results[transport] = [dict(zip(("use", "pattern", "bytes"), kind), **row)
+        first = known_nothing(transport, options)
+        times = measure(transport, options)
+        table(transport, times, first)
+        results[transport] = [dict(zip(("use", "pattern", "bytes"), kind), first=first[kind], **row)
                               for kind, row in times.items()]
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:

@@ -143,6 +143,23 @@ static bool waits_for_that_too(const struct box_session *session,
            awaited->size + block->size <= half;
 }
 
+// Where waiting means to sleep, blocks are taken in turns, so that those which follow each other in a stream stand beside each other.
+// Else the first one that is free is taken: it was in use not long ago, and is likely to be in a processor's cache.
+static struct staging_block *nth_block(const struct box_session *session, uint32_t n)
+{
+    struct staging *staging = session->blocks;
+    uint32_t first = session->memory->flags_come_late ? staging->next : 0;
+    return &staging->blocks[(first + n) % staging->count];
+}
+
+static struct staging_block *take(struct staging *staging, struct staging_block *block)
+{
+    block->state = BLOCK_FILLING;
+    block->taken = ++staging->takes;
+    staging->next = block_index(staging, block) + 1;
+    return block;
+}
+
 struct staging_block *block_find_free(struct box_session *session, struct staging_block *awaited,
                                       int *index)
 {
@@ -151,18 +168,15 @@ struct staging_block *block_find_free(struct box_session *session, struct stagin
     *index = -1;
     SCOPED_LOCK(&staging->lock);
     for (uint32_t i = 0; i < staging->count; i++) {
-        struct staging_block *block = &staging->blocks[(staging->next + i) % staging->count];
+        struct staging_block *block = nth_block(session, i);
         if (block->state == BLOCK_SENT && block_done(session, block))
             block->state = BLOCK_FREE;
-        if (block->state == BLOCK_FREE) {
-            block->state = BLOCK_FILLING;
-            staging->next = block_index(staging, block) + 1;
-            return block;
-        }
-        bool first = *index < 0 && block->state != BLOCK_FILLING;
-        more = first || (more && *index >= 0 && waits_for_that_too(session, awaited, block));
-        if (first || more) {
-            uint32_t before = first ? 0 : awaited->size;
+        if (block->state == BLOCK_FREE)
+            return take(staging, block);
+        bool older = block->state != BLOCK_FILLING && (*index < 0 || block->taken < awaited->taken);
+        more = older || (more && waits_for_that_too(session, awaited, block));
+        if (more) {
+            uint32_t before = older ? 0 : awaited->size;
             *awaited = *block;
             awaited->size += before;
             *index = (int)block_index(staging, block);

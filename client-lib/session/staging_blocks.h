@@ -16,6 +16,7 @@ enum { FENCE_FLAGS = 512 }; // flags of no block, by which threads learn how far
 struct staging_block {
     enum { BLOCK_FREE, BLOCK_FILLING, BLOCK_SENT, BLOCK_OWED } state;
     uint32_t use;    // value that its flag takes when the GPU is done with it
+    uint64_t taken;  // number of its present use among those of all blocks
     CUstream stream; // of its present use
     void *owed_to;   // BLOCK_OWED: where its data is to go once it has arrived
     uint32_t size;
@@ -26,7 +27,8 @@ struct staging {
     pthread_mutex_t lock; // of the states and of what is owed
     uint32_t count;
     uint32_t size;
-    uint32_t next;
+    uint32_t next;  // behind the block that was taken last
+    uint64_t takes; // of any block, so far
     _Atomic uint32_t us_per_mib; // how long a waiter for a flag waits, where that is long
     struct staging_block *owed, **owed_end;
     _Atomic unsigned int owed_count; // read without lock

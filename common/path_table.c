@@ -223,11 +223,30 @@ enum path path_choose(struct path_table *table, struct path_place place, unsigne
     return next == best || (trial && may_try(table, place, next)) ? next : (enum path)best;
 }
 
-static bool take_settled(struct path_cell *cell, enum path path, uint64_t ns)
+// The longest that the chosen path may take before all are tried anew: twice what was found, and hardly more than that where
+// another path took less. The trials had been disturbed then. Of copies in rows the shortest time was kept, which usual ones are
+// longer than.
+static uint64_t longest(const struct path_cell *cell, enum path_pattern pattern)
+{
+    uint64_t own = cell->ns[cell->chosen], longest = 2 * own;
+
+    for (unsigned i = 0; i < PATHS && pattern == PATH_LATENCY; i++) {
+        uint64_t other = (uint64_t)cell->ns[i] * (100 + PATH_GAIN_PERCENT) / 100;
+        if (i == cell->chosen || !has(cell->usable, i) || !other)
+            continue;
+        if (other < own + own / 4)
+            other = own + own / 4;
+        longest = other < longest ? other : longest;
+    }
+    return longest;
+}
+
+static bool take_settled(struct path_cell *cell, enum path_pattern pattern, enum path path,
+                         uint64_t ns)
 {
     if (path != cell->chosen)
         return false;
-    cell->slow = ns > 2 * (uint64_t)cell->ns[path] ? (uint8_t)(cell->slow + 1) : 0;
+    cell->slow = ns > longest(cell, pattern) ? (uint8_t)(cell->slow + 1) : 0;
     if (cell->slow < PATH_SLOW)
         return false;
     reopen(cell);
@@ -275,7 +294,7 @@ bool path_take(struct path_table *table, struct path_place place, enum path path
     taken = taken ? taken : 1;
     table->copies++;
     if (cell->settled)
-        return take_settled(cell, path, taken);
+        return take_settled(cell, place.pattern, path, taken);
     unsigned best_before = best_of(cell, PATH_BIT(PATHS) - 1, place.pattern);
     keep_sample(cell, path, taken);
     account(table, cell, place.pattern, best_before, path, taken);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which way copies go, decided from the times that they took: one cell for each use of memory, pattern and
 // power-of-two size. The paths of a cell take turns until each has been tried a few times, in so far as that costs
-// little; then the best one stays until its times double. A path is left only for one that is a tenth faster.
+// little; then the best one stays until its times double, or are above what another one took. A path is left only for one that is
+// a tenth faster.
 //
 // Nothing here looks at a clock, allocates or waits. A table is changed by one thread at a time; path_settled alone may
 // be asked by any.
@@ -45,7 +46,7 @@ enum {
     PATH_FAR_BEHIND = 2,           // times as slow as the best
     PATH_DISTURBED_PERCENT = 2000, // of the best time: what a trial is said to cost at most
     PATH_ALIKE = 2,         // sizes that so many powers of two lie between have much in common
-    PATH_SLOW = 3,          // copies in a row that took twice as long as they used to
+    PATH_SLOW = PATH_TRIES, // copies in a row that took much longer than those
     PATH_GAIN_PERCENT = 10, // less than this is no reason to leave a path
     PATH_COST_PERCENT = 20, // by which trials may make a copy longer, on average
 };

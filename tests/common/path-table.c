@@ -165,6 +165,25 @@ static void reopening(void)
     is_int(path_settled(&table, here, INLINE_STAGED), PATH_STAGED, "the better one stays");
 }
 
+// Trials that were disturbed have shown a good path as a bad one.
+static void regretting(void)
+{
+    static const uint32_t misleading[PATHS] = {60, 45};
+    bool changed = false;
+
+    memset(&table, 0, sizeof(table));
+    copies_until_settled(misleading, PATH_INLINE);
+    is_int(path_settled(&table, here, INLINE_STAGED), PATH_STAGED, "the wrong path is chosen");
+    for (unsigned i = 0; i < 1000; i++)
+        changed |= path_take(&table, here, PATH_STAGED, i % PATH_SLOW ? 65 : 59);
+    ok(!changed, "what the other path took as well opens nothing");
+    for (unsigned i = 0; i < PATH_SLOW; i++)
+        changed |= path_take(&table, here, PATH_STAGED, 70);
+    ok(changed, "times above the other path's open the choice");
+    copies_until_settled((const uint32_t[PATHS]){50, 70}, PATH_STAGED);
+    is_int(path_settled(&table, here, INLINE_STAGED), PATH_INLINE, "and the right one is found");
+}
+
 static void learning(void)
 {
     struct path_row row, wrong;
@@ -219,6 +238,7 @@ int main(void)
     never_unusable();
     leaving();
     reopening();
+    regretting();
     learning();
     words();
     return done();

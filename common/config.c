@@ -33,6 +33,14 @@ static int parse_bool(const char *text, bool *out)
     return -EINVAL;
 }
 
+// Whether the next word of a command line, NULL behind the last one, is the value of a yes or no option before it.
+static bool is_bool(const char *text)
+{
+    bool ignored;
+
+    return text && parse_bool(text, &ignored) == 0;
+}
+
 static int parse_integer(const struct config_option *option, const char *text, int64_t *out)
 {
     char *end;
@@ -435,7 +443,7 @@ int config_command_line(const struct config_option *table, int *argc, char **arg
         }
         char where[128];
         config_argument_place(argv[i], where, sizeof(where));
-        if (!value && option->type == CONFIG_TYPE_BOOL)
+        if (!value && option->type == CONFIG_TYPE_BOOL && !is_bool(argv[i + 1]))
             value = "yes";
         if (!value && i + 1 < *argc)
             value = argv[++i];

@@ -180,6 +180,13 @@ static void command_line(void)
     ok(sample.number == 9 && sample.size == 2 << 20 && sample.on, "the command line wins");
     is_int(argc, 5, "what is not ours stays");
     ok(!strcmp(argv[1], "rest") && !strcmp(argv[2], "--") && !argv[5], "in order");
+    char *word[] = {"program", "--on", "no", "rest", NULL}, *last[] = {"program", "--on", NULL};
+    argc = 4;
+    is_int(config_command_line(table, &argc, word, &sample), 0, "yes or no as a word of its own");
+    ok(!sample.on && argc == 2 && !strcmp(word[1], "rest"), "is the option's value");
+    argc = 2;
+    is_int(config_command_line(table, &argc, last, &sample), 0, "without a word");
+    ok(sample.on, "it is yes");
     char *missing[] = {"program", "--number", NULL};
     argc = 2;
     take_log();

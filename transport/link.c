@@ -110,6 +110,32 @@ int link_receive_bulk(struct link *link, void *payload, size_t length)
     return failure ? failure : link->ops->receive_bulk(link, payload, length);
 }
 
+int link_send_bulk_ahead(struct link *link, const void *record, uint32_t size, const void *payload,
+                         size_t length, struct link_ahead *ahead)
+{
+    int failure = link_failure(link);
+
+    if (failure)
+        return failure;
+    if (!link_record_size_valid(size))
+        return link_fail(link, -EINVAL, "this side wants to send a record of %u bytes", size);
+    return link->ops->advance->send(link, record, size, payload, length, ahead);
+}
+
+int link_receive_bulk_ahead(struct link *link, void *payload, size_t length,
+                            struct link_ahead *ahead)
+{
+    int failure = link_failure(link);
+
+    return failure ? failure : link->ops->advance->receive(link, payload, length, ahead);
+}
+
+int link_settle(struct link *link, const struct link_ahead *ahead)
+{
+    link->ops->advance->settle(link, ahead);
+    return link_failure(link);
+}
+
 bool link_pending(struct link *link)
 {
     return link_failure(link) || link->ops->pending(link);

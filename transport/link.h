@@ -13,6 +13,8 @@
 //               the caller's memory without a copy where the transport can; the receiver, having
 //               received the record, must take the payload with link_receive_bulk() before it
 //               receives again.
+//               The _ahead variants return while parts of the payload may still be on their way; link_settle() waits for
+//               them, and until then the memory is the link's.
 //   shared memory  where link_memory() says so: both sides map region 0 (staging blocks and a page of
 //               flags) and further regions, named by small numbers, whose descriptors travel by
 //               link_send_region(). The peer's memory is hostile: what is in it may change at any time.
@@ -60,6 +62,20 @@ int link_send_bulk(struct link *link, const void *record, uint32_t size, const v
 // peer is gone.
 int link_receive(struct link *link, void *buffer, size_t room, int timeout_ms);
 int link_receive_bulk(struct link *link, void *payload, size_t length);
+// What is under way of payloads in one direction; zeros: nothing.
+enum { LINK_STRANDS_MAX = 7 };
+struct link_ahead {
+    bool sends;
+    unsigned used;                    // strands
+    unsigned until[LINK_STRANDS_MAX]; // parts of each
+};
+// What is under way afterwards is added to *AHEAD, also where the call fails.
+int link_send_bulk_ahead(struct link *link, const void *record, uint32_t size, const void *payload,
+                         size_t length, struct link_ahead *ahead);
+int link_receive_bulk_ahead(struct link *link, void *payload, size_t length,
+                            struct link_ahead *ahead);
+// Any thread may wait. The failure of the link, if it went down meanwhile: then nothing is under way any more either.
+int link_settle(struct link *link, const struct link_ahead *ahead);
 // Whether a record (or the peer's end) is there now; any thread may ask. Never blocks.
 bool link_pending(struct link *link);
 // Makes the link_receive() that waits, or else the next one that would wait, return 0 at once; any
@@ -159,7 +175,6 @@ int link_tcp_open(int fd, struct tls *tls, const struct link_options *options, s
 // Further connections of such a link, its strands, over which parts of large payloads go once all COUNT are there
 // (tcp_strands.h). The worker's side: at most COUNT may come; then each as it comes, which is taken on success.
 // -EOPNOTSUPP: the link is none of tcp. -EINVAL: it is not what was offered.
-enum { LINK_STRANDS_MAX = 7 };
 void link_tcp_offer(struct link *link, unsigned count);
 int link_tcp_strand(struct link *link, unsigned index, unsigned count, int fd, struct tls *tls);
 // The client's side: opens them by itself as soon as much has been copied.

@@ -73,3 +73,25 @@ const struct link_reaching link_reaches_nothing = {
     .transfer_start = start_no_transfer,
     .transfer_poll = poll_no_transfer,
 };
+
+static int send_at_once(struct link *link, const void *record, uint32_t size, const void *payload,
+                        size_t length, struct link_ahead *ahead)
+{
+    return link->ops->send_bulk(link, record, size, payload, length);
+}
+
+static int receive_at_once(struct link *link, void *payload, size_t length,
+                           struct link_ahead *ahead)
+{
+    return link->ops->receive_bulk(link, payload, length);
+}
+
+static void settle_nothing(struct link *link, const struct link_ahead *ahead)
+{
+}
+
+const struct link_advance link_at_once = {
+    .send = send_at_once,
+    .receive = receive_at_once,
+    .settle = settle_nothing,
+};

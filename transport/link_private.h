@@ -27,6 +27,16 @@ struct link_reaching {
     int (*transfer_poll)(struct link *link, void **cookies, int room);
 };
 
+// Payloads that are under way when the call returns.
+struct link_advance {
+    int (*send)(struct link *link, const void *record, uint32_t size, const void *payload,
+                size_t length, struct link_ahead *ahead);
+    int (*receive)(struct link *link, void *payload, size_t length, struct link_ahead *ahead);
+    void (*settle)(struct link *link, const struct link_ahead *ahead);
+};
+// For links where each is over when the call returns.
+extern const struct link_advance link_at_once;
+
 // For links that cannot: -EOPNOTSUPP.
 extern const struct link_sharing link_shares_nothing;
 extern const struct link_reaching link_reaches_nothing;
@@ -45,6 +55,7 @@ struct link_ops {
                      size_t length);
     int (*receive)(struct link *link, void *buffer, size_t room, int timeout_ms);
     int (*receive_bulk)(struct link *link, void *payload, size_t length);
+    const struct link_advance *advance;
     bool (*pending)(struct link *link);
     void (*kick)(struct link *link);
     const struct link_staging *(*staging)(

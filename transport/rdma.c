@@ -478,6 +478,7 @@ static const struct link_ops rdma_ops = {
     .send_bulk = rdma_send_bulk,
     .receive = rdma_receive,
     .receive_bulk = rdma_receive_bulk,
+    .advance = &link_at_once,
     .pending = rdma_pending,
     .kick = rdma_kick,
     .staging = rdma_staging,

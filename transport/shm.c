@@ -547,7 +547,7 @@ static const struct link_sharing shm_sharing = {
 #define SHM_OPERATIONS \
     .reserve = shm_reserve, .commit = shm_commit, .cancel = shm_cancel, .flush = shm_flush, \
     .send_bulk = shm_send_bulk, .receive = shm_receive, .receive_bulk = shm_receive_bulk, \
-    .pending = shm_pending, .kick = shm_kick, .staging = shm_staging, \
+    .advance = &link_at_once, .pending = shm_pending, .kick = shm_kick, .staging = shm_staging, \
     .reaching = &link_reaches_nothing, .wake_all = shm_wake_all, .close = shm_close, \
     .free = shm_free
 

@@ -246,8 +246,8 @@ static void tcp_cancel(struct link *link)
     pthread_mutex_unlock(&tcp_of(link)->lock);
 }
 
-static int tcp_send_bulk(struct link *link, const void *record, uint32_t size, const void *payload,
-                         size_t length)
+static int tcp_send_ahead(struct link *link, const void *record, uint32_t size, const void *payload,
+                          size_t length, struct link_ahead *ahead)
 {
     struct tcp_link *tcp = tcp_of(link);
     uint32_t copy[512];
@@ -262,13 +262,27 @@ static int tcp_send_bulk(struct link *link, const void *record, uint32_t size, c
     unsigned used = tcp_strands_use(&tcp->strands, length);
     uint32_t marked = size | used;
     memcpy(sized, &marked, sizeof(marked));
-    size_t first = tcp_strands_begin(&tcp->strands, true, used, (void *)payload, length);
+    size_t first = tcp_strands_begin(&tcp->strands, true, used, (void *)payload, length, ahead);
     int r = drain(tcp, (struct iovec){.iov_base = sized, .iov_len = size},
                   (struct iovec){.iov_base = (void *)payload, .iov_len = first});
-    tcp_strands_end(&tcp->strands, true, used);
     link_count(&link->sent, length - first);
     if (tcp->opening)
         tcp_opening_moved(tcp->opening, length);
+    return r;
+}
+
+static void tcp_settle(struct link *link, const struct link_ahead *ahead)
+{
+    tcp_strands_settle(&tcp_of(link)->strands, ahead);
+}
+
+static int tcp_send_bulk(struct link *link, const void *record, uint32_t size, const void *payload,
+                         size_t length)
+{
+    struct link_ahead ahead = {0};
+    int r = tcp_send_ahead(link, record, size, payload, length, &ahead);
+
+    tcp_settle(link, &ahead);
     return r ? r : link_failure(link);
 }
 
@@ -460,20 +474,35 @@ static int receive_own(struct tcp_link *tcp, uint8_t *to, size_t length)
     return 0;
 }
 
-static int tcp_receive_bulk(struct link *link, void *payload, size_t length)
+static int tcp_receive_ahead(struct link *link, void *payload, size_t length,
+                             struct link_ahead *ahead)
 {
     struct tcp_link *tcp = tcp_of(link);
     unsigned used = tcp->used;
-    size_t first = tcp_strands_begin(&tcp->strands, false, used, payload, length);
+    size_t first = tcp_strands_begin(&tcp->strands, false, used, payload, length, ahead);
     int r = receive_own(tcp, payload, first);
 
     tcp->used = 0;
-    tcp_strands_end(&tcp->strands, false, used);
     link_count(&link->received, length - first);
     if (tcp->opening)
         tcp_opening_moved(tcp->opening, length);
+    return r;
+}
+
+static int tcp_receive_bulk(struct link *link, void *payload, size_t length)
+{
+    struct link_ahead ahead = {0};
+    int r = tcp_receive_ahead(link, payload, length, &ahead);
+
+    tcp_settle(link, &ahead);
     return r ? r : link_failure(link);
 }
+
+static const struct link_advance tcp_advance = {
+    .send = tcp_send_ahead,
+    .receive = tcp_receive_ahead,
+    .settle = tcp_settle,
+};
 
 static bool tcp_pending(struct link *link)
 {
@@ -561,6 +590,7 @@ static const struct link_ops tcp_ops = {
     .send_bulk = tcp_send_bulk,
     .receive = tcp_receive,
     .receive_bulk = tcp_receive_bulk,
+    .advance = &tcp_advance,
     .pending = tcp_pending,
     .kick = tcp_kick,
     .staging = link_no_staging,

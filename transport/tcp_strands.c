@@ -22,13 +22,13 @@ enum {
 
 // ---- a part ----
 
-static int receive_part(struct tcp_half *half)
+static int receive_part(struct tcp_half *half, struct tcp_part part)
 {
-    while (half->length && !link_failure(half->link)) {
-        ssize_t n = tcp_wire_receive(half->wire, half->at, half->length);
+    while (part.length && !link_failure(half->link)) {
+        ssize_t n = tcp_wire_receive(half->wire, part.at, part.length);
         if (n > 0) {
-            half->at += n;
-            half->length -= (size_t)n;
+            part.at += n;
+            part.length -= (size_t)n;
             continue;
         }
         int r = n == -EAGAIN ? tcp_socket_wait(half->wire->fd, POLLIN, -1, UINT64_MAX) : (int)n;
@@ -39,54 +39,70 @@ static int receive_part(struct tcp_half *half)
 }
 
 // What fails is the link, which its owner looks at.
-static void move_part(struct tcp_half *half)
+static void move_part(struct tcp_half *half, struct tcp_part part)
 {
-    struct iovec part = {.iov_base = half->at, .iov_len = half->length};
+    struct iovec bytes = {.iov_base = part.at, .iov_len = part.length};
 
-    if (half->sends)
-        tcp_wire_send_all(half->link, half->wire, &part, 1);
-    else
-        receive_part(half);
+    if (!half->sends)
+        receive_part(half, part);
+    else if (!link_failure(half->link))
+        tcp_wire_send_all(half->link, half->wire, &bytes, 1);
 }
 
 // ---- its thread ----
 
-static bool spin_until(struct tcp_half *half, bool due)
+static bool reached(const _Atomic unsigned *count, unsigned wanted)
+{
+    return (int)(atomic_load_explicit(count, memory_order_acquire) - wanted) >= 0;
+}
+
+static bool spin_until(const struct tcp_half *half, const _Atomic unsigned *count, unsigned wanted)
 {
     uint32_t us = half->link->spin_us < TURN_SPIN_US ? half->link->spin_us : TURN_SPIN_US;
     struct spin spin = {.us = us};
 
-    while (atomic_load_explicit(&half->due, memory_order_acquire) != due)
+    while (!reached(count, wanted))
         if (!spin_more(&spin, SPIN_LOOKS))
             return false;
     return true;
 }
 
 // False: there will be no more.
-static bool await_part(struct tcp_half *half)
+static bool await_part(struct tcp_half *half, unsigned number)
 {
-    if (spin_until(half, true))
+    if (spin_until(half, &half->queued, number))
         return true;
     SCOPED_LOCK(&half->lock);
     half->sleeps = true;
-    while (!half->due && !half->ending)
-        pthread_cond_wait(&half->changed, &half->lock);
+    while (!reached(&half->queued, number) && !half->ending)
+        pthread_cond_wait(&half->came, &half->lock);
     half->sleeps = false;
-    return half->due;
+    return reached(&half->queued, number);
 }
 
 static void *half_main(void *argument)
 {
     struct tcp_half *half = argument;
 
-    while (await_part(half)) {
-        move_part(half);
+    for (unsigned number = 1; await_part(half, number); number++) {
+        move_part(half, half->parts[number % TCP_PARTS_AHEAD]);
         SCOPED_LOCK(&half->lock);
-        atomic_store_explicit(&half->due, false, memory_order_release);
-        if (half->owner_sleeps)
-            pthread_cond_signal(&half->changed);
+        atomic_store_explicit(&half->moved, number, memory_order_release);
+        if (half->settling)
+            pthread_cond_broadcast(&half->went);
     }
     return NULL;
+}
+
+static void await_moved(struct tcp_half *half, unsigned number)
+{
+    if (spin_until(half, &half->moved, number))
+        return;
+    SCOPED_LOCK(&half->lock);
+    half->settling++;
+    while (!reached(&half->moved, number))
+        pthread_cond_wait(&half->went, &half->lock);
+    half->settling--;
 }
 
 // The program's signals are not for this thread.
@@ -106,29 +122,21 @@ static bool start_half(struct tcp_half *half)
     return half->runs;
 }
 
-static void begin_part(struct tcp_half *half, void *at, size_t length)
+// Waits where too many are under way.
+static void begin_part(struct tcp_half *half, struct tcp_part part)
 {
-    half->at = at;
-    half->length = length;
+    unsigned number = half->queued + 1;
+
     if (!half->runs && !start_half(half)) {
-        move_part(half); // later than it could be, but right
+        move_part(half, part); // later than it could be, but right
         return;
     }
+    await_moved(half, number - TCP_PARTS_AHEAD);
+    half->parts[number % TCP_PARTS_AHEAD] = part;
     SCOPED_LOCK(&half->lock);
-    atomic_store_explicit(&half->due, true, memory_order_release);
+    atomic_store_explicit(&half->queued, number, memory_order_release);
     if (half->sleeps)
-        pthread_cond_signal(&half->changed);
-}
-
-static void end_part(struct tcp_half *half)
-{
-    if (spin_until(half, false))
-        return;
-    SCOPED_LOCK(&half->lock);
-    half->owner_sleeps = true;
-    while (half->due)
-        pthread_cond_wait(&half->changed, &half->lock);
-    half->owner_sleeps = false;
+        pthread_cond_signal(&half->came);
 }
 
 // ---- payloads ----
@@ -164,22 +172,26 @@ static struct tcp_half *half_of(struct tcp_strand *strand, bool sends)
 
 // Both ends cut a payload of that length, of which so many strands take parts, in the same way.
 size_t tcp_strands_begin(struct tcp_strands *strands, bool sends, unsigned used, void *payload,
-                         size_t length)
+                         size_t length, struct link_ahead *ahead)
 {
     size_t part = (length / (used + 1) + PART_UNIT - 1) / PART_UNIT * PART_UNIT;
 
+    ahead->sends = sends;
+    ahead->used = used > ahead->used ? used : ahead->used;
     for (unsigned i = 0; i < used; i++) {
+        struct tcp_half *half = half_of(&strands->list[i], sends);
         size_t from = (i + 1) * part < length ? (i + 1) * part : length;
         size_t to = i + 1 < used && from + part < length ? from + part : length;
-        begin_part(half_of(&strands->list[i], sends), (uint8_t *)payload + from, to - from);
+        begin_part(half, (struct tcp_part){(uint8_t *)payload + from, to - from});
+        ahead->until[i] = half->queued;
     }
     return used && part < length ? part : length;
 }
 
-void tcp_strands_end(struct tcp_strands *strands, bool sends, unsigned used)
+void tcp_strands_settle(struct tcp_strands *strands, const struct link_ahead *ahead)
 {
-    for (unsigned i = 0; i < used; i++)
-        end_part(half_of(&strands->list[i], sends));
+    for (unsigned i = 0; i < ahead->used; i++)
+        await_moved(half_of(&strands->list[i], ahead->sends), ahead->until[i]);
 }
 
 // ---- their beginning and end ----
@@ -188,7 +200,8 @@ static void init_half(struct tcp_half *half, struct link *link, struct tcp_wire 
 {
     *half = (struct tcp_half){.link = link, .wire = wire, .sends = sends};
     pthread_mutex_init(&half->lock, NULL);
-    pthread_cond_init(&half->changed, NULL);
+    pthread_cond_init(&half->came, NULL);
+    pthread_cond_init(&half->went, NULL);
 }
 
 void tcp_strands_init(struct tcp_strands *strands, struct link *link)
@@ -250,7 +263,7 @@ static void stop_half(struct tcp_half *half)
     {
         SCOPED_LOCK(&half->lock);
         half->ending = true;
-        pthread_cond_signal(&half->changed);
+        pthread_cond_signal(&half->came);
     }
     pthread_join(half->thread, NULL);
     half->runs = false;
@@ -260,7 +273,10 @@ void tcp_strands_close(struct tcp_strands *strands)
 {
     for (unsigned i = 0; i < LINK_STRANDS_MAX; i++) {
         struct tcp_strand *strand = &strands->list[i];
-        strand->out.runs = strand->in.runs = false; // a forked child has no such threads
+        // A forked child has no such threads, and nothing under way.
+        strand->out.runs = strand->in.runs = false;
+        strand->out.moved = strand->out.queued;
+        strand->in.moved = strand->in.queued;
         if (strand->wire.fd >= 0)
             close(strand->wire.fd);
         strand->wire.fd = -1;

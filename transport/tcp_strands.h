@@ -2,7 +2,8 @@
 // Strands: further connections of a tcp link, over which the parts of a large payload go beside its own. Each has a
 // thread for each direction, made when it has something to do, for what limits one connection is mostly the processor
 // that copies for it. Records, small payloads and the first part stay with the link's own connection, so the order of
-// everything is its order; a payload is over when all of its parts are, and a strand that fails takes the link along.
+// everything is its order; a payload is over when all of its parts are, and a strand that fails takes the link along. The
+// parts of a few payloads may wait for a strand, so that none of them has to wait for the slowest of the payload before.
 #ifndef RGPU_TRANSPORT_TCP_STRANDS_H
 #define RGPU_TRANSPORT_TCP_STRANDS_H
 
@@ -15,9 +16,15 @@
 
 enum {
     TCP_PART_MIN = 64 * 1024, // less is not worth a thread's turn
+    TCP_PARTS_AHEAD = 4,      // of one strand
 };
 
-// One direction: a thread that moves a part of each large payload.
+struct tcp_part {
+    uint8_t *at;
+    size_t length;
+};
+
+// One direction: a thread that moves a part of each large payload, in their order.
 struct tcp_half {
     struct link *link;
     struct tcp_wire *wire;
@@ -25,11 +32,11 @@ struct tcp_half {
     bool runs; // its owner's, which is who sends, or who receives, on the link
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool sleeps, owner_sleeps, ending; // under lock
-    _Atomic bool due;                  // the part is to be moved, or is being so
-    uint8_t *at;
-    size_t length;
+    pthread_cond_t came, went; // a part
+    bool sleeps, ending;       // under lock: the thread
+    unsigned settling;         // under lock: who wait for parts to be through
+    struct tcp_part parts[TCP_PARTS_AHEAD];
+    _Atomic unsigned queued, moved; // parts so far; the owner's, and the thread's
 };
 
 struct tcp_strand {
@@ -59,11 +66,12 @@ int tcp_strands_stand(struct tcp_strands *strands, unsigned count, bool sending)
 unsigned tcp_strands_use(struct tcp_strands *strands, size_t length);
 // Whether the peer may have sent parts over so many; waits for those that are on their way.
 bool tcp_strands_await(struct tcp_strands *strands, unsigned used);
-// Sets the threads of USED strands on their parts, and gives the length of the first part, which is the caller's.
+// Sets the threads of USED strands on their parts, and gives the length of the first part, which is the caller's. What
+// is under way is added to AHEAD.
 size_t tcp_strands_begin(struct tcp_strands *strands, bool sends, unsigned used, void *payload,
-                         size_t length);
-// Waits until they are through.
-void tcp_strands_end(struct tcp_strands *strands, bool sends, unsigned used);
+                         size_t length, struct link_ahead *ahead);
+// Waits until that is through; any thread may.
+void tcp_strands_settle(struct tcp_strands *strands, const struct link_ahead *ahead);
 
 void tcp_strands_wake(struct tcp_strands *strands);
 void tcp_strands_close(struct tcp_strands *strands);

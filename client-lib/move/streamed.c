@@ -9,9 +9,9 @@
 #include "client_calls.h"
 #include "common/scope.h"
 
-// One block of a push, once the box has room for it.
+// One block of a push, once the box has room for it. DATA is read until what is AHEAD has settled.
 static CUresult push_block(struct box_session *session, uint32_t job, const uint8_t *data,
-                           uint64_t offset, uint32_t size)
+                           uint64_t offset, uint32_t size, struct link_ahead *ahead)
 {
     struct {
         struct wire_request head;
@@ -22,7 +22,7 @@ static CUresult push_block(struct box_session *session, uint32_t job, const uint
     };
     if (!session_take_credit(session))
         return session_lost(session);
-    if (link_send_bulk(session->link, &record, sizeof(record), data + offset, size) != 0) {
+    if (link_send_bulk_ahead(session->link, &record, sizeof(record), data + offset, size, ahead)) {
         session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, link_error(session->link));
         return session_lost(session);
     }
@@ -31,12 +31,14 @@ static CUresult push_block(struct box_session *session, uint32_t job, const uint
 
 CUresult streamed_blocks(struct box_session *session, uint32_t job, const void *src, size_t size)
 {
+    struct link_ahead ahead = {0};
     CUresult result = CUDA_SUCCESS;
     for (uint64_t offset = 0; result == CUDA_SUCCESS && offset < size; offset += WIRE_BLOCK_SIZE) {
         uint64_t left = size - offset;
         uint32_t block = left < WIRE_BLOCK_SIZE ? (uint32_t)left : WIRE_BLOCK_SIZE;
-        result = push_block(session, job, src, offset, block);
+        result = push_block(session, job, src, offset, block, &ahead);
     }
+    link_settle(session->link, &ahead); // the program may write to its memory afterwards
     return result;
 }
 

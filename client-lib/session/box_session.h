@@ -113,7 +113,9 @@ struct box_session {
     bool service_started;
     bool service_sleeps; // until it is woken
     pthread_cond_t service_needed;
-    _Alignas(16) uint8_t record[WIRE_RECORD_MAX]; // of the thread that receives
+    struct link_ahead
+        data_ahead; // of pulls, under way; of the thread that receives, not under `lock`
+    _Alignas(16) uint8_t record[WIRE_RECORD_MAX]; // likewise
 };
 
 // The sessions of this process, in the order of their devices. They are there from cuInit, or from when they were reached

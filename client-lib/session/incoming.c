@@ -62,8 +62,15 @@ static void handle_data(struct box_session *session, const struct wire_data *dat
         malformed_event(session, "data that was not asked for");
         return;
     }
-    if (link_receive_bulk(session->link, pull->destination + data->offset, data->size) < 0)
+    if (link_receive_bulk_ahead(session->link, pull->destination + data->offset, data->size,
+                                &session->data_ahead) < 0)
         malformed_event(session, link_error(session->link));
+}
+
+void incoming_settle(struct box_session *session)
+{
+    link_settle(session->link, &session->data_ahead);
+    session->data_ahead = (struct link_ahead){0};
 }
 
 // The pull that has ended, unless somebody waits for it, who has it from now on. False: there is none.
@@ -154,6 +161,9 @@ void incoming_handle(struct box_session *session, uint32_t size)
         return;
     }
     size -= (uint32_t)sizeof(*event);
+    // Whatever else comes may tell that the data before it are there.
+    if (event->kind != EVENT_DATA)
+        incoming_settle(session);
 
     uint32_t needed = 0;
     switch ((enum wire_event_kind)event->kind) {

@@ -8,5 +8,7 @@
 // Handles the event of SIZE bytes in session->record, and takes its payload off the link. Called
 // without the session's lock by the thread that receives.
 void incoming_handle(struct box_session *session, uint32_t size);
+// Waits for the parts of payloads that are under way to where they belong; of the same thread.
+void incoming_settle(struct box_session *session);
 
 #endif

@@ -47,6 +47,9 @@ static void receive_one(struct box_session *session)
         incoming_handle(session, (uint32_t)size);
     else if (size < 0)
         session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, link_error(session->link));
+    if (session_lost(
+            session)) // whoever waits goes on, with memory that nobody else may write to any more
+        incoming_settle(session);
     pthread_mutex_lock(&session->lock);
     session->receipts++;
 }

@@ -16,6 +16,7 @@
 #include "worker/execute/shortage.h"
 #include "worker/move/deliver.h"
 #include "worker/move/one_sided/reach_requests.h"
+#include "worker/move/staged/push_blocks.h"
 #include "worker/move/wait_for_gpu.h"
 #include "worker/mps_client_setup.h"
 #include "worker/session.h"
@@ -203,4 +204,20 @@ bool serve_record(struct serve *serve, uint32_t size)
     free(serve->payload);
     serve->payload = NULL;
     return true;
+}
+
+void serve_what_came(struct serve *serve)
+{
+    static const struct wire_request push = {.op = OP_push_block};
+
+    if (!push_blocks_coming())
+        return;
+    serve->request = &push; // of which failures are
+    serve->result = CUDA_SUCCESS;
+    push_blocks_finish(serve);
+    if (!serve_failed(serve))
+        return;
+    shortage_note(serve);
+    mps_client_note(session.control, serve->result);
+    keep_failure(serve);
 }

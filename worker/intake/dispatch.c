@@ -17,6 +17,7 @@
 #include "transport/link.h"
 #include "worker/execute/pipeline.h"
 #include "worker/intake/relief.h"
+#include "worker/move/staged/push_blocks.h"
 #include "worker/session.h"
 #include "worker/setup.h"
 #include "worker/standstill.h"
@@ -94,10 +95,18 @@ static bool reads_on(const struct serve *serve)
     return request->op < CUDA_OP_LIMIT && (serve_table[request->op].traits & TRAIT_READS_ON);
 }
 
+static bool is_push_block(const struct serve *serve)
+{
+    return ((const struct wire_request *)(const void *)serve->record)->op == OP_push_block;
+}
+
 static void take_requests(struct serve *serve)
 {
     serve->reading = true;
     while (serve->reading) {
+        bool relieved = relief_reads();
+        if (!relieved && push_blocks_coming() && !link_pending(session.link))
+            serve_what_came(serve);
         atomic_store_explicit(&engaged, false, memory_order_relaxed);
         int size = (int)relief_take(serve);
         if (!size)
@@ -109,6 +118,8 @@ static void take_requests(struct serve *serve)
         // Before it is looked whether requests wait, so that a pause that begins now hears of this one.
         atomic_store_explicit(&engaged, true, memory_order_seq_cst);
         standstill_pass();
+        if (!relieved && !is_push_block(serve))
+            serve_what_came(serve);
         if (!reads_on(serve))
             relief_executing(serve);
         if (!serve_record(serve, (uint32_t)size))

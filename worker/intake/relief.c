@@ -146,6 +146,11 @@ static uint32_t take_next(struct serve *serve)
     return size;
 }
 
+bool relief_reads(void)
+{
+    return atomic_load_explicit(&state, memory_order_acquire) == RELIEVED;
+}
+
 uint32_t relief_take(struct serve *serve)
 {
     uint32_t size = 0;
@@ -225,8 +230,8 @@ static void take_over(struct serve *serve, uint32_t size)
         keep(serve, size, NULL);
     else if (is_early_block(serve))
         keep_block(serve, size);
-    else
-        serve_record(serve, size);
+    else if (serve_record(serve, size))
+        serve_what_came(serve);
 }
 
 // The lock is held but while it receives, which may take for ever.

@@ -16,6 +16,8 @@ bool relief_executed(struct serve *serve);
 // The request may wait, but hardly ever does: should it, another thread takes requests then. False: it
 // is to hand over beforehand.
 bool relief_linger(struct serve *serve);
+// Whether another thread reads the link for that thread, who asks.
+bool relief_reads(void);
 // The next request of those that were read for that thread; 0: the link is its to read.
 uint32_t relief_take(struct serve *serve);
 

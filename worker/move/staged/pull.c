@@ -59,6 +59,11 @@ static struct pull *jobs; // under the mover's lock, oldest first; only it takes
 static _Atomic unsigned job_count;
 static struct pull_flight flights[STAGING_BLOCKS_MAX]; // the mover's: a ring
 static unsigned flight_head, flight_count;
+// The block that was sent last, of which parts may still be read: others follow it before that is waited for.
+static struct {
+    struct pull_flight flight; // of no job: there is none
+    struct link_ahead ahead;
+} leaving;
 
 // ---- the mover ----
 
@@ -125,7 +130,7 @@ static bool issue(struct pull *job)
     return any || result != CUDA_SUCCESS;
 }
 
-static void send_block(const struct pull_flight *flight)
+static void send_block(const struct pull_flight *flight, struct link_ahead *ahead)
 {
     struct {
         struct wire_event event;
@@ -137,12 +142,44 @@ static void send_block(const struct pull_flight *flight)
 
     small_pull_deliver_before(flight->job->number);
     // A link that is down is the reading thread's matter.
-    if (link_send_bulk(session.link, &record, sizeof(record), flight->block->data, flight->size))
+    if (link_send_bulk_ahead(session.link, &record, sizeof(record), flight->block->data,
+                             flight->size, ahead))
         log_debug("data of pull=%u was not sent", flight->job->id);
 }
 
-// Sends the oldest block when its copy is over; the lock is given up meanwhile.
-static bool send_next(void)
+// Without the lock.
+static void see_off(const struct pull_flight *flight, const struct link_ahead *ahead)
+{
+    link_settle(session.link, ahead);
+    staging_give(flight->block);
+}
+
+static void note_sent(const struct pull_flight *flight)
+{
+    flight->job->flying--;
+    flight->job->sent += flight->size;
+}
+
+// Sends the block, and sees off the one before it, if there is one; the lock is given up meanwhile.
+static void send_behind(const struct pull_flight *flight)
+{
+    struct pull_flight before = leaving.flight;
+    struct link_ahead ahead = {0};
+
+    pthread_mutex_unlock(&mover.lock);
+    if (flight && flight->job->result == CUDA_SUCCESS)
+        send_block(flight, &ahead);
+    if (before.job)
+        see_off(&before, &leaving.ahead);
+    pthread_mutex_lock(&mover.lock);
+    if (before.job)
+        note_sent(&before);
+    leaving.flight = flight ? *flight : (struct pull_flight){0};
+    leaving.ahead = ahead;
+}
+
+// The oldest block, when its copy is over.
+static bool take_copied(struct pull_flight *out)
 {
     CUresult result;
 
@@ -158,13 +195,18 @@ static bool send_next(void)
     flight_count--;
     if (result != CUDA_SUCCESS && flight.job->result == CUDA_SUCCESS)
         fail(flight.job, result);
-    pthread_mutex_unlock(&mover.lock);
-    if (flight.job->result == CUDA_SUCCESS)
-        send_block(&flight);
-    staging_give(flight.block);
-    pthread_mutex_lock(&mover.lock);
-    flight.job->flying--;
-    flight.job->sent += flight.size;
+    *out = flight;
+    return true;
+}
+
+static bool send_next(void)
+{
+    struct pull_flight flight;
+    bool any = take_copied(&flight);
+
+    if (!any && !leaving.flight.job)
+        return false;
+    send_behind(any ? &flight : NULL);
     return true;
 }
 

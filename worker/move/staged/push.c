@@ -368,9 +368,9 @@ static bool fits(const struct push *job, const struct args_push_block *args)
            args->size <= job->size - args->offset;
 }
 
-// The block goes to the GPU, or back where the push is not what it should be; jobs_lock is held.
-static void take_block(struct serve *serve, struct block *block, const struct args_push_block *args)
+void push_take_block(struct serve *serve, struct block *block, const struct args_push_block *args)
 {
+    SCOPED_LOCK(&jobs_lock);
     struct push *job = find_job(args->job);
 
     if (!job || !fits(job, args)) {
@@ -394,18 +394,4 @@ static void take_block(struct serve *serve, struct block *block, const struct ar
         copied_range_over(&job->copied);
         expected_came();
     }
-}
-
-void serve_push_block(struct serve *serve, const struct args_push_block *args)
-{
-    struct block *block = staging_take(STAGING_PUSH, true);
-
-    if (serve->payload) {
-        memcpy(block->data, serve->payload, args->size);
-    } else if (link_receive_bulk(session.link, block->data, args->size)) {
-        staging_give(block);
-        return; // the reading thread ends the session
-    }
-    SCOPED_LOCK(&jobs_lock);
-    take_block(serve, block, args);
 }

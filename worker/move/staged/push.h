@@ -7,10 +7,13 @@
 #include <stdint.h>
 
 #include "worker/move/staging.h"
+#include "worker_serve.h"
 
 int push_start(void);
 // Whether that push has begun, so that its blocks can be served.
 bool push_has_begun(uint32_t job);
+// The block goes to the GPU, or back where the push is not what it should be.
+void push_take_block(struct serve *serve, struct block *block, const struct args_push_block *args);
 // Gives a marked staging block back once its copy is over.
 void push_see_off(struct block *block);
 

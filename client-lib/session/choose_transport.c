@@ -62,8 +62,9 @@ int paths_choice(unsigned *allowed)
     int paths = text && *text ? path_parse(text) : 0;
 
     if (paths < 0) {
-        tell("RGPU_PATHS is neither auto nor a list of inline, staged, mapped, one-sided, direct, small-blocks, "
-             "large-blocks");
+        tell(
+            "RGPU_PATHS is neither auto nor a list of inline, staged, mapped, one-sided, direct, small-blocks, "
+            "large-blocks");
         return paths;
     }
     *allowed = (unsigned)paths;

@@ -27,8 +27,8 @@ struct staging {
     pthread_mutex_t lock; // of the states and of what is owed
     uint32_t count;
     uint32_t size;
-    uint32_t next;  // behind the block that was taken last
-    uint64_t takes; // of any block, so far
+    uint32_t next;               // behind the block that was taken last
+    uint64_t takes;              // of any block, so far
     _Atomic uint32_t us_per_mib; // how long a waiter for a flag waits, where that is long
     struct staging_block *owed, **owed_end;
     _Atomic unsigned int owed_count; // read without lock

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 #include "common/log.h"
 #include "common/scope.h"
@@ -89,13 +90,31 @@ uint64_t stream_submitted(struct stream *stream)
     return sequence;
 }
 
+// Under the lock: until SEQUENCE may be completed. Each operation would otherwise wake all that wait for later ones.
+static void await_progress(struct stream *stream, uint64_t sequence)
+{
+    if (!stream->awaited || sequence < stream->awaited)
+        stream->awaited = sequence;
+    pthread_cond_wait(&stream->progress, &stream->lock);
+}
+
+// Under the lock.
+static void note_progress(struct stream *stream, uint64_t sequence)
+{
+    atomic_store_explicit(&stream->completed, sequence, memory_order_release);
+    if (!stream->awaited || sequence < stream->awaited)
+        return;
+    stream->awaited = 0;
+    pthread_cond_broadcast(&stream->progress);
+}
+
 void stream_wait(struct stream *stream, uint64_t sequence)
 {
     if (stream_reached(stream, sequence))
         return;
     SCOPED_LOCK(&stream->lock);
     while (!stream_reached(stream, sequence))
-        pthread_cond_wait(&stream->progress, &stream->lock);
+        await_progress(stream, sequence);
 }
 
 void stream_drain(struct stream *stream)
@@ -114,10 +133,8 @@ uint64_t stream_promise(struct stream *stream)
 void stream_advance(struct stream *stream, uint64_t sequence)
 {
     pthread_mutex_lock(&stream->lock);
-    if (!stream_reached(stream, sequence)) {
-        atomic_store_explicit(&stream->completed, sequence, memory_order_release);
-        pthread_cond_broadcast(&stream->progress);
-    }
+    if (!stream_reached(stream, sequence))
+        note_progress(stream, sequence);
     pthread_mutex_unlock(&stream->lock);
 }
 
@@ -142,8 +159,7 @@ static void execute(struct stream *stream, struct operation *operation)
 static void complete(struct stream *stream, uint64_t sequence)
 {
     stream->running = false;
-    atomic_store_explicit(&stream->completed, sequence, memory_order_release);
-    pthread_cond_broadcast(&stream->progress);
+    note_progress(stream, sequence);
     checkpoint_work_ended();
 }
 
@@ -163,6 +179,7 @@ static void unlink_from_context(struct stream *stream)
 static void *stream_thread(void *argument)
 {
     struct stream *stream = argument;
+    prctl(PR_SET_NAME, "sim-stream");
     pthread_mutex_lock(&stream->lock);
     for (;;) {
         while (stream->running || (!stream->head && !stream->closing))
@@ -247,7 +264,7 @@ static CUresult submit(struct stream *stream, struct operation *operation, uint6
     pthread_mutex_lock(&stream->lock);
     // The real driver queues about as many; whoever comes then waits for the GPU.
     while (stream->submitted - atomic_load(&stream->completed) >= QUEUE_DEPTH && !stream->closing)
-        pthread_cond_wait(&stream->progress, &stream->lock);
+        await_progress(stream, stream->submitted - QUEUE_DEPTH + 1);
     if (stream->closing) {
         pthread_mutex_unlock(&stream->lock);
         operation_discard(operation);

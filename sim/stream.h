@@ -30,7 +30,8 @@ struct stream {
 
     pthread_mutex_t lock;
     pthread_cond_t work;     // the queue is not empty, or closing
-    pthread_cond_t progress; // completed has grown
+    pthread_cond_t progress; // completed has come to `awaited`
+    uint64_t awaited;        // the first that somebody waits for; 0: nobody does
     struct operation *head;
     struct operation **tail;
     uint64_t submitted;

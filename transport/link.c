@@ -206,6 +206,18 @@ int link_transfer_poll(struct link *link, void **cookies, int room)
     return failure ? failure : link->ops->reaching->transfer_poll(link, cookies, room);
 }
 
+int link_transfer_wait(struct link *link, uint32_t us)
+{
+    int failure = link_failure(link);
+
+    return failure ? failure : link->ops->reaching->transfer_wait(link, us);
+}
+
+void link_transfer_wake(struct link *link)
+{
+    link->ops->reaching->transfer_wake(link);
+}
+
 const struct link_staging *link_staging(const struct link *link)
 {
     return link->ops->staging(link);

@@ -154,6 +154,10 @@ enum { LINK_TRANSFER_TINY = 8 }; // bytes that are written from a copy made at o
 int link_transfer_start(struct link *link, const struct link_transfer *transfer);
 // The cookies of operations that are over now, at most ROOM; their number or -errno.
 int link_transfer_poll(struct link *link, void **cookies, int room);
+// Sleeps until an operation is over, somebody calls link_transfer_wake(), or US microseconds have passed. It may return
+// at once, so whoever calls it looks before it calls it again.
+int link_transfer_wait(struct link *link, uint32_t us);
+void link_transfer_wake(struct link *link); // any thread may
 
 const char *link_name(const struct link *link);  // "tcp", "shm", "rdma", "loop"
 const char *link_error(const struct link *link); // why it is down; "" while it is up

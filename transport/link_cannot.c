@@ -64,6 +64,15 @@ static int poll_no_transfer(struct link *link, void **cookies, int room)
     return -EOPNOTSUPP;
 }
 
+static int await_no_transfer(struct link *link, uint32_t us)
+{
+    return -EOPNOTSUPP;
+}
+
+static void wake_nobody(struct link *link)
+{
+}
+
 const struct link_reaching link_reaches_nothing = {
     .expose = expose_nothing,
     .conceal = conceal_nothing,
@@ -72,6 +81,8 @@ const struct link_reaching link_reaches_nothing = {
     .unregister_local = unregister_nothing,
     .transfer_start = start_no_transfer,
     .transfer_poll = poll_no_transfer,
+    .transfer_wait = await_no_transfer,
+    .transfer_wake = wake_nobody,
 };
 
 static int send_at_once(struct link *link, const void *record, uint32_t size, const void *payload,

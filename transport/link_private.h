@@ -25,6 +25,8 @@ struct link_reaching {
     void (*unregister_local)(struct link *link, struct link_registered *memory);
     int (*transfer_start)(struct link *link, const struct link_transfer *transfer);
     int (*transfer_poll)(struct link *link, void **cookies, int room);
+    int (*transfer_wait)(struct link *link, uint32_t us);
+    void (*transfer_wake)(struct link *link);
 };
 
 // Payloads that are under way when the call returns.

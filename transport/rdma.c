@@ -405,6 +405,29 @@ static void rdma_wake_all(struct link *link)
     rdma_end_disconnect(&rdma->end);
     rdma_ring_event(rdma->kick);
     rdma_ring_event(rdma->space);
+    rdma_ring_event(rdma->nudge);
+}
+
+static int make_events(struct rdma_link *rdma)
+{
+    int *events[] = {&rdma->kick, &rdma->space, &rdma->nudge};
+    int r = 0;
+
+    for (int i = 0; i < 3; i++) {
+        *events[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (*events[i] < 0)
+            r = -errno;
+    }
+    return r;
+}
+
+static void close_events(const struct rdma_link *rdma)
+{
+    const int events[] = {rdma->kick, rdma->space, rdma->nudge};
+
+    for (int i = 0; i < 3; i++)
+        if (events[i] >= 0)
+            close(events[i]);
 }
 
 // In the child of a fork: the queue pairs live in the kernel and are the parent's. Only descriptors
@@ -415,9 +438,9 @@ static void rdma_close(struct link *link)
 
     rdma->abandoned = true;
     close(rdma->end.events->fd);
-    close(rdma->end.completions->fd);
-    close(rdma->kick);
-    close(rdma->space);
+    for (int channel = 0; channel < RDMA_CHANNELS; channel++)
+        close(rdma->end.completions[channel]->fd);
+    close_events(rdma);
 }
 
 // Until the peer's device has answered the last message; its records would be lost with the queue.
@@ -446,10 +469,7 @@ static void rdma_free(struct link *link)
             rdma_end_disconnect(&rdma->end);
         rdma_regions_free(rdma);
         rdma_end_close(&rdma->end);
-        if (rdma->kick >= 0)
-            close(rdma->kick);
-        if (rdma->space >= 0)
-            close(rdma->space);
+        close_events(rdma);
         // In a forked child they may be held by threads that it does not have.
         pthread_mutex_destroy(&rdma->send_lock);
         pthread_mutex_destroy(&rdma->post_lock);
@@ -467,6 +487,8 @@ static const struct link_reaching rdma_reaching = {
     .unregister_local = rdma_unregister_local,
     .transfer_start = rdma_transfer_start,
     .transfer_poll = rdma_transfer_poll,
+    .transfer_wait = rdma_transfer_wait,
+    .transfer_wake = rdma_transfer_wake,
 };
 
 static const struct link_ops rdma_ops = {
@@ -497,11 +519,9 @@ int rdma_link_new(struct rdma_end *end, int watch, uint64_t peer_ring, uint32_t 
 
     if (!rdma)
         return -ENOMEM;
-    rdma->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    rdma->space = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (rdma->kick < 0 || rdma->space < 0) {
-        int r = -errno;
-        close(rdma->kick);
+    int r = make_events(rdma);
+    if (r) {
+        close_events(rdma);
         free(rdma);
         return r;
     }

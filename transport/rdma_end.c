@@ -76,6 +76,17 @@ static int know_limits(struct rdma_end *end)
     return 0;
 }
 
+// With a channel of its own, so that the threads that sleep for either do not wake each other.
+static int make_queue(struct rdma_end *end, enum rdma_channel channel, int size)
+{
+    struct ibv_comp_channel *events = verbs.ibv_create_comp_channel(end->context);
+
+    end->completions[channel] = events;
+    if (events && !fcntl(events->fd, F_SETFL, O_NONBLOCK))
+        end->queue[channel] = verbs.ibv_create_cq(end->context, size, NULL, events, 0);
+    return end->queue[channel] ? 0 : -errno;
+}
+
 int rdma_end_prepare(struct rdma_end *end, struct ibv_context *context, char *text, size_t room)
 {
     const char *step = "rings cannot be mapped";
@@ -89,15 +100,9 @@ int rdma_end_prepare(struct rdma_end *end, struct ibv_context *context, char *te
     }
     if (!r) {
         step = "completion queues cannot be made";
-        end->completions = verbs.ibv_create_comp_channel(context);
-        if (end->completions && !fcntl(end->completions->fd, F_SETFL, O_NONBLOCK))
-            end->queue[RDMA_COMMANDS] = verbs.ibv_create_cq(context,
-                                                            RDMA_SENDS + RDMA_RECEIVES + 16, NULL,
-                                                            end->completions, 0);
-        if (end->queue[RDMA_COMMANDS])
-            end->queue[RDMA_BULK] =
-                verbs.ibv_create_cq(context, RDMA_TRANSFERS + 16, NULL, NULL, 0);
-        r = end->queue[RDMA_BULK] ? 0 : -errno;
+        r = make_queue(end, RDMA_COMMANDS, RDMA_SENDS + RDMA_RECEIVES + 16);
+        if (!r)
+            r = make_queue(end, RDMA_BULK, RDMA_TRANSFERS + 16);
     }
     if (!r) {
         step = "the device does not tell its limits";
@@ -158,11 +163,12 @@ void rdma_end_close(struct rdma_end *end)
         verbs.ibv_dereg_mr(end->rings);
     if (end->staging_mr)
         verbs.ibv_dereg_mr(end->staging_mr);
-    for (int channel = 0; channel < RDMA_CHANNELS; channel++)
+    for (int channel = 0; channel < RDMA_CHANNELS; channel++) {
         if (end->queue[channel])
             verbs.ibv_destroy_cq(end->queue[channel]);
-    if (end->completions)
-        verbs.ibv_destroy_comp_channel(end->completions);
+        if (end->completions[channel])
+            verbs.ibv_destroy_comp_channel(end->completions[channel]);
+    }
     if (end->pd)
         verbs.ibv_dealloc_pd(end->pd);
     if (end->events)

@@ -2,6 +2,7 @@
 // One-sided operations of the bulk channel, and the memory that they reach: registered once,
 // counted, and given up when nobody uses it any more.
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,4 +231,51 @@ int rdma_transfer_poll(struct link *link, void **cookies, int room)
     else if (now - rdma->transfers_moved > rdma->end.dead_ms) // for which the device has retries
         return link_fail(link, -ETIMEDOUT, "the peer does not answer");
     return count;
+}
+
+// The queue stays armed until the event has come and has been read; what came before it was armed raises none, so the
+// caller looks once more.
+static int arm(struct rdma_link *rdma)
+{
+    int r = ibv_req_notify_cq(rdma->end.queue[RDMA_BULK], 0);
+
+    if (r)
+        return link_fail(&rdma->base, -r, "transfers cannot be waited for: %s", strerror(r));
+    rdma->transfers_armed = true;
+    return 0;
+}
+
+static void take_event(struct rdma_link *rdma)
+{
+    struct ibv_cq *queue;
+    void *argument;
+
+    if (verbs.ibv_get_cq_event(rdma->end.completions[RDMA_BULK], &queue, &argument))
+        return;
+    verbs.ibv_ack_cq_events(queue, 1);
+    rdma->transfers_armed = false;
+}
+
+int rdma_transfer_wait(struct link *link, uint32_t us)
+{
+    struct rdma_link *rdma = rdma_of(link);
+    struct timespec limit = {.tv_sec = us / 1000000, .tv_nsec = (long)(us % 1000000) * 1000};
+    struct pollfd wait[] = {{.fd = rdma->end.completions[RDMA_BULK]->fd, .events = POLLIN},
+                            {.fd = rdma->nudge, .events = POLLIN}};
+    uint64_t count;
+
+    if (!rdma->transfers_armed)
+        return arm(rdma);
+    if (ppoll(wait, 2, &limit, NULL) <= 0)
+        return 0;
+    if (wait[0].revents)
+        take_event(rdma);
+    if (wait[1].revents && read(rdma->nudge, &count, sizeof(count)) < 0 && errno != EAGAIN)
+        return link_fail(link, -errno, "transfers cannot be waited for: %s", strerror(errno));
+    return 0;
+}
+
+void rdma_transfer_wake(struct link *link)
+{
+    rdma_ring_event(rdma_of(link)->nudge);
 }

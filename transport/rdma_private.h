@@ -59,7 +59,7 @@ struct rdma_end {
     struct rdma_event_channel *events;
     struct ibv_context *context; // of the device; librdmacm's
     struct ibv_pd *pd;
-    struct ibv_comp_channel *completions;
+    struct ibv_comp_channel *completions[RDMA_CHANNELS];
     struct ibv_cq *queue[RDMA_CHANNELS];
     struct rdma_cm_id *ids[RDMA_CHANNELS];
     struct ibv_qp *pairs[RDMA_CHANNELS];
@@ -132,6 +132,8 @@ struct rdma_link {
     void *cookies[RDMA_TRANSFERS];
     uint64_t transfers_started, transfers_done;
     uint64_t transfers_moved; // when the first of those under way started, or one ended last, ms
+    bool transfers_armed;     // an event has yet to come, or to be read
+    int nudge;                // event file: who waits for transfers sleeps on it as well
 
     pthread_mutex_t region_lock;
     struct rdma_regions exposed; // to the peer
@@ -200,6 +202,8 @@ uint32_t rdma_local_key(const struct link_registered *memory);
 void rdma_unregister_local(struct link *link, struct link_registered *memory);
 int rdma_transfer_start(struct link *link, const struct link_transfer *transfer);
 int rdma_transfer_poll(struct link *link, void **cookies, int room);
+int rdma_transfer_wait(struct link *link, uint32_t us);
+void rdma_transfer_wake(struct link *link);
 void rdma_regions_limit(struct rdma_link *rdma);
 void rdma_regions_free(struct rdma_link *rdma);
 

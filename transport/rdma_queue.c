@@ -307,7 +307,7 @@ static void take_completion_event(struct rdma_link *rdma, enum rdma_waiter who)
     struct ibv_cq *queue;
     void *argument;
 
-    if (verbs.ibv_get_cq_event(rdma->end.completions, &queue, &argument))
+    if (verbs.ibv_get_cq_event(rdma->end.completions[RDMA_COMMANDS], &queue, &argument))
         return; // the other sleeper was quicker
     verbs.ibv_ack_cq_events(rdma->end.queue[RDMA_COMMANDS], 1);
     atomic_store(&rdma->armed, 0);
@@ -321,7 +321,7 @@ int rdma_sleep(struct rdma_link *rdma, enum rdma_waiter who, uint64_t deadline)
 {
     int event = who == RDMA_SENDER ? rdma->space : rdma->kick;
     struct pollfd wait[] = {{.fd = event, .events = POLLIN},
-                            {.fd = rdma->end.completions->fd, .events = POLLIN},
+                            {.fd = rdma->end.completions[RDMA_COMMANDS]->fd, .events = POLLIN},
                             {.fd = rdma->end.events->fd, .events = POLLIN},
                             {.fd = rdma->watch, .events = POLLRDHUP}};
     int limit = deadline_left(deadline), ready;

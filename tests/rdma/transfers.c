@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The worker reads and writes memory that the client exposes, while the client does nothing; and no
+// The worker reads and writes memory that the client exposes, while the client does nothing, and may sleep meanwhile; and no
 // other memory.
 #include "tests/transport/pairs.h"
 
-enum { SIZE = 1 << 20, MANY = 200 };
+enum { SIZE = 1 << 20, MANY = 200, HOUR_US = 3600u * 1000000 };
 
 static const struct link_options options = {.spin_us = 5, .block_size = SIZE, .block_count = 2};
 
@@ -94,12 +94,46 @@ static void check_order(const struct pair *pair)
     ok(ordered && ended == MANY, "operations end in their order");
 }
 
+// As who waits an hour would not see, were it not woken.
+static void check_waiting(const struct pair *pair)
+{
+    const struct link_staging *blocks = shm_memory_staging(pair->staging);
+    uint8_t *local = (uint8_t *)blocks->base + blocks->blocks_offset;
+    const struct link_staging *theirs = link_staging(pair->client);
+    struct link_transfer wanted = {.write = true,
+                                   .local = local,
+                                   .size = SIZE,
+                                   .remote = (uintptr_t)theirs->base + theirs->blocks_offset,
+                                   .cookie = local};
+    void *cookie;
+    int ended = 0, r = link_expose_staging(pair->client, &wanted.key);
+
+    for (int i = 0; i < MANY && !r; i++) {
+        int count = 0;
+        r = link_transfer_start(pair->worker, &wanted);
+        while (!r && !count) {
+            count = link_transfer_poll(pair->worker, &cookie, 1);
+            if (!count)
+                r = link_transfer_wait(pair->worker, HOUR_US);
+        }
+        ended += count;
+    }
+    is_int(ended, MANY, "who sleeps until a transfer is over is woken by its end");
+    // The first wait may return at once.
+    for (int i = 0; i < 2 && !r; i++) {
+        link_transfer_wake(pair->worker);
+        r = link_transfer_wait(pair->worker, HOUR_US);
+    }
+    is_int(r, 0, "and by whoever wants it to look at something else");
+}
+
 int main(void)
 {
     struct pair pair = pair_open(pair_kind_named("rdma"), &options);
 
     ok(link_memory(pair.worker) == LINK_MEMORY_REACHED, "memory is reached, not shared");
     check_order(&pair);
+    check_waiting(&pair);
     check_contents(&pair);
     pair_close(&pair);
     return done();

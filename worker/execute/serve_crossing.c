@@ -51,8 +51,8 @@ static bool watching;
 
 static bool any_watch(void);
 static bool look(void);
-static struct mover mover =
-    MOVER(.has_work = any_watch, .advance = look); // its lock is that of all above
+static struct mover mover = MOVER(.name = "rgpu-crossing", .has_work = any_watch,
+                                  .advance = look); // its lock is that of all above
 
 // ---- watching ----
 

@@ -23,6 +23,12 @@ static void pause_briefly(struct mover *mover)
 
 static void pause_for(struct mover *mover, uint32_t us)
 {
+    if (us && mover->sleep) {
+        mover->sleeps = true;
+        mover->sleep(us);
+        mover->sleeps = false;
+        return;
+    }
     if (us) {
         clock_wait(&mover->added, &mover->lock, us);
         return;
@@ -39,6 +45,8 @@ static void *mover_main(void *arg)
 
     // Sleeps are short, and the kernel would make each longer by 50 us.
     prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
+    if (mover->name)
+        prctl(PR_SET_NAME, mover->name);
     pthread_mutex_lock(&mover->lock);
     for (;;) {
         while (!mover->has_work()) {
@@ -53,6 +61,13 @@ static void *mover_main(void *arg)
             pause_for(mover, backoff_next(&backoff, setup_spin_us()));
     }
     return NULL;
+}
+
+void mover_wake(struct mover *mover)
+{
+    pthread_cond_signal(&mover->added);
+    if (mover->sleeps)
+        mover->wake();
 }
 
 int mover_start(struct mover *mover)

@@ -20,13 +20,19 @@ struct mover_streams {
 };
 
 struct mover {
+    const char *name;       // of its thread, up to 15 characters; NULL: the program's
     bool (*has_work)(void); // under the lock
     // Takes everything a step further; under the lock, which it may give up meanwhile. Whether anything
     // happened.
     bool (*advance)(void);
-    bool learns; // how long its waits take is a guess at the next
+    // Where something besides `added` can end its waits: sleeps so long at most; under the lock, which it gives up
+    // meanwhile. NULL: nothing can.
+    void (*sleep)(uint32_t us);
+    void (*wake)(void); // ends that sleep, or the next one; under the lock
+    bool learns;        // how long its waits take is a guess at the next
     bool
         eager; // it does not sleep where processors are not few, as a kernel waits; the thread's own
+    bool sleeps; // in its own way; under the lock
     pthread_mutex_t lock;
     pthread_cond_t added;                             // there is more to do
     pthread_cond_t ended;                             // something is over
@@ -41,6 +47,8 @@ struct mover {
 
 // Starts the thread; -errno.
 int mover_start(struct mover *mover) __attribute__((warn_unused_result));
+// Under the lock: there is more to do.
+void mover_wake(struct mover *mover);
 // The mover's own thread: makes CONTEXT current there; NULL: CUDA_ERROR_CONTEXT_IS_DESTROYED.
 CUresult mover_enter(struct mover *mover, CUcontext context);
 // The same, and its stream number WHICH there.

@@ -37,7 +37,7 @@ static void signal_client(struct serve *serve, uint32_t index, uint32_t value, C
         return;
     mapped_signal(serve, index, value, stream);
     if (!serve_failed(serve))
-        reach_signal(serve, index, value);
+        reach_signal(serve, index, value, stream);
 }
 
 const struct carrier carrier_one_sided = {

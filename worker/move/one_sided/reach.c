@@ -38,14 +38,15 @@ enum {
 
 static bool any_move(void);
 static bool make_progress(void);
-struct reach reach = {
-    .mover = MOVER(.has_work = any_move, .advance = make_progress, .learns = true)};
+struct reach reach = {.mover = MOVER(.name = "rgpu-reach", .has_work = any_move,
+                                     .advance = make_progress, .sleep = reach_sleep,
+                                     .wake = reach_wake, .learns = true)};
 struct reached_region reached[WIRE_REGION_LIMIT];
 
 // All below under the lock.
 static struct flight flights[FLIGHTS_MAX];
-static struct flight *idle[FLIGHTS_MAX], *active[FLIGHTS_MAX]; // active: oldest first
-static unsigned idle_count, active_count;
+static struct flight *idle[FLIGHTS_MAX];
+static unsigned idle_count;
 static _Atomic unsigned signals; // of the active
 
 static CUresult enter(const struct move *move)
@@ -66,17 +67,18 @@ static struct flight *begin(enum flight_stage stage, struct move *move, struct b
     struct flight *flight = idle[--idle_count];
 
     *flight = (struct flight){.stage = stage, .move = move, .block = block};
-    active[active_count++] = flight;
+    reach.active[reach.active_count++] = flight;
     return flight;
 }
 
 static void retire(const struct flight *flight)
 {
-    for (unsigned i = 0; i < active_count; i++) {
-        if (active[i] != flight)
+    for (unsigned i = 0; i < reach.active_count; i++) {
+        if (reach.active[i] != flight)
             continue;
-        idle[idle_count++] = active[i];
-        memmove(&active[i], &active[i + 1], (--active_count - i) * sizeof(active[0]));
+        idle[idle_count++] = reach.active[i];
+        memmove(&reach.active[i], &reach.active[i + 1],
+                (--reach.active_count - i) * sizeof(reach.active[0]));
         return;
     }
 }
@@ -305,15 +307,15 @@ static bool advance_all(void)
     bool any = false;
     unsigned kept = 0;
 
-    for (unsigned i = 0; i < active_count; i++) {
-        if (advance(active[i], &any)) {
-            idle[idle_count++] = active[i];
+    for (unsigned i = 0; i < reach.active_count; i++) {
+        if (advance(reach.active[i], &any)) {
+            idle[idle_count++] = reach.active[i];
             any = true;
         } else {
-            active[kept++] = active[i];
+            reach.active[kept++] = reach.active[i];
         }
     }
-    active_count = kept;
+    reach.active_count = kept;
     return any;
 }
 
@@ -442,6 +444,17 @@ static bool issue(struct move *move)
     return any;
 }
 
+// What comes behind it in the stream is asked for from now on.
+static void release_behind(const struct move *over)
+{
+    for (struct move *move = reach.moves; move; move = move->next)
+        if (move->behind == over)
+            move->behind = NULL;
+    for (unsigned i = 0; i < reach.active_count; i++)
+        if (reach.active[i]->behind == over)
+            reach.active[i]->behind = NULL;
+}
+
 // Whether the stream got as far as a move that failed before its turn is not known.
 static void let_follow(const struct move *over)
 {
@@ -469,6 +482,7 @@ static bool end_moves(void)
         }
         *at = move->next;
         let_follow(move);
+        release_behind(move);
         reach_blocks_forget(move);
         if (move->start && enter(move) == CUDA_SUCCESS)
             driver.cuEventDestroy_v2(move->start);
@@ -496,8 +510,8 @@ static bool pass_signals(void)
 {
     bool any = false;
 
-    for (unsigned i = 0; i < active_count && atomic_load(&signals); i++) {
-        struct flight *flight = active[i];
+    for (unsigned i = 0; i < reach.active_count && atomic_load(&signals); i++) {
+        struct flight *flight = reach.active[i];
         if (flight->stage != FLIGHT_SIGNALLING || flight->posted || flight->move ||
             !is_raised(flight))
             continue;
@@ -508,22 +522,24 @@ static bool pass_signals(void)
     return any;
 }
 
-bool signal_begin(uint32_t index, uint32_t value)
+bool signal_begin(uint32_t index, uint32_t value, struct move *behind)
 {
     if (idle_count <= STAGING_BLOCKS_MAX / 2)
         return false;
     struct flight *flight = begin(FLIGHT_SIGNALLING, NULL, NULL);
     flight->index = index;
     flight->value = value;
+    flight->behind = behind;
     atomic_fetch_add(&signals, 1);
-    pthread_cond_signal(&reach.mover.added);
+    mover_wake(&reach.mover);
     return true;
 }
 
 static bool raised_but_not_told(void)
 {
-    for (unsigned i = 0; i < active_count; i++)
-        if (active[i]->stage == FLIGHT_SIGNALLING && !active[i]->move && is_raised(active[i]))
+    for (unsigned i = 0; i < reach.active_count; i++)
+        if (reach.active[i]->stage == FLIGHT_SIGNALLING && !reach.active[i]->move &&
+            is_raised(reach.active[i]))
             return true;
     return false;
 }
@@ -534,7 +550,7 @@ void reach_deliver(void)
         return;
     SCOPED_LOCK(&reach.mover.lock);
     while (raised_but_not_told()) {
-        pthread_cond_signal(&reach.mover.added);
+        mover_wake(&reach.mover);
         pthread_cond_wait(&reach.mover.ended, &reach.mover.lock);
     }
 }
@@ -557,7 +573,7 @@ static bool make_progress(void)
 
 static bool any_move(void)
 {
-    return reach.moves || active_count;
+    return reach.moves || reach.active_count;
 }
 
 static void forget_context(CUcontext context)
@@ -568,6 +584,7 @@ static void forget_context(CUcontext context)
             move->context = NULL;
             move_fail(move, CUDA_ERROR_CONTEXT_IS_DESTROYED);
         }
+    reach_waits_forget(context);
     mover_forget_context(&reach.mover, context);
 }
 

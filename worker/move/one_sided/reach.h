@@ -42,6 +42,7 @@ struct move {
     CUcontext context;    // NULL: it has gone
     CUevent start;        // recorded where the client's stream was; NULL: see `follows`
     struct move *follows; // the one right before it in the stream, and ready when that one is
+    struct move *behind;  // one before it in the stream that is not over; NULL: none is known
     bool ready;           // the GPU has passed it
     bool early;           // the data was final when it was asked for: it may be fetched before
     int gate;
@@ -70,14 +71,18 @@ struct flight {
     uint64_t offset;
     uint32_t size;
     uint32_t index, value; // of a signal
+    struct move
+        *behind; // and the move in front of it in the stream; NULL: none is known that is not over
 };
 
 enum { FLIGHTS_MAX = STAGING_BLOCKS_MAX + LINK_FLAGS };
 
 // What requests and the mover share.
 struct reach {
-    struct mover mover;        // its lock is that of all below
-    struct move *moves;        // oldest first
+    struct mover mover;                 // its lock is that of all below
+    struct move *moves;                 // oldest first
+    struct flight *active[FLIGHTS_MAX]; // those under way, oldest first
+    unsigned active_count;
     unsigned unready_failures; // moves that failed before their turn
     bool started;              // before the first request
 };
@@ -97,7 +102,13 @@ void reach_deliver(void); // until flags that the GPU has raised have been passe
 void move_is_ready(struct move *move);
 void move_fail(struct move *move, CUresult result);
 // Passes flag INDEX on once the GPU has made it VALUE; false: there are too many.
-bool signal_begin(uint32_t index, uint32_t value);
+// It comes BEHIND a move in its stream, if that is not NULL.
+bool signal_begin(uint32_t index, uint32_t value, struct move *behind);
+
+// ---- reach_waits.c: how the mover sleeps; under the lock, which the first two give up meanwhile ----
+void reach_sleep(uint32_t us);
+void reach_waits_forget(CUcontext context); // which ends, and is current
+void reach_wake(void);
 
 // ---- reach_box.c: moves of rows, whose offsets count packed bytes ----
 // What one flight may take from OFFSET on, at most SIZE bytes.

@@ -79,18 +79,24 @@ static bool crosses_another(const struct move *move)
     return false;
 }
 
+// The last move in the same stream, unless it is over; under lock.
+static struct move *one_ahead(CUcontext context, CUstream stream)
+{
+    for (struct move *one = reach.moves; one; one = one->next)
+        if (one == row.last)
+            return row.stream == stream && row.context == context ? one : NULL;
+    return NULL;
+}
+
 // The move right before in the same stream, where nothing has come between; under lock.
 static struct move *one_before(const struct move *move, CUstream stream)
 {
     if (move->direct && crosses_another(move))
         return NULL;
-    if (!row.intact || row.stream != stream || row.context != move->context ||
-        row.kind != move->kind)
+    if (!row.intact || row.kind != move->kind)
         return NULL;
-    for (struct move *one = reach.moves; one; one = one->next)
-        if (one == row.last)
-            return one->result == CUDA_SUCCESS && !one->direct == !move->direct ? one : NULL;
-    return NULL;
+    struct move *one = one_ahead(move->context, stream);
+    return one && one->result == CUDA_SUCCESS && !one->direct == !move->direct ? one : NULL;
 }
 
 static CUresult mark_start(struct move *move, CUstream stream)
@@ -129,13 +135,17 @@ static CUresult place(const struct gate_pass *pass, struct move *move, CUstream 
 // FAILURES: how many there had been when the move before was looked up.
 static void append(struct move *move, unsigned failures)
 {
-    bool listed = false;
+    bool listed = false, held = false;
 
     SCOPED_LOCK(&reach.mover.lock);
     struct move **at = &reach.moves;
-    for (; *at; at = &(*at)->next)
+    for (; *at; at = &(*at)->next) {
         listed |= *at == move->follows;
+        held |= *at == move->behind;
+    }
     *at = move;
+    if (!held)
+        move->behind = NULL;
     if (move->follows && !listed) { // it has ended meanwhile
         move->follows = NULL;
         if (failures == reach.unready_failures)
@@ -143,7 +153,7 @@ static void append(struct move *move, unsigned failures)
         else
             move_fail(move, CUDA_ERROR_LAUNCH_FAILED);
     }
-    pthread_cond_signal(&reach.mover.added);
+    mover_wake(&reach.mover);
 }
 
 void reach_break_row(void)
@@ -237,6 +247,7 @@ static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, ui
     {
         SCOPED_LOCK(&reach.mover.lock);
         move->follows = one_before(move, stream);
+        move->behind = one_ahead(move->context, stream);
         failures = reach.unready_failures;
     }
     row.intact = false;
@@ -316,14 +327,14 @@ bool reach_flag(CUstream stream, uint32_t index, uint32_t value)
         taken = true;
     }
     if (taken)
-        pthread_cond_signal(&reach.mover.added);
+        mover_wake(&reach.mover);
     return taken;
 }
 
 // The GPU raises our own flag; the mover passes it on.
-void reach_signal(struct serve *serve, uint32_t index, uint32_t value)
+void reach_signal(struct serve *serve, uint32_t index, uint32_t value, CUstream stream)
 {
     SCOPED_LOCK(&reach.mover.lock);
-    if (!signal_begin(index, value))
+    if (!signal_begin(index, value, one_ahead(serve->current, stream)))
         serve_fail(serve, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 }

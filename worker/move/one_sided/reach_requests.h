@@ -19,7 +19,7 @@ void reach_copy_box(struct serve *serve, const CUDA_MEMCPY3D *copy, CUstream str
 // Whether SIZE bytes from the client's WIRE_HOST name on are reached.
 bool reach_has(uint64_t host, uint64_t size);
 // Sets flag INDEX of the client to VALUE as soon as our own flag has that value.
-void reach_signal(struct serve *serve, uint32_t index, uint32_t value);
+void reach_signal(struct serve *serve, uint32_t index, uint32_t value, CUstream stream);
 // Has the flag told right behind the data of the copy from the device that was the stream's last request;
 // false: there is no such copy any more.
 bool reach_flag(CUstream stream, uint32_t index, uint32_t value);

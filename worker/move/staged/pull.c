@@ -54,7 +54,8 @@ struct pull_flight {
 
 static bool any_job(void);
 static bool make_progress(void);
-static struct mover mover = MOVER(.has_work = any_job, .advance = make_progress);
+static struct mover mover =
+    MOVER(.name = "rgpu-pull", .has_work = any_job, .advance = make_progress);
 static struct pull *jobs; // under the mover's lock, oldest first; only it takes them out
 static _Atomic unsigned job_count;
 static struct pull_flight flights[STAGING_BLOCKS_MAX]; // the mover's: a ring

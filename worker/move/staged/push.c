@@ -64,7 +64,7 @@ static pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER; // before the move
 
 static bool any_flight(void);
 static bool see_off(void);
-static struct mover mover = MOVER(.has_work = any_flight, .advance = see_off);
+static struct mover mover = MOVER(.name = "rgpu-push", .has_work = any_flight, .advance = see_off);
 
 // ---- lanes ----
 

@@ -78,7 +78,8 @@ bool gpu_sleeper_await(struct gpu_sleeper *sleeper, CUcontext context, CUevent e
 {
     if (sleeper->state != SLEEPER_IDLE)
         return sleeper->event == event;
-    if (sleeper->fails || !driver.cuEventSynchronize || !driver.cuStreamWaitEvent || !start(sleeper))
+    if (sleeper->fails || !driver.cuEventSynchronize || !driver.cuStreamWaitEvent ||
+        !start(sleeper))
         return false;
     CUresult result = enter_context(sleeper, context);
     if (result == CUDA_SUCCESS)

@@ -59,6 +59,12 @@ $(eval $(call link_rule,$(B)/bench/filtering,bench/filtering.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/filtering.o: tests/programs/kernels.ptx tests/programs/images.ptx
 
+# How a program learns that small work is over.
+BENCH_PROGRAMS += $(B)/bench/waits
+$(eval $(call link_rule,$(B)/bench/waits,bench/waits.c,,\
+  -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/bench/waits.o: tests/programs/kernels.ptx
+
 # Managed memory: what phases of host and GPU cost.
 BENCH_PROGRAMS += $(B)/bench/managed_speed
 $(eval $(call link_rule,$(B)/bench/managed_speed,bench/managed_speed.c,,\

@@ -219,6 +219,7 @@ CUresult cuStreamSynchronize(CUstream);
 CUresult cuStreamQuery(CUstream);
 CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned);
 CUresult cuStreamWaitValue32(CUstream, CUdeviceptr, cuuint32_t, unsigned);
+CUresult cuStreamWriteValue32(CUstream, CUdeviceptr, cuuint32_t, unsigned);
 CUresult cuStreamAddCallback(CUstream, CUstreamCallback, void *, unsigned);
 CUresult cuStreamGetFlags(CUstream, unsigned *);
 CUresult cuStreamGetPriority(CUstream, int *);

@@ -58,8 +58,9 @@ int link_send_bulk(struct link *link, const void *record, uint32_t size, const v
                    size_t length);
 
 // Copies the next record to BUFFER (ROOM bytes, WIRE_RECORD_MAX suffice). Returns its size, 0 when
-// TIMEOUT_MS (-1: none) passed first, or -errno: -EPROTO for a malformed record, -EPIPE when the
-// peer is gone.
+// TIMEOUT_MS (-1: none; LINK_UNKICKED: none, and no link_kick() need end the wait, which may be cheaper) passed first, or
+// -errno: -EPROTO for a malformed record, -EPIPE when the peer is gone.
+enum { LINK_UNKICKED = -2 };
 int link_receive(struct link *link, void *buffer, size_t room, int timeout_ms);
 int link_receive_bulk(struct link *link, void *payload, size_t length);
 // What is under way of payloads in one direction; zeros: nothing.

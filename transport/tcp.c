@@ -288,11 +288,9 @@ static int tcp_send_bulk(struct link *link, const void *record, uint32_t size, c
 
 // ---- receiving ----
 
-// Reads what is there: bytes, 0: nothing yet, or -errno.
-static ssize_t read_some(struct tcp_link *tcp, void *to, size_t room)
+// What a call that reads gave: bytes, 0: nothing yet, or -errno.
+static ssize_t take_read(struct tcp_link *tcp, ssize_t n)
 {
-    ssize_t n = tcp_wire_receive(&tcp->own, to, room);
-
     if (n > 0) {
         link_count(&tcp->base.received, (uint64_t)n);
         return n;
@@ -300,6 +298,12 @@ static ssize_t read_some(struct tcp_link *tcp, void *to, size_t room)
     if (n == -EAGAIN)
         return link_failure(&tcp->base);
     return tcp_wire_failed(&tcp->base, &tcp->own, (int)n, "receiving");
+}
+
+// Reads what is there.
+static ssize_t read_some(struct tcp_link *tcp, void *to, size_t room)
+{
+    return take_read(tcp, tcp_wire_receive(&tcp->own, to, room));
 }
 
 static bool take_kick(struct tcp_link *tcp)
@@ -352,13 +356,20 @@ static bool spin_for_bytes(struct tcp_link *tcp, void *to, size_t room, bool kic
 // Reads at least a byte: how many, 0: the time has passed or a kick came, or -errno.
 static ssize_t read_more(struct tcp_link *tcp, void *to, size_t room, bool kickable, int timeout_ms)
 {
+    bool plain = !kickable && timeout_ms < 0 && !tcp->own.tls;
     uint64_t deadline;
-    ssize_t n = read_some(tcp, to, room);
+    ssize_t n = 0;
 
+    // Who will not spin need not look either, where the call that looks can wait.
+    if (!plain || !tcp->habit.skip)
+        n = read_some(tcp, to, room);
     if (n || timeout_ms == 0 || (kickable && take_kick(tcp)))
         return n;
     if (spin_is_due(&tcp->habit) && spin_for_bytes(tcp, to, room, kickable, &n))
         return n;
+    if (plain && (n = take_read(tcp, tcp_wire_receive_soon(&tcp->own, to, room))))
+        return n;
+    // Longer waits are watched over.
     for (deadline = deadline_in(timeout_ms);;) {
         int r = sleep_for_bytes(tcp, kickable, deadline);
         if (r <= 0)
@@ -419,7 +430,7 @@ static ssize_t fill_buffer(struct tcp_link *tcp, int timeout_ms)
     room = RECEIVE_ROOM - tcp->end;
     if (room > tcp->read_size)
         room = tcp->read_size;
-    n = read_more(tcp, tcp->buffer + tcp->end, room, true, timeout_ms);
+    n = read_more(tcp, tcp->buffer + tcp->end, room, timeout_ms != LINK_UNKICKED, timeout_ms);
     if (n <= 0)
         return n;
     tcp->end += (size_t)n;
@@ -633,6 +644,8 @@ int link_tcp_open(int fd, struct tls *tls, const struct link_options *options, s
         return r;
     }
     tcp_socket_prepare(fd);
+    if (!tls)
+        tcp_socket_let_wait(fd);
     tcp->own.fd = fd;
     tcp->own.tls = tls;
     if (tls)

@@ -3,6 +3,7 @@
 #include "transport/tcp_socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include "common/wait.h"
 
@@ -31,6 +33,14 @@ void tcp_socket_prepare(int fd)
 
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
         setsockopt(fd, settings[i].level, settings[i].name, &settings[i].value, sizeof(int));
+}
+
+void tcp_socket_let_wait(int fd)
+{
+    const struct timeval check = {.tv_sec = CHECK_MS / 1000};
+
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &check, sizeof(check));
 }
 
 static bool has_unacknowledged(int fd)
@@ -101,6 +111,16 @@ ssize_t tcp_wire_receive(struct tcp_wire *wire, void *to, size_t room)
         return tls_receive(wire->tls, to, room);
     do {
         n = recv(wire->fd, to, room, MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n;
+}
+
+ssize_t tcp_wire_receive_soon(struct tcp_wire *wire, void *to, size_t room)
+{
+    ssize_t n;
+
+    do {
+        n = recv(wire->fd, to, room, 0);
     } while (n < 0 && errno == EINTR);
     return n < 0 ? -errno : n;
 }

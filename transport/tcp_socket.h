@@ -14,6 +14,8 @@ enum { TCP_SOCKET_READY = 1, TCP_SOCKET_EVENT = 2, TCP_SOCKET_DEAD_SECONDS = 10 
 
 // Sends at once, finds dead peers while idle. Also takes unix sockets, which need neither.
 void tcp_socket_prepare(int fd);
+// Has calls that read wait by themselves, for at most a moment; for tcp_wire_receive_soon().
+void tcp_socket_let_wait(int fd);
 
 // Waits for EVENTS on FD (TCP_SOCKET_READY), for the event file EVENT (-1: none) to become readable
 // (TCP_SOCKET_EVENT) or the deadline (0). -ETIMEDOUT: the peer has not answered for
@@ -28,6 +30,8 @@ struct tcp_wire {
 
 // What is there: bytes, -EAGAIN, 0: the peer has gone, -errno.
 ssize_t tcp_wire_receive(struct tcp_wire *wire, void *to, size_t room);
+// The same of what comes within two seconds, in one system call. Not inside TLS.
+ssize_t tcp_wire_receive_soon(struct tcp_wire *wire, void *to, size_t room);
 // Sends all of PARTS, changing them: 0, or what the link has failed with.
 int tcp_wire_send_all(struct link *link, struct tcp_wire *wire, struct iovec *parts, int count);
 // Marks the link as down for that.

@@ -41,8 +41,10 @@ static void unlink_waiter(struct box_session *session, struct waiter *waiter)
 // Receives one event with the lock released. The caller has set `receiving`.
 static void receive_one(struct box_session *session)
 {
+    // The service thread is kicked when a thread of the program wants to read; that one is not.
+    int timeout = session->service_receiving ? -1 : LINK_UNKICKED;
     pthread_mutex_unlock(&session->lock);
-    int size = link_receive(session->link, session->record, sizeof(session->record), -1);
+    int size = link_receive(session->link, session->record, sizeof(session->record), timeout);
     if (size > 0)
         incoming_handle(session, (uint32_t)size);
     else if (size < 0)

@@ -110,7 +110,7 @@ static void take_requests(struct serve *serve)
         atomic_store_explicit(&engaged, false, memory_order_relaxed);
         int size = (int)relief_take(serve);
         if (!size)
-            size = link_receive(session.link, serve->record, WIRE_RECORD_MAX, -1);
+            size = link_receive(session.link, serve->record, WIRE_RECORD_MAX, LINK_UNKICKED);
         if (size < 0)
             dispatch_link_down(size);
         if (!size)

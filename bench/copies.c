@@ -2,9 +2,10 @@
 // Copies of given sizes from and to pinned and pageable memory, small copies and an empty launch,
 // through whatever libcuda.so.1 it is started with. One JSON line per figure; bench/rdma compares.
 //
-//   copies ROUNDS [--warm N] [--pinned] SIZE...
+//   copies ROUNDS [--warm N] [--pinned] [--for SECONDS] SIZE...
 //                             the best of ROUNDS for each size, in MB/s, after N pinned copies of 16 MiB
-//                             in each direction; --pinned: of pinned memory only
+//                             in each direction; --pinned: of pinned memory only; --for: instead the rate of all copies that
+//                             follow each other for so long
 //   copies ROUNDS --small     a copy of 64 B in either direction and a launch with its synchronization,
 //                             median in us
 //   copies ROUNDS --switches  the same and as many copies of 1 MiB from and to pageable memory; voluntary
@@ -19,6 +20,7 @@
 enum { SMALL_ROUNDS = 300, WARM_SIZE = 16 << 20 };
 
 static CUstream stream;
+static double period; // seconds; 0: the best of the rounds counts
 
 static double now(void)
 {
@@ -54,6 +56,20 @@ static void warm_up(unsigned copies)
     CHECK(cuMemFree(device));
 }
 
+// What a copy takes, after one that does not count.
+static double seconds_each(unsigned rounds, bool pinned, bool to_device, CUdeviceptr device,
+                           void *host, size_t size)
+{
+    double best = copy_once(pinned, to_device, device, host, size), all = 0;
+    unsigned count = 0;
+    for (; count < rounds || all < period; count++) {
+        double took = copy_once(pinned, to_device, device, host, size);
+        best = took < best ? took : best;
+        all += took;
+    }
+    return period > 0 ? all / count : best;
+}
+
 static void measure_size(unsigned rounds, size_t size, bool pinned_only)
 {
     CUdeviceptr device = device_alloc(size);
@@ -65,14 +81,11 @@ static void measure_size(unsigned rounds, size_t size, bool pinned_only)
             host = malloc(size);
         memset(host, 1, size);
         for (int to_device = 1; to_device >= 0; to_device--) {
-            double best = copy_once(pinned, to_device, device, host, size);
-            for (unsigned i = 0; i < rounds; i++) {
-                double took = copy_once(pinned, to_device, device, host, size);
-                best = took < best ? took : best;
-            }
+            double each = seconds_each(rounds, pinned, to_device, device, host, size);
             printf("{\"figure\": \"%s %s %zu\", \"value\": %.2f, \"unit\": \"MB/s\"}\n",
                    pinned ? "pinned" : "pageable", to_device ? "to" : "from", size,
-                   (double)size / best / 1e6);
+                   (double)size / each / 1e6);
+            fflush(stdout);
         }
         if (pinned)
             CHECK(cuMemFreeHost(host));
@@ -155,6 +168,8 @@ int main(int argc, char **argv)
             pinned_only = true;
         else if (!strcmp(argv[i], "--warm") && i + 1 < argc)
             warm_up((unsigned)atoi(argv[++i]));
+        else if (!strcmp(argv[i], "--for") && i + 1 < argc)
+            period = atof(argv[++i]);
         else
             measure_size(rounds, strtoull(argv[i], NULL, 10), pinned_only);
     }

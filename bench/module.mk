@@ -78,7 +78,7 @@ $(eval $(call link_rule,$(B)/bench/copies,bench/copies.c,,\
 $(B)/obj/bench/copies.o: tests/programs/kernels.ptx
 .PHONY: bench-tcp
 # Sessions over tcp beside iperf3 and sockperf, as root.
-bench-tcp: all $(B)/bench/copies $(B)/bench/measure $(B)/bench/pace.so
+bench-tcp: all $(addprefix $(B)/bench/,copies measure streams transport pace.so)
 	@scripts/install-deps bench
 	@bench/tcp --build $(B) $(BENCH_ARGS)
 .PHONY: bench-places

@@ -87,7 +87,7 @@ bench-places: all study-programs
 	@scripts/install-deps rdma studies
 	@bench/places --build $(B) $(BENCH_ARGS)
 .PHONY: bench-rdma
-bench-rdma: all tests $(B)/bench/copies $(B)/bench/between
+bench-rdma: all tests study-programs $(B)/bench/copies $(B)/bench/between
 	@scripts/install-deps rdma bench
 	@bench/rdma $(B) $(BENCH_ARGS)
 

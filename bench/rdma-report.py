@@ -100,20 +100,26 @@ def small():
         return
     trip = 2 * median(values("ib_send_lat"))
     print("\nsmall operations, median in us; the aim is twice the round trip of %.0f us and shm's own time" % trip)
-    print("  %-24s %8s %8s %8s %8s %14s" % ("", "shm", "rdma", "tcp", "aim", "rdma over aim"))
+    print("  %-24s %8s %8s %8s %8s %14s   %s" % ("", "shm", "rdma", "tcp", "aim", "rdma over aim", "rdma by round: tenth, median, nine tenths"))
     for name in ("copy 64 to", "copy 64 from", "launch and synchronize"):
         shm, rdma, tcp = (median(values(name, t)) for t in ("shm", "rdma", "tcp"))
         aim = 2 * trip + shm
-        print("  %-24s %8.0f %8.0f %8.0f %8.0f %14.2f" % (name, shm, rdma, tcp, aim, rdma / aim))
+        rounds = zip(values(name + " least", "rdma"), values(name, "rdma"), values(name + " most", "rdma"))
+        print("  %-24s %8.0f %8.0f %8.0f %8.0f %14.2f   %s" % (name, shm, rdma, tcp, aim, rdma / aim,
+                                                             "  ".join("%.0f %.0f %.0f" % r for r in rounds)))
 
 
 def switches():
-    if not values("voluntary context switches", "rdma"):
+    if not values("saxpy client", "rdma"):
         return
-    print("\nvoluntary context switches of the client for the same work "
-          "(40 small copies, 20 launches, 40 copies of 1 MiB)")
-    print("  " + "   ".join("%s %.0f" % (t, median(values("voluntary context switches", t)))
-                            for t in ("rdma", "tcp", "shm")))
+    print("\nvoluntary context switches, of ten times SAXPY of 2 Mi elements and a product of 128 rows; rdma to tcp by round")
+    print("  %-16s %22s %22s   %s" % ("", "rdma", "tcp", "rdma to tcp"))
+    for program in ("saxpy", "product"):
+        for who in ("client", "worker"):
+            rdma, tcp = (values("%s %s" % (program, who), t) for t in ("rdma", "tcp"))
+            print("  %-16s %22s %22s   %s" % (program + " " + who, " ".join("%.0f" % v for v in rdma),
+                                              " ".join("%.0f" % v for v in tcp),
+                                              " ".join("%.2f" % (a / b) for a, b in zip(rdma, tcp))))
 
 
 def peers():

@@ -79,6 +79,8 @@ static const struct table_column path_columns[] = {
     {"DIRECT", "direct", TABLE_DECIMAL},
     {"SMALL-BLOCKS", "small-blocks", TABLE_DECIMAL},
     {"LARGE-BLOCKS", "large-blocks", TABLE_DECIMAL},
+    {"DIRECT-SOURCE", "direct-source", TABLE_DECIMAL},
+    {"DIRECT-TARGET", "direct-target", TABLE_DECIMAL},
     {0},
 };
 

@@ -10,13 +10,17 @@ const char *const path_names[PATHS] = {[PATH_INLINE] = "inline",
                                        [PATH_ONE_SIDED] = "one-sided",
                                        [PATH_DIRECT] = "direct",
                                        [PATH_SMALL_BLOCKS] = "small-blocks",
-                                       [PATH_LARGE_BLOCKS] = "large-blocks"};
+                                       [PATH_LARGE_BLOCKS] = "large-blocks",
+                                       [PATH_DIRECT_SOURCE] = "direct-source",
+                                       [PATH_DIRECT_TARGET] = "direct-target"};
 const char *const path_use_names[PATH_USES] = {[PATH_TO] = "to",
                                                [PATH_FROM] = "from",
                                                [PATH_TO_LOCKED] = "to, page-locked",
                                                [PATH_FROM_LOCKED] = "from, page-locked",
                                                [PATH_MOVE_TO] = "to, by device",
-                                               [PATH_MOVE_FROM] = "from, by device"};
+                                               [PATH_MOVE_FROM] = "from, by device",
+                                               [PATH_TO_BOX] = "to another box",
+                                               [PATH_FROM_BOX] = "from another box"};
 const char *const path_pattern_names[PATH_PATTERNS] = {
     [PATH_LATENCY] = "latency", [PATH_BANDWIDTH] = "bandwidth"};
 
@@ -72,7 +76,7 @@ static void drop_slow(struct path_cell *cell, enum path_pattern pattern)
     for (unsigned i = 0; i < PATHS; i++)
         if (i != best && cell->tries[i] >= PATH_TRIES_LEAST &&
             cell->tries[best] >= PATH_TRIES_LEAST && is_far_behind(cell, i))
-            cell->out |= (uint8_t)PATH_BIT(i);
+            cell->out |= (uint16_t)PATH_BIT(i);
 }
 
 // ---- settling, and opening again ----
@@ -82,7 +86,7 @@ static void decide(struct path_cell *cell)
     bool stays = cell->settled && has(cell->usable, cell->chosen);
     unsigned decided = stays ? (1u + cell->chosen) | (unsigned)cell->usable << 8 : 0;
 
-    atomic_store_explicit(&cell->decided, (uint16_t)decided, memory_order_relaxed);
+    atomic_store_explicit(&cell->decided, decided, memory_order_relaxed);
 }
 
 static bool all_tried(const struct path_cell *cell)
@@ -207,14 +211,14 @@ enum path path_choose(struct path_table *table, struct path_place place, unsigne
     struct path_cell *cell = path_cell_at(table, place);
 
     if (cell->settled && all_known(cell, usable)) {
-        cell->usable = (uint8_t)usable;
+        cell->usable = (uint16_t)usable;
         decide(cell);
         return usual_of(table, place, usable, usual);
     }
     // Copies that can take fewer paths may have settled it.
     if (cell->settled)
         unsettle(cell);
-    cell->usable = (uint8_t)usable;
+    cell->usable = (uint16_t)usable;
     if (!cell->tries[cell->usual] || !has(usable, cell->usual))
         cell->usual = (uint8_t)usual_of(table, place, usable, usual);
     enum path next = next_trial(cell);

@@ -23,10 +23,14 @@ enum path {
     PATH_DIRECT,       // the box's device reads and writes the program's memory and the GPU's
     PATH_SMALL_BLOCKS, // one-sided, by blocks that are smaller than usual
     PATH_LARGE_BLOCKS, // or larger
+    // Between GPUs of two boxes direct is without blocks on either side, and these on one.
+    PATH_DIRECT_SOURCE, // the device reads the source's memory, and what comes waits in blocks
+    PATH_DIRECT_TARGET, // it reads blocks, and writes the target's memory
     PATHS
 };
 // Between what. What is not locked is ordinary memory. The first ones are of a client, whose copies go to the box and what
-// is there; the last two of a worker, whose device moves bytes between any memory of the client and the GPU.
+// is there; the others of a worker: its device moves bytes between any memory of the client and the GPU, and in streams of this
+// box its GPU and another box's copy to each other.
 enum path_use {
     PATH_TO,
     PATH_FROM,
@@ -34,6 +38,8 @@ enum path_use {
     PATH_FROM_LOCKED,
     PATH_MOVE_TO,
     PATH_MOVE_FROM,
+    PATH_TO_BOX,
+    PATH_FROM_BOX,
     PATH_USES
 };
 // By what else the program has under way in the stream.
@@ -67,13 +73,13 @@ struct path_cell {
     uint32_t samples[PATHS][PATH_TRIES]; // ns
     uint32_t ns[PATHS];                  // what was found; 0: nothing
     uint8_t tries[PATHS];
-    uint8_t usable,
-        out;       // PATH_BIT: what was last said to be usable; what is too slow to be tried again
+    // PATH_BITs: what was last said to be usable; what is too slow to be tried again
+    uint16_t usable, out;
     uint8_t usual; // where nothing better is known
     uint8_t chosen, slow;
     bool known;               // chosen has been found by measuring
     bool settled;             // and is to stay
-    _Atomic uint16_t decided; // while settled: 1 + chosen, and usable from bit 8 on; else 0
+    _Atomic uint32_t decided; // while settled: 1 + chosen, and usable from bit 8 on; else 0
 };
 
 struct path_table {
@@ -88,12 +94,23 @@ struct path_row {
     uint32_t ns[PATHS]; // of one copy; 0: not known
 };
 
-// And what a box keeps of it, for one host and GPU.
+// And what a box keeps of it, for one host, a client's or another box's, and GPU.
 struct path_kept {
     char transport[16];
     struct path_row row;
 };
-_Static_assert(sizeof(struct path_row) == 32 && sizeof(struct path_kept) == 48, "no gaps");
+_Static_assert(sizeof(struct path_row) == 40 && sizeof(struct path_kept) == 56, "no gaps");
+
+// Whose a use is: the worker's alone, and then for another box and not for a client's host.
+static inline bool path_use_is_workers(unsigned use)
+{
+    return use >= PATH_MOVE_TO;
+}
+
+static inline bool path_use_is_between_boxes(unsigned use)
+{
+    return use >= PATH_TO_BOX;
+}
 
 extern const char *const path_names[PATHS], *const path_use_names[PATH_USES],
                                                 *const path_pattern_names[PATH_PATTERNS];

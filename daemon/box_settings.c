@@ -70,7 +70,7 @@ const struct config_option settings_table[] = {
     CONFIG_STRING(
         "box", "paths", struct box_settings, paths, "auto",
         "how copies travel: auto, as they were measured to be fastest, or a list of inline, staged, mapped, "
-        "one-sided, direct, small-blocks, large-blocks, which are taken where they can be"),
+        "one-sided, direct, small-blocks, large-blocks, direct-source, direct-target, which are taken where they can be"),
     CONFIG_STRING("box", "rdma_ports", struct box_settings, rdma_ports, "",
                   "port or range such as 7400-7499 that workers listen on over RDMA; empty: any"),
     CONTROL_RDMA_SETTINGS_ROWS(struct box_settings, rdma),

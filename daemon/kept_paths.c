@@ -23,7 +23,7 @@ enum {
     SAVE_AFTER_S = 10,
 };
 
-// One host, GPU and transport.
+// One host, of clients and of a box that copies go to and come from, GPU and transport.
 struct kept_place {
     TAILQ_ENTRY(kept_place) link;
     char host[64], gpu[48], transport[16];
@@ -274,30 +274,58 @@ void kept_paths_close(struct box *box)
 
 // ---- workers ----
 
+static bool is_word(const char *text)
+{
+    for (const char *c = text; *c; c++)
+        if (*c <= ' ' || *c == 0x7f)
+            return false;
+    return *text;
+}
+
 int kept_paths_take(struct worker_process *worker, const struct control_paths *message)
 {
     struct kept_paths *paths = worker->box->kept_paths;
     const struct session_record *session = &worker->session;
+    bool between = *message->other;
     char host[64];
 
-    if (!session->id || !*message->transport || message->rows_size % sizeof(struct path_row))
+    if (!session->id || !is_word(message->transport) || (between && !is_word(message->other)) ||
+        message->rows_size % sizeof(struct path_row))
         return -EPROTO;
-    for (const char *c = message->transport; *c; c++)
-        if (*c <= ' ')
-            return -EPROTO;
-    host_of(session->peer, host, sizeof(host));
+    if (between)
+        snprintf(host, sizeof(host), "%s", message->other);
+    else
+        host_of(session->peer, host, sizeof(host));
     for (uint32_t i = 0; i < session->grant.device_count; i++) {
         struct kept_place *place =
             find_or_make(paths, host, session->grant.devices[i]->uuid, message->transport);
         for (uint32_t at = 0; place && at < message->rows_size; at += sizeof(struct path_row)) {
             struct path_row row;
             memcpy(&row, message->rows + at, sizeof(row));
-            if (path_row_is_valid(&row))
+            if (path_row_is_valid(&row) && path_use_is_between_boxes(row.use) == between)
                 *row_in(place, &row) = row;
         }
     }
     changed(paths);
     return 0;
+}
+
+int kept_paths_asked(struct worker_process *worker, const struct control_paths_ask *asked)
+{
+    static struct path_row rows[(PATH_USES - PATH_TO_BOX) * PATH_PATTERNS * PATH_SIZES];
+    const struct session_record *session = &worker->session;
+    struct control_paths_known known = {.request = asked->request, .rows = (const uint8_t *)rows};
+
+    if (!session->id)
+        return -EPROTO;
+    const struct kept_place *place = find(worker->box->kept_paths, asked->other,
+                                          session->grant.devices[0]->uuid, asked->transport);
+    for (const struct path_row *row = NULL; place && (row = next_row(place, row));)
+        if (path_use_is_between_boxes(row->use)) {
+            memcpy((uint8_t *)rows + known.rows_size, row, sizeof(*row));
+            known.rows_size += (uint32_t)sizeof(*row);
+        }
+    return control_send_packet(worker->control_fd, CONTROL_PATHS_KNOWN, &known, -1);
 }
 
 // Of all transports, as the client has not chosen yet.
@@ -317,6 +345,8 @@ void kept_paths_give(struct box *box, const char *peer, const struct session_gra
             continue;
         for (const struct path_row *row = NULL; (row = next_row(place, row));) {
             struct path_kept kept = {.row = *row};
+            if (path_use_is_between_boxes(row->use))
+                continue;
             memcpy(kept.transport, place->transport, sizeof(kept.transport));
             if (used + sizeof(kept) > sizeof(paths->section))
                 break;

@@ -158,6 +158,11 @@ static int take_message(struct worker_process *worker, const struct control_fram
         if (!err)
             err = kept_paths_take(worker, &message->paths);
         break;
+    case CONTROL_PATHS_ASK:
+        err = control_decode(frame, CONTROL_PATHS_ASK, message);
+        if (!err)
+            err = kept_paths_asked(worker, &message->paths_ask);
+        break;
     case CONTROL_ENDED:
         err = control_decode(frame, CONTROL_ENDED, message);
         if (!err) {
@@ -248,6 +253,7 @@ static bool floods(struct worker_process *worker, const struct control_frame *fr
     case CONTROL_EXPORT_END: return !allowance_take(&worker->exporting, 1);
     case CONTROL_PEER_EXPECT:
     case CONTROL_PEER_CALL:
+    case CONTROL_PATHS_ASK:
     case CONTROL_PEER_REACH: return !allowance_take(&worker->calling, 1);
     default: return !allowance_take(&worker->messages, 1);
     }

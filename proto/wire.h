@@ -87,7 +87,8 @@ struct wire_reached {
 // What the two ends of a peer link say to each other. A copy begins when the box whose stream it belongs to is
 // there and the other one takes part.
 enum wire_peer_kind {
-    // Where the sender has the target, and `slot` is not 0, the data may be written to `offset` with that key.
+    // Where the sender has the target, and `slot` is not 0, the data may be written to `offset` with that key. Of READY `result`
+    // is 1 where the sender's memory can be registered, of GO where the source's is to be.
     PEER_READY = 1, // the sender takes part in the copy
     PEER_GO,        // the stream has come to the copy: data may come
     PEER_DATA, // `bytes` of the copy, packed, at `offset`; they follow the record (bulk), or are in block `slot`
@@ -98,6 +99,7 @@ enum wire_peer_kind {
     PEER_PLACED, // all of it has been written to where READY or GO said
     PEER_PUT, // as PEER_DATA, but what comes is struct wire_far_put and, behind WIRE_FAR_PUT_HEAD bytes, its data
     PEER_PUT_OVER, // `offset` more puts are over
+    PEER_REGISTER, // the target's memory is to be registered, and READY is to tell of it once more
 };
 struct wire_peer_frame {
     uint32_t size; // of this record

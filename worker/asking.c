@@ -25,6 +25,7 @@ struct asking {
         struct control_peer_called called;
         struct control_window_taken taken;
         struct control_room_given room;
+        struct asked_paths *paths;
     };
     int fd;
     struct asking *next;
@@ -224,6 +225,19 @@ CUresult ask_room(unsigned device, uint64_t bytes)
     return mine.room.given ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+CUresult ask_paths(const char *other, const char *transport, struct asked_paths *paths)
+{
+    struct asking mine = {.fd = -1, .paths = paths};
+    struct control_paths_ask wanted = {0};
+
+    paths->count = 0;
+    begin(&mine);
+    wanted.request = mine.request;
+    snprintf(wanted.other, sizeof(wanted.other), "%s", other);
+    snprintf(wanted.transport, sizeof(wanted.transport), "%s", transport);
+    return ask(&mine, CONTROL_PATHS_ASK, &wanted, -1);
+}
+
 // Under lock.
 static struct asking *find(uint32_t request)
 {
@@ -238,7 +252,7 @@ bool asking_is_answer(enum control_message_type type)
 {
     return type == CONTROL_EXPORTED || type == CONTROL_REDEEMED || type == CONTROL_PEER_EXPECTED ||
            type == CONTROL_PEER_CALLED || type == CONTROL_WINDOW_TAKEN ||
-           type == CONTROL_ROOM_GIVEN;
+           type == CONTROL_ROOM_GIVEN || type == CONTROL_PATHS_KNOWN;
 }
 
 static uint32_t request_of(enum control_message_type type, const union control_message *message)
@@ -248,7 +262,19 @@ static uint32_t request_of(enum control_message_type type, const union control_m
            : type == CONTROL_PEER_EXPECTED ? message->peer_expected.request
            : type == CONTROL_WINDOW_TAKEN  ? message->window_taken.request
            : type == CONTROL_ROOM_GIVEN    ? message->room_given.request
+           : type == CONTROL_PATHS_KNOWN   ? message->paths_known.request
                                            : message->peer_called.request;
+}
+
+// Those that can be right.
+static void keep_paths(struct asked_paths *paths, const struct control_paths_known *known)
+{
+    for (uint32_t at = 0; at + sizeof(struct path_row) <= known->rows_size;
+         at += sizeof(struct path_row)) {
+        memcpy(&paths->rows[paths->count], known->rows + at, sizeof(struct path_row));
+        paths->count += path_row_is_valid(&paths->rows[paths->count]) &&
+                        paths->count < sizeof(paths->rows) / sizeof(*paths->rows) - 1;
+    }
 }
 
 static void keep_answer(struct asking *asker, enum control_message_type type,
@@ -264,6 +290,8 @@ static void keep_answer(struct asking *asker, enum control_message_type type,
         asker->taken = message->window_taken;
     else if (type == CONTROL_ROOM_GIVEN)
         asker->room = message->room_given;
+    else if (type == CONTROL_PATHS_KNOWN)
+        keep_paths(asker->paths, &message->paths_known);
     else
         asker->called = message->peer_called;
 }

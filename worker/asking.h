@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "common/control.h"
+#include "common/path_table.h"
 #include "worker_driver.h"
 
 // Shows memory that others may use, of the device of that place in our list, with FD (-1: none), and gets the token for it.
@@ -32,6 +33,13 @@ int ask_reach(const char *name);
 // Waits until the lease may have so much more of the device, as others give way; CUDA_ERROR_OUT_OF_MEMORY: they did not
 // for too long.
 CUresult ask_room(unsigned device, uint64_t bytes);
+
+// What the box knows of the paths of copies to and from another one. Without an answer it is nothing.
+struct asked_paths {
+    unsigned count;
+    struct path_row rows[(PATH_USES - PATH_TO_BOX) * PATH_PATTERNS * PATH_SIZES + 1];
+};
+CUresult ask_paths(const char *other, const char *transport, struct asked_paths *paths);
 
 // Whether a message is an answer to what is asked here.
 bool asking_is_answer(enum control_message_type type);

@@ -152,6 +152,10 @@ int session_take_grant(const struct control_grant *grant)
     session.id = grant->session;
     session.paths = grant->paths;
     session.paths_size = grant->paths_size;
+    struct wire_paths head = {0};
+    if (grant->paths_size >= sizeof(head))
+        memcpy(&head, grant->paths, sizeof(head));
+    session.paths_forced = head.forced;
     session.budgeted = false;
     for (uint32_t i = 0; i < grant->devices_count; i++) {
         uint32_t ordinal = grant->devices[i].ordinal;

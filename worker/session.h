@@ -32,7 +32,9 @@ struct client_session {
     char transport_reason[256];
     const uint8_t *paths; // what the box knows of those of copies: struct wire_paths, and rows
     uint32_t paths_size;
-    bool privacy; // what crosses a network is to be encrypted
+    _Atomic uint32_t
+        paths_forced; // PATH_BITs of those that are to be taken where they can be; 0: any
+    bool privacy;     // what crosses a network is to be encrypted
     _Atomic uint64_t calls;
     _Atomic uint64_t direct_moves, staged_moves; // copies to and from memory that is reached
     _Atomic int deferred;                        // CUresult of the first async failure not yet told

@@ -64,7 +64,7 @@ int paths_choice(unsigned *allowed)
     if (paths < 0) {
         tell(
             "RGPU_PATHS is neither auto nor a list of inline, staged, mapped, one-sided, direct, small-blocks, "
-            "large-blocks");
+            "large-blocks, direct-source, direct-target");
         return paths;
     }
     *allowed = (unsigned)paths;

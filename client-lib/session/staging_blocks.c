@@ -76,8 +76,8 @@ int staging_start(struct box_session *session, struct session_error *error)
 {
     session->staging = link_staging(session->link);
     session->memory = memory_model_of(link_memory(session->link));
-    if (session->memory->reaches_page_locked &&
-        (reach_staging(session) != 0 || force_paths(session) != 0)) {
+    if ((session->memory->reaches_page_locked && reach_staging(session) != 0) ||
+        force_paths(session) != 0) {
         error->result = CUDA_ERROR_DEVICE_UNAVAILABLE;
         strcpy(error->text, "the link went down before the first call");
         return -1;

@@ -213,8 +213,29 @@ static void learning(void)
     ok(!path_learn(&table, &wrong), "no other path");
 }
 
+// The last paths are behind the eighth bit.
+static void many_paths(void)
+{
+    const unsigned usable = PATH_BIT(PATH_STAGED) | PATH_BIT(PATH_DIRECT) |
+                            PATH_BIT(PATH_DIRECT_SOURCE) | PATH_BIT(PATH_DIRECT_TARGET);
+    const struct path_place place = {PATH_FROM_BOX, PATH_LATENCY, 18};
+    struct path_row row;
+
+    memset(&table, 0, sizeof(table));
+    for (unsigned i = 0; i < 200; i++) {
+        enum path path = path_choose(&table, place, usable, PATH_DIRECT, true);
+        path_take(&table, place, path, path == PATH_DIRECT_TARGET ? 100 : 150 + path);
+    }
+    is_int(path_settled(&table, place, usable), PATH_DIRECT_TARGET,
+           "the last path may be the best");
+    ok(path_row_of(&table, place, &row) && row.ns[PATH_DIRECT_TARGET] == 100, "and has a time");
+    is_int(path_settled(&table, place, usable & ~PATH_BIT(PATH_DIRECT_SOURCE)), -1,
+           "another choice is open");
+}
+
 static void words(void)
 {
+    is_int(path_parse("direct-target"), PATH_BIT(PATH_DIRECT_TARGET), "the last path");
     is_int(path_parse("auto"), 0, "auto");
     is_int(path_parse("inline"), PATH_BIT(PATH_INLINE), "one path");
     is_int(path_parse("staged, direct"), PATH_BIT(PATH_STAGED) | PATH_BIT(PATH_DIRECT), "two");
@@ -240,6 +261,7 @@ int main(void)
     reopening();
     regretting();
     learning();
+    many_paths();
     words();
     return done();
 }

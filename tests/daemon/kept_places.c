@@ -5,7 +5,11 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "common/control.h"
 #include "common/path_table.h"
 #include "proto/wire.h"
 #include "tests/tap.h"
@@ -70,6 +74,61 @@ static void wrong_words(void)
     worker.session.id = 1;
 }
 
+static int say_of_box(const char *other, const struct path_row *what)
+{
+    struct control_paths message = {.rows = (const void *)what, .rows_size = sizeof(*what)};
+
+    strcpy(message.transport, "rdma");
+    snprintf(message.other, sizeof(message.other), "%s", other);
+    strcpy(worker.session.peer, "10.0.0.5:1");
+    return kept_paths_take(&worker, &message);
+}
+
+// How many rows a worker gets that is linked with the box at OTHER.
+static unsigned known_of(const char *other, const char *transport)
+{
+    static struct control_frame frame;
+    struct control_paths_ask ask = {.request = 7};
+    struct control_paths_known known;
+    int ends[2], none = -1;
+
+    snprintf(ask.other, sizeof(ask.other), "%s", other);
+    snprintf(ask.transport, sizeof(ask.transport), "%s", transport);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+        bail("socketpair");
+    worker.control_fd = ends[0];
+    if (kept_paths_asked(&worker, &ask) || control_receive_packet(ends[1], &frame, &none) ||
+        control_decode(&frame, CONTROL_PATHS_KNOWN, &known) || known.request != 7)
+        bail("no answer");
+    close(ends[0]);
+    close(ends[1]);
+    return known.rows_size / (unsigned)sizeof(struct path_row);
+}
+
+static void other_boxes(void)
+{
+    const struct path_row between = {.use = PATH_TO_BOX,
+                                     .size = 18,
+                                     .chosen = PATH_DIRECT_TARGET,
+                                     .ns = {0, 9, 0, 0, 8, 0, 0, 7, 6}};
+
+    is_int(known_of("10.0.0.6", "rdma"), 0, "of a box nothing is known at first");
+    is_int(say_of_box("10.0.0.6", &between), 0, "a row of copies to it is taken");
+    is_int(known_of("10.0.0.6", "rdma"), 1, "and given to whoever is linked with it");
+    is_int(known_of("10.0.0.6", "shm"), 0, "over that transport");
+    is_int(known_of("10.0.0.7", "rdma"), 0, "and not with another one");
+    is_int(given("10.0.0.6:1"), 0, "and clients of its host do not get it");
+    is_int(say_of_box("10.0.0.6", &row), 0, "a row of a client's copies");
+    is_int(given("10.0.0.6:1"), 0, "is not taken for another host than its own");
+    is_int(say("10.0.0.6:1", "rdma", &between, sizeof(between)), 0, "nor one of another box's");
+    is_int(known_of("10.0.0.6", "rdma"), 1, "for the client's");
+    is_int(say_of_box("10.0.0.6\n", &between), -EPROTO, "nor a line's end for an address");
+    worker.session.id = 0;
+    is_int(kept_paths_asked(&worker, &(struct control_paths_ask){.request = 1}), -EPROTO,
+           "nor is one answered who has no session");
+    worker.session.id = 1;
+}
+
 static unsigned shown;
 
 static void count(struct evbuffer *out, json_t *line)
@@ -120,6 +179,7 @@ int main(void)
         bail("it does not open");
     own_host_only();
     wrong_words();
+    other_boxes();
     bounds();
     kept_paths_close(&box);
     is_int(kept_paths_open(&box), 0, "the file is read again");

@@ -11,6 +11,7 @@ PROGRAM_NAMES := saxpy matmul reduce overlap callbacks pinned threads devices pr
                  managed-variables managed-system mapped-host managed-several freed-in-order freed-random
 P := $(B)/tests/programs
 PROGRAM_NAMES += repeated old-launches green commanded small-copies late-code late-copy
+PROGRAM_NAMES += repeated-peers
 
 $(foreach p,$(PROGRAM_NAMES),\
   $(eval $(call link_rule,$(P)/$(p),tests/programs/$(p).c,,\

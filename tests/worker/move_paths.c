@@ -33,18 +33,18 @@ static struct move_path_wish wish(enum move_kind kind, uint64_t size, bool alone
 static enum path choose(enum move_kind kind, uint64_t size, bool alone, unsigned usable)
 {
     const struct move_path_wish asked = wish(kind, size, alone, usable);
-    struct move_path way;
+    struct timed_path way;
 
     return move_path_choose(&way, &asked);
 }
 
 static enum path next(const struct move_path_wish *asked, const uint64_t ns[PATHS], bool goes_on)
 {
-    struct move_path way;
+    struct timed_path way;
     enum path path = move_path_choose(&way, asked);
 
     way.before = ns[path];
-    move_path_begins(&way);
+    timed_path_begins(&way);
     move_path_ended(&way, goes_on);
     return path;
 }
@@ -53,7 +53,7 @@ static enum path next(const struct move_path_wish *asked, const uint64_t ns[PATH
 static unsigned moves_until_settled(const struct move_path_wish *asked, const uint64_t ns[PATHS],
                                     unsigned in_a_run)
 {
-    struct move_path way;
+    struct timed_path way;
 
     for (unsigned i = 0; i < MANY; i++) {
         move_path_choose(&way, asked);
@@ -126,13 +126,13 @@ static void what_says_nothing(void)
     const uint64_t ns[PATHS] = {[PATH_ONE_SIDED] = SECOND, [PATH_DIRECT] = SECOND};
     struct move_path_wish asked = wish(MOVE_TO_DEVICE, 1 << 14, true, TWO), other = asked;
     struct path_row row;
-    struct move_path way, later;
+    struct timed_path way, later;
     unsigned open = 0;
 
     for (unsigned i = 0; i < MANY; i++) {
         move_path_choose(&way, &asked);
         move_path_choose(&later, &other);
-        move_path_begins(&way);
+        timed_path_begins(&way);
         move_path_ended(&way, false);
         open += way.open;
     }
@@ -162,7 +162,7 @@ static void runs(void)
     const struct move_path_wish asked = wish(MOVE_FROM_DEVICE, 1 << 22, false, BLOCKS);
     struct path_row row = {0};
     unsigned moves = 0;
-    struct move_path way = {.open = true};
+    struct timed_path way = {.open = true};
 
     for (; way.open && moves < 4000; moves++) {
         next(&asked, ns, moves % 10 != 9);
@@ -184,7 +184,7 @@ static void both_directions_at_once(void)
     const uint64_t ns[PATHS] = {[PATH_ONE_SIDED] = SECOND, [PATH_DIRECT] = SECOND / 4};
     const struct move_path_wish to = wish(MOVE_TO_DEVICE, 1 << 18, false, TWO),
                                 from = wish(MOVE_FROM_DEVICE, 1 << 18, false, TWO);
-    struct move_path ways[2];
+    struct timed_path ways[2];
 
     for (unsigned i = 0; i < 10 * MANY; i++)
         next(i % 2 ? &to : &from, ns, i % 20 < 18);
@@ -200,7 +200,7 @@ static void force(uint32_t paths)
 
 static void forcing(void)
 {
-    struct move_path way;
+    struct timed_path way;
     const struct move_path_wish asked = wish(MOVE_TO_DEVICE, 1 << 16, true, TWO);
 
     force(PATH_BIT(PATH_ONE_SIDED));
@@ -226,6 +226,7 @@ static void start_with(uint32_t forced_paths, const struct path_kept *kept, size
     memcpy(section + sizeof(head), kept, count * sizeof(*kept));
     session.paths = section;
     session.paths_size = (uint32_t)(sizeof(head) + count * sizeof(*kept));
+    session.paths_forced = forced_paths;
     strcpy(session.transport, "rdma");
     move_paths_start();
 }
@@ -246,7 +247,7 @@ static void what_the_box_knows(void)
                                      known("rdma", PATH_TO_LOCKED, 9, PATH_DIRECT),
                                      known("rdma", PATH_MOVE_FROM, 23, PATH_ONE_SIDED),
                                      known("rdma", PATH_MOVE_FROM, 24, PATHS)};
-    struct move_path way;
+    struct timed_path way;
     const struct move_path_wish asked = wish(MOVE_TO_DEVICE, 256, true, TWO),
                                 other = wish(MOVE_TO_DEVICE, 512, true, TWO),
                                 wrong = wish(MOVE_FROM_DEVICE, 1 << 24, true, TWO);

@@ -243,22 +243,31 @@ bool direct_may_hold(const struct direct_move *move)
     return is_plain(move, &start, &end);
 }
 
+// Under lock.
+static struct direct_region *hold(struct direct_region *region)
+{
+    if (!region)
+        return NULL;
+    region->used = ++moves_ever;
+    if (!region->registered)
+        return NULL;
+    region->uses++;
+    return region;
+}
+
 struct direct_region *direct_hold(const struct direct_move *move)
 {
     if (setup.worker.gpudirect == CONTROL_GPUDIRECT_NO)
         return NULL;
     SCOPED_LOCK(&lock);
     struct direct_region *region = find(move);
-    if (!region)
-        region = insert(move);
-    if (region) {
-        region->used = ++moves_ever;
-        if (region->registered)
-            region->uses++;
-        else
-            region = NULL;
-    }
-    return region;
+    return hold(region ? region : insert(move));
+}
+
+struct direct_region *direct_hold_registered(const struct direct_move *move)
+{
+    SCOPED_LOCK(&lock);
+    return hold(find(move));
 }
 
 void direct_release(struct direct_region *region)

@@ -25,6 +25,8 @@ bool direct_may_hold(const struct direct_move *move);
 // The registered memory of a move; NULL: it goes by staging blocks, because of the settings or the memory. Registers an
 // allocation when it is first asked for.
 struct direct_region *direct_hold(const struct direct_move *move);
+// The same of memory that is registered already.
+struct direct_region *direct_hold_registered(const struct direct_move *move);
 // Before the first move, and behind others who watch contexts, as it waits for moves that are to fail first: memory of a
 // context that goes is given back when no move uses it any more.
 void direct_start(void);

@@ -20,6 +20,7 @@
 #include "worker/asking.h"
 #include "worker/peer/peer_frames.h"
 #include "worker/peer/peer_jobs.h"
+#include "worker/peer/peer_route.h"
 #include "worker/peer/peer_ways.h"
 #include "worker/session.h"
 #include "worker/setup.h"
@@ -94,6 +95,8 @@ static int stand(struct peer_link *link, struct link *made, const struct control
     struct reader *reader = malloc(sizeof(*reader));
     int err = reader ? peer_link_carry(link, made, called) : -ENOMEM;
 
+    if (!err && link->carriage == PEER_WRITTEN)
+        link->paths = peer_route_paths(base->fd, link_name(made));
     SCOPED_LOCK(&peer_mover.lock);
     if (!err)
         err = link->state == PEER_MEETING && link->lost == CUDA_SUCCESS ? 0 : -ECANCELED;

@@ -67,10 +67,13 @@ static void take_word(const struct wire_peer_frame *frame, struct peer_job *job)
     switch ((enum wire_peer_kind)frame->kind) {
     case PEER_READY:
     case PEER_GO:
+        if (job->queued) // it goes its way
+            return;
         job->other_goes = true;
-        job->far = frame->slot ? frame->offset : 0;
-        job->far_key = frame->slot;
+        peer_route_hear(&job->route, frame->offset, frame->slot, frame->result == 1);
+        job->route.wanted = frame->kind == PEER_GO && frame->result == 1;
         return;
+    case PEER_REGISTER: job->route.wanted = true; return;
     case PEER_PLACED: job->placed = true; return;
     case PEER_DONE: job->stored = true; return;
     case PEER_FAILED:

@@ -19,8 +19,6 @@ enum {
     HALF_KNOWN_MAX = 4096,
     ALL_SLOTS = (1 << PEER_IN_BLOCKS) - 1,
     SETTLE_MS = 50,
-    REGISTERED_LEAST =
-        64 << 10, // bytes: registering memory for one smaller copy takes longer than blocks do
 };
 
 static unsigned begun; // copies of all links
@@ -81,11 +79,14 @@ static void say(struct peer_job *job, enum wire_peer_kind kind)
 {
     struct wire_peer_frame frame = {.kind = kind, .job = job->id, .result = (int32_t)job->result};
 
-    if (job->direct && !job->sends && (kind == PEER_READY || kind == PEER_GO)) {
+    if (kind == PEER_READY)
+        frame.result = job->route.may;
+    else if (kind == PEER_GO)
+        frame.result = peer_route_reads_source(&job->route);
+    if (job->route.direct && !job->sends && (kind == PEER_READY || kind == PEER_GO)) {
         frame.offset = job->shape.address;
-        frame.slot = direct_key(job->direct);
+        frame.slot = direct_key(job->route.direct);
     }
-
     peer_send_frame(job->link, frame, NULL);
 }
 
@@ -125,6 +126,79 @@ static bool is_due(struct peer_job *job)
     return job->reached;
 }
 
+// ---- between which memory the bytes go ----
+
+// Another copy of a stream of ours, whose time counts now.
+static bool is_under_way(const struct peer_job *job)
+{
+    return job->owns && job->route.chosen && job->result == CUDA_SUCCESS;
+}
+
+static bool is_alone(const struct peer_job *job)
+{
+    for (const struct peer_job *other = job->link->jobs; other; other = other->next)
+        if (other != job && is_under_way(other))
+            return false;
+    return true;
+}
+
+// Whether another one of its direction is under way.
+static bool goes_on(const struct peer_job *over)
+{
+    for (const struct peer_job *job = over->link->jobs; job; job = job->next)
+        if (job != over && job->sends == over->sends && is_under_way(job))
+            return true;
+    return false;
+}
+
+static bool enter_memory(struct peer_job *job)
+{
+    CUresult result = mover_enter(&peer_mover, job->context);
+
+    if (result != CUDA_SUCCESS)
+        peer_job_fail(job, result);
+    return result == CUDA_SUCCESS;
+}
+
+static void tell_means(const struct peer_job *job)
+{
+    if (job->link->paths)
+        peer_link_tell_means(job->link);
+}
+
+// The stream is ours, and is there.
+static void choose_route(struct peer_job *job)
+{
+    if (!enter_memory(job))
+        return;
+    peer_route_choose(&job->route, job->link->paths, is_alone(job));
+    tell_means(job);
+    if (job->route.asked)
+        say(job, PEER_REGISTER);
+}
+
+// As the other end has chosen.
+static bool register_wanted(struct peer_job *job)
+{
+    if (!job->route.wanted || job->route.told || job->result != CUDA_SUCCESS || !enter_memory(job))
+        return false;
+    peer_route_register(&job->route);
+    tell_means(job);
+    if (!job->sends)
+        say(job, PEER_READY);
+    return true;
+}
+
+// Of the source's end: whether it is known between which memory the bytes go.
+static bool has_route(struct peer_job *job)
+{
+    if (job->owns && !job->route.chosen)
+        choose_route(job);
+    else if (!job->owns)
+        register_wanted(job);
+    return job->result == CUDA_SUCCESS && !job->route.asked;
+}
+
 static bool has_room(const struct peer_job *job);
 static void begin_write(struct peer_job *job, struct peer_block *block);
 
@@ -152,9 +226,9 @@ static bool copy_out(struct peer_job *job)
     CUstream stream;
     bool any = false;
 
-    if (!job->other_goes || job->queued == job->total || !is_due(job))
+    if (!job->other_goes || job->queued == job->total || !is_due(job) || !has_route(job))
         return false;
-    if (job->direct)
+    if (job->route.direct)
         return write_out(job);
     while (job->result == CUDA_SUCCESS && job->queued < job->total &&
            (block = peer_block_take(&job->link->blocks))) {
@@ -204,7 +278,7 @@ bool peer_has_room(const struct peer_link *link)
 // Whether the other end has room for one more block.
 static bool has_room(const struct peer_job *job)
 {
-    return job->far || peer_has_room(job->link);
+    return job->route.far || peer_has_room(job->link);
 }
 
 static void send_block(struct peer_job *job, struct peer_block *block)
@@ -238,14 +312,15 @@ int peer_block_write(struct peer_link *link, struct peer_block *block)
 static void begin_write(struct peer_job *job, struct peer_block *block)
 {
     struct peer_link *link = job->link;
-    uint64_t remote = job->far ? job->far + block->offset : take_slot(link, block);
-    uint32_t key = job->far ? job->far_key : link->far_key;
+    const struct peer_route *route = &job->route;
+    uint64_t remote = route->far ? route->far + block->offset : take_slot(link, block);
+    uint32_t key = route->far ? route->far_key : link->far_key;
 
     block->job = job;
     peer_queue_push(&job->writing, block);
     if (link->lost == CUDA_SUCCESS &&
         peer_link_write(link, block, remote, key,
-                        job->direct ? direct_registered(job->direct) : NULL))
+                        route->direct ? direct_registered(route->direct) : NULL))
         peer_link_lose(link, CUDA_ERROR_DEVICE_UNAVAILABLE);
 }
 
@@ -296,7 +371,7 @@ static void end_write(struct peer_block *block)
 
     peer_queue_pop(&job->writing);
     job->over += block->size;
-    if (job->far)
+    if (job->route.far)
         tell_placed(job);
     else if (job->result == CUDA_SUCCESS)
         send_block(job, block);
@@ -389,7 +464,10 @@ static bool tell(struct peer_job *job)
         job->result != CUDA_SUCCESS)
         return false;
     job->told = true;
-    say(job, job->owns ? PEER_GO : PEER_READY);
+    if (job->owns)
+        choose_route(job);
+    if (job->result == CUDA_SUCCESS)
+        say(job, job->owns ? PEER_GO : PEER_READY);
     return true;
 }
 
@@ -430,8 +508,9 @@ static void end_job(struct peer_job *job)
         report(job);
     if (job->start_context && mover_enter(&peer_mover, job->start_context) == CUDA_SUCCESS)
         driver.cuEventDestroy_v2(job->start);
-    if (job->direct)
-        direct_release(job->direct);
+    if (job->owns && job->result == CUDA_SUCCESS && job->link->paths && job->route.chosen)
+        timed_path_ended(job->link->paths, &job->route.way, goes_on(job));
+    peer_route_end(&job->route);
     if (job->gate >= 0) {
         gate_open(job->gate, job->ticket);
         gate_release(job->gate);
@@ -504,6 +583,7 @@ static bool advance_job(struct peer_job *job)
         any |= job->result == CUDA_SUCCESS && copy_out(job);
         any |= send_out(job);
     } else {
+        any |= !job->owns && job->told && register_wanted(job);
         any |= store(job);
         any |= take_placed(job);
     }
@@ -572,21 +652,17 @@ struct peer_job *peer_job_get(struct peer_link *link, uint64_t id)
     return job;
 }
 
-// Where the device of the link reads and writes memory of GPUs by itself, no block is between.
-static void register_memory(struct peer_job *job)
+// Where the device of the link reads and writes memory of GPUs by itself, no block need be between.
+static void begin_route(struct peer_job *job)
 {
-    struct peer_link *link = job->link;
-    const struct direct_move move = {.link = link->direct,
+    bool moved = job->link->carriage == PEER_WRITTEN && peer_shape_is_packed(&job->shape);
+    const struct direct_move move = {.link = moved ? job->link->direct : NULL,
                                      .address = job->shape.address,
                                      .size = job->total,
                                      .context = job->context,
                                      .exposed = !job->sends};
 
-    if (job->total < REGISTERED_LEAST || link->carriage != PEER_WRITTEN ||
-        link->lost != CUDA_SUCCESS || !job->context || !peer_shape_is_packed(&job->shape))
-        return;
-    job->direct = direct_hold(&move);
-    peer_link_tell_means(link);
+    peer_route_begin(&job->route, &move, job->sends, !job->owns);
 }
 
 // Many copies of one stream may wait.
@@ -610,7 +686,7 @@ void peer_job_begin(struct peer_job *job)
     if (job->link->lost != CUDA_SUCCESS)
         peer_job_fail(job, job->link->lost);
     else
-        register_memory(job);
+        begin_route(job);
     uint64_t total, extent;
     if (peer_shape_measure(&job->shape, &total, &extent))
         copied_range_begin(&job->copied, job->shape.address, extent);

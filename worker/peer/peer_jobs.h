@@ -10,6 +10,7 @@
 
 #include "worker/move/held_frees.h"
 #include "worker/peer/peer_link.h"
+#include "worker/peer/peer_route.h"
 #include "worker/peer/peer_shape.h"
 
 struct peer_job {
@@ -30,10 +31,7 @@ struct peer_job {
     CUstream stream;         // ours
     struct peer_job *ahead,
         *behind; // in our stream, which stands at one of them: the others are not asked for
-    // The memory, where the device of the link reaches it, and the other end's, where that has said so; 0: it has not.
-    struct direct_region *direct;
-    uint64_t far;
-    uint32_t far_key;
+    struct peer_route route; // whether there are blocks between
     bool placed;
     int gate; // which also keeps out what would free the memory
     uint32_t ticket;

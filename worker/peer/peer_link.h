@@ -33,6 +33,7 @@ enum peer_carriage {
 struct peer_job;
 struct link;
 struct link_registered;
+struct timed_paths;
 
 enum peer_state {
     PEER_MEETING, // the two ends are still to be connected
@@ -68,6 +69,7 @@ struct peer_link {
     bool told;
     uint64_t far_blocks;
     struct link_registered *outgoing;
+    struct timed_paths *paths; // of its copies, and NULL where there is nothing to choose
     // Puts of kernels, far_puts.c: to be sent, being written, come, and being stored; those of ours under way, as a ring; and
     // how many the other end is to be told of.
     struct peer_queue puts_out, puts_writing, puts_in, puts_stored;

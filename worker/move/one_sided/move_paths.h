@@ -1,31 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By which path the next move goes: directly, or by blocks of which size. What moves take decides that, in a table as the
-// client has one of its copies, and the box keeps it in the same place (common/path_table.h).
-//
-// Times are those of the device and the GPU: of a move that is alone, from where its stream has come to it until its last
-// byte has moved; of those that follow each other without a gap, from the end of one to the end of another.
+// By which path the next move between the client's memory and the GPU goes: directly, or by blocks of which size. What moves
+// take decides that (timed_paths.h). Times are those of the device and the GPU: a move begins where its stream has come to it.
 //
 // All under the mover's lock.
 #ifndef RGPU_WORKER_MOVE_PATHS_H
 #define RGPU_WORKER_MOVE_PATHS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "common/path_table.h"
+#include "worker/move/timed_paths.h"
 
 enum move_kind { MOVE_TO_DEVICE, MOVE_FROM_DEVICE };
-
-// The path of one move.
-struct move_path {
-    struct path_place place;
-    enum path path;
-    bool measured;   // there was a choice
-    bool open;       // which has not been made for good
-    uint64_t number; // of the moves ever asked for
-    uint64_t before; // ns that were needed before it could be placed
-    uint64_t began;  // ns; 0: its stream has not come to it
-};
 
 struct move_path_wish {
     enum move_kind kind;
@@ -37,11 +20,10 @@ struct move_path_wish {
 
 // Before the first move: what the box knows.
 void move_paths_start(void);
-enum path move_path_choose(struct move_path *way, const struct move_path_wish *wish);
+enum path move_path_choose(struct timed_path *way, const struct move_path_wish *wish);
 // What was chosen cannot be had: the usual blocks are.
-void move_path_give_up(struct move_path *way);
-void move_path_begins(struct move_path *way);
+void move_path_give_up(struct timed_path *way);
 // GOES_ON: another move of its kind is under way.
-void move_path_ended(const struct move_path *way, bool goes_on);
+void move_path_ended(const struct timed_path *way, bool goes_on);
 
 #endif

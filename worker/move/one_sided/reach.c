@@ -113,7 +113,7 @@ static bool post_signal(struct flight *flight)
 void move_is_ready(struct move *move)
 {
     move->ready = true;
-    move_path_begins(&move->way);
+    timed_path_begins(&move->way);
 }
 
 // Posts the flight's operation to the device. False: the device's queue is full. A link that is down is left to the

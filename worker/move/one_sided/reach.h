@@ -30,7 +30,7 @@ struct move {
     uint32_t region;
     uint64_t size; // of all rows together
     struct rect box;
-    struct move_path way;
+    struct timed_path way;
     uint64_t issued;   // bytes whose flights have begun
     uint64_t copied;   // to the device: bytes whose copies have been queued
     uint64_t stored;   // from the device: bytes whose writes have been posted

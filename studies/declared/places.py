@@ -6,7 +6,7 @@ with soft-RoCE as well, whose columns it declares by files."""
 from house.declare import NATIVE, Need, Plot, Program, SHM, Study, TCP, VERBS
 
 SMALL = ("64", "4096", "65536")
-LARGE = ("1048576", "4194304", "16777216")
+LARGE = ("1048576", "4194304", "33554432")
 CHOSEN = TCP.but("chosen", "rgpu, as it chooses", environment={"RGPU_TRANSPORT": "auto"})
 TCP_ONE = TCP.but("tcp-one", "TCP, one connection", environment={"RGPU_TCP_CONNECTIONS": "1"})
 # Paths over verbs that a program's environment forces.

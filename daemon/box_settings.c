@@ -69,8 +69,8 @@ const struct config_option settings_table[] = {
                 "the same by name and port, such as mlx5_0:1, mlx5_1"),
     CONFIG_STRING(
         "box", "paths", struct box_settings, paths, "auto",
-        "how copies travel: auto, as they were measured to be fastest, or a list of inline, staged, mapped, "
-        "one-sided, direct, small-blocks, large-blocks, direct-source, direct-target, which are taken where they can be"),
+        "how copies travel: auto, as measured, or a list of inline, staged, mapped, one-sided, direct, small-blocks, "
+        "large-blocks, direct-source, direct-target"),
     CONFIG_STRING("box", "rdma_ports", struct box_settings, rdma_ports, "",
                   "port or range such as 7400-7499 that workers listen on over RDMA; empty: any"),
     CONTROL_RDMA_SETTINGS_ROWS(struct box_settings, rdma),

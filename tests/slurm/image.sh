@@ -12,29 +12,20 @@ with_libraries() { # ROOT FILE...
 }
 
 make_initrd() { # DIRECTORY KERNEL
-    local root=$1/initrd.d version module
-    version=$(ls "$2/lib/modules")
-    mkdir -p "$root"/{bin,lib,proc,sys,dev,root}
-    cp "$(command -v busybox)" "$root/bin/busybox"
-    for module in "${image_modules[@]}"; do
-        PATH=$PATH:/usr/sbin:/sbin modprobe -d "$2" -S "$version" --show-depends "$module"
-    done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' | while read -r module; do
-        cp "$module" "$root/lib/"
-        echo "/lib/${module##*/}"
-    done >"$root/modules"
-    cat >"$root/init" <<'END'
+    mkdir "$1/initrd.d"
+    cat >"$1/init" <<'END'
 #!/bin/busybox sh
 b=/bin/busybox
 $b mount -t proc proc /proc
 $b mount -t sysfs sys /sys
 $b mount -t devtmpfs dev /dev
 while read -r module; do $b insmod "$module"; done </modules
+$b mkdir /root
 $b mount -t ext4 -o ro /dev/vda /root
 for mounted in proc sys dev; do $b mount -o move /$mounted /root/$mounted; done
 exec $b switch_root /root /sbin/init
 END
-    chmod 755 "$root/init"
-    (cd "$root" && find . | cpio --quiet -o -H newc) >"$1/initrd"
+    "$TOP/scripts/vm-initramfs" "$1/initrd.d" "$2" "$1/init" "${image_modules[@]}" >"$1/initrd"
 }
 
 make_image() {
@@ -78,8 +69,8 @@ poweroff -f
 END
     chmod 755 "$root/sbin/init"
     PATH=$PATH:/usr/sbin:/sbin mke2fs -q -t ext4 -d "$root" -L image "$directory/image" 96M >/dev/null || return
-    make_initrd "$directory" "$kernel"
+    make_initrd "$directory" "$kernel" || return
     cp "$kernel"/boot/vmlinuz-* "$directory/kernel"
-    rm -rf "$root" "$directory/initrd.d"
+    rm -rf "$root" "$directory"/{initrd.d,init}
     chmod 644 "$directory"/{image,initrd,kernel}
 }

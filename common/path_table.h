@@ -150,6 +150,9 @@ bool path_row_is_valid(const struct path_row *row);
 // Takes over what another session has found. False: the row cannot be right.
 bool path_learn(struct path_table *table, const struct path_row *row);
 
+// The names of all paths, for those who are told which there are.
+#define PATH_WORDS \
+    "inline, staged, mapped, one-sided, direct, small-blocks, large-blocks, direct-source, direct-target"
 // Reads "auto", or names of paths with commas: the PATH_BITs of those that are to be used where they can be; 0: auto,
 // -EINVAL.
 int path_parse(const char *text);

@@ -9,6 +9,7 @@
 #include "common/config_retired.h"
 #include "common/control.h"
 #include "common/log.h"
+#include "common/path_table.h"
 #include "proto/wire.h"
 
 static const char *const auth_methods[] = {"none", "ticket", NULL};
@@ -67,10 +68,8 @@ const struct config_option settings_table[] = {
                 "addresses whose RDMA devices workers use in turn; empty: all there are"),
     CONFIG_LIST("box", "rdma_devices", struct box_settings, rdma_devices, "",
                 "the same by name and port, such as mlx5_0:1, mlx5_1"),
-    CONFIG_STRING(
-        "box", "paths", struct box_settings, paths, "auto",
-        "how copies travel: auto, as measured, or a list of inline, staged, mapped, one-sided, direct, small-blocks, "
-        "large-blocks, direct-source, direct-target"),
+    CONFIG_STRING("box", "paths", struct box_settings, paths, "auto",
+                  "how copies travel: auto, as measured, or a list of " PATH_WORDS),
     CONFIG_STRING("box", "rdma_ports", struct box_settings, rdma_ports, "",
                   "port or range such as 7400-7499 that workers listen on over RDMA; empty: any"),
     CONTROL_RDMA_SETTINGS_ROWS(struct box_settings, rdma),

@@ -73,9 +73,7 @@ int worker_setup_check(const struct box_settings *settings)
     }
     if (path_parse(settings->paths) < 0) {
         config_complain(settings_table, "box", "paths",
-                        "paths=%s is neither auto nor a list of inline, staged, mapped, one-sided, "
-                        "direct, small-blocks, large-blocks, direct-source, direct-target",
-                        settings->paths);
+                        "paths=%s is neither auto nor a list of " PATH_WORDS, settings->paths);
         err = -EINVAL;
     }
     if (settings->client_sockets &&

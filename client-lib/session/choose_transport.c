@@ -62,9 +62,7 @@ int paths_choice(unsigned *allowed)
     int paths = text && *text ? path_parse(text) : 0;
 
     if (paths < 0) {
-        tell(
-            "RGPU_PATHS is neither auto nor a list of inline, staged, mapped, one-sided, direct, small-blocks, "
-            "large-blocks, direct-source, direct-target");
+        tell("RGPU_PATHS is neither auto nor a list of " PATH_WORDS);
         return paths;
     }
     *allowed = (unsigned)paths;

@@ -238,6 +238,7 @@ static void words(void)
     is_int(path_parse("direct-target"), PATH_BIT(PATH_DIRECT_TARGET), "the last path");
     is_int(path_parse("auto"), 0, "auto");
     is_int(path_parse("inline"), PATH_BIT(PATH_INLINE), "one path");
+    is_int(path_parse(PATH_WORDS), PATH_BIT(PATHS) - 1, "all that there are");
     is_int(path_parse("staged, direct"), PATH_BIT(PATH_STAGED) | PATH_BIT(PATH_DIRECT), "two");
     is_int(path_parse("stage"), -EINVAL, "not a beginning of a word");
     is_int(path_parse("staged,"), -EINVAL, "nor nothing behind a comma");

@@ -56,11 +56,6 @@ void told_paths_of_box(const char *other, const char *transport, const struct pa
     of->any = true;
 }
 
-void told_paths_take(const struct path_row *row)
-{
-    told_paths_of_box("", "", row);
-}
-
 // What cannot be right, or is not the client's to tell, is left out: it is the client's own loss.
 void serve_path_rows(struct serve *serve, const struct args_path_rows *args)
 {
@@ -70,7 +65,7 @@ void serve_path_rows(struct serve *serve, const struct args_path_rows *args)
     for (uint32_t left = args->bytes; left >= sizeof(row); left -= sizeof(row), at += sizeof(row)) {
         memcpy(&row, at, sizeof(row));
         if (path_row_is_valid(&row) && !path_use_is_workers(row.use))
-            told_paths_take(&row);
+            told_paths_of_box("", "", &row);
     }
 }
 

@@ -5,9 +5,7 @@
 
 #include "common/path_table.h"
 
-// Any thread. A row that is valid.
-void told_paths_take(const struct path_row *row);
-// The same of copies to and from the box at that address, over TRANSPORT.
+// A valid row of copies to and from the box at the address OTHER, over TRANSPORT; both empty: of the client's. Any thread.
 void told_paths_of_box(const char *other, const char *transport, const struct path_row *row);
 // Passes on what has come since the last time. Called now and then, and at the end.
 void told_paths_report(int supervisor, const char *transport);

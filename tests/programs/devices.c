@@ -6,11 +6,7 @@
 
 int main(void)
 {
-    int count = 0;
-    CHECK(cuInit(0));
-    CHECK(cuDeviceGetCount(&count));
-    if (count < 2)
-        skip_all("one device only");
+    need_two_devices();
 
     struct gpu gpu[2];
     CUstream stream[2];

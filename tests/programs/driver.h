@@ -67,6 +67,16 @@ struct gpu {
     CUmodule module;   // kernels.ptx
 };
 
+// Skips the whole program where there are not two devices.
+static inline void need_two_devices(void)
+{
+    int count = 0;
+    CHECK(cuInit(0));
+    CHECK(cuDeviceGetCount(&count));
+    if (count < 2)
+        skip_all("one device only");
+}
+
 static inline struct gpu open_gpu(int ordinal)
 {
     struct gpu gpu;

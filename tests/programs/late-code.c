@@ -13,11 +13,7 @@ int main(void)
     CUdeviceptr flag, one, sum, number;
     unsigned long long pause = 300000000;
     unsigned n = 1, first = 1;
-    int count = 0;
-    CHECK(cuInit(0));
-    CHECK(cuDeviceGetCount(&count));
-    if (count < 2)
-        skip_all("a second GPU is needed");
+    need_two_devices();
     for (int d = 0; d < 2; d++) {
         gpu[d] = open_gpu(d);
         CHECK(cuModuleLoadData(&printing[d], printing_ptx));

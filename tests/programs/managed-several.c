@@ -191,11 +191,8 @@ static void threads_of_their_own(void)
 
 int main(void)
 {
-    int count = 0, reach = 0;
-    CHECK(cuInit(0));
-    CHECK(cuDeviceGetCount(&count));
-    if (count < 2)
-        skip_all("one GPU");
+    int reach = 0;
+    need_two_devices();
     for (int device = 0; device < 2; device++) {
         gpu[device] = open_gpu(device);
         CHECK(cuStreamCreate(&stream[device], CU_STREAM_NON_BLOCKING));

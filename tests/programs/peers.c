@@ -671,11 +671,7 @@ static int copy_text(const char *text)
 
 int main(int argc, char **argv)
 {
-    int count = 0;
-    CHECK(cuInit(0));
-    CHECK(cuDeviceGetCount(&count));
-    if (count < 2)
-        skip_all("one device only");
+    need_two_devices();
     for (int d = 0; d < 2; d++) {
         gpu[d] = open_gpu(d);
         CHECK(cuStreamCreate(&stream[d], CU_STREAM_NON_BLOCKING));

@@ -48,12 +48,7 @@ static bool copy(int from, int with, unsigned count, unsigned char byte)
 
 static void open_all(void)
 {
-    int count = 0;
-
-    CHECK(cuInit(0));
-    CHECK(cuDeviceGetCount(&count));
-    if (count < 2)
-        skip_all("one device only");
+    need_two_devices();
     for (int d = 0; d < 2; d++) {
         gpu[d] = open_gpu(d);
         for (int i = 0; i < STREAMS; i++) {

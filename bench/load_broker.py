@@ -27,6 +27,7 @@ def signed(method, path, body, scheme, key, secret):
     moment, nonce = int(time.time()), secrets.token_hex(16)
     mac = hmac.new(secret, (text + "%d\n%s" % (moment, nonce)).encode(), "sha256").hexdigest()
     return {"Authorization": "%s %s %d %s %s" % (scheme, key, moment, nonce, mac),
+            "Content-Type": "application/json",
             "Content-SHA256": hashlib.sha256(body).hexdigest()}
 
 

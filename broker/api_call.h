@@ -71,6 +71,7 @@ struct server {
     struct broker *broker;
     const struct broker_settings *settings;
     struct auth *auth;
+    struct own_names *own_names; // see same_site.h
     struct connections *connections;
     struct http_listeners *listeners;
     struct event *tick;

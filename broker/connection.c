@@ -199,7 +199,9 @@ static const char *reason_of(int status)
     case 409: return "Conflict";
     case 410: return "Gone";
     case 413: return "Content Too Large";
+    case 415: return "Unsupported Media Type";
     case 417: return "Expectation Failed";
+    case 421: return "Misdirected Request";
     case 422: return "Unprocessable Content";
     case 431: return "Request Header Fields Too Large";
     case 501: return "Not Implemented";

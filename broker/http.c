@@ -10,12 +10,13 @@
 #include "broker/http_listeners.h"
 #include "broker/overview.h"
 #include "broker/routes.h"
+#include "broker/same_site.h"
 #include "broker/tick.h"
 #include "common/clock.h"
 #include "common/api_auth.h"
 #include "common/log_limit.h"
 
-static struct log_limit refused = LOG_LIMIT(5, 60);
+static struct log_limit refused = LOG_LIMIT(5, 60), foreign = LOG_LIMIT(5, 60);
 
 // ---- routing ----
 
@@ -129,6 +130,7 @@ static void on_head(void *argument, struct connection *connection, const struct 
                                  .body_digest = head->body_digest,
                                  .cluster = &server->broker->keys,
                                  .has_body = head->body_size > 0};
+    enum outcome site;
 
     server->requests++;
     if (!call)
@@ -145,6 +147,13 @@ static void on_head(void *argument, struct connection *connection, const struct 
         TAILQ_INIT(&call->query);
     call->route = find_route(call);
     asked.local = connection_is_local(connection, &asked.uid);
+    site = same_site_check(server->own_names, head, asked.local);
+    if (site) {
+        log_limited(&foreign, LOG_LEVEL_WARN, "request refused: peer=%s target=%s reason=\"%s\"",
+                    connection_peer(connection), head->target, outcomes[site].text);
+        api_fail(call, site);
+        return;
+    }
     auth_check(server->auth, &asked, identified, call, &call->job);
 }
 
@@ -244,6 +253,8 @@ int server_start(struct server *server)
     server->started = clock_boot_seconds();
     server->sessions = json_object();
     server->overview = overview_new();
+    if (own_names_new(server->settings, &server->own_names) < 0)
+        return -ENOMEM;
     server->connections = connections_new(server->base, &handler, server, &limits);
     server->tick = event_new(server->base, -1, EV_PERSIST, on_tick, server);
     if (!server->connections || !server->tick || !server->overview ||
@@ -274,6 +285,7 @@ void server_stop(struct server *server)
     http_listeners_close(&server->listeners);
     connections_free(&server->connections);
     overview_free(&server->overview);
+    own_names_free(&server->own_names);
     json_decref(server->sessions);
     box_lines_free(&server->lines);
 }

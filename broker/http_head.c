@@ -2,6 +2,7 @@
 // Heads of HTTP requests.
 #include "broker/http_head.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
@@ -101,21 +102,22 @@ static bool lists(const char *list, const char *word)
     return false;
 }
 
-struct seen {
-    bool size, authorization, digest, host;
+// Headers that are kept as they are. Each may be there once.
+static const struct {
+    const char *name;
+    size_t at;
+} kept[] = {
+    {"Authorization", offsetof(struct http_head, authorization)},
+    {"Content-SHA256", offsetof(struct http_head, body_digest)},
+    {"Content-Type", offsetof(struct http_head, content_type)},
+    {"Host", offsetof(struct http_head, host)},
+    {"Origin", offsetof(struct http_head, origin)},
+    {"Sec-Fetch-Site", offsetof(struct http_head, fetch_site)},
 };
 
-static bool once(bool *seen)
-{
-    bool first = !*seen;
-
-    *seen = true;
-    return first;
-}
-
 // Where two readers of one head could disagree, it is refused: what is said twice, for instance.
-static int read_field(const char *name, const char *value, struct seen *seen,
-                      struct http_head *head, const char **why)
+static int read_field(const char *name, const char *value, bool *has_size, struct http_head *head,
+                      const char **why)
 {
     *why = "a header is there twice";
     if (!strcasecmp(name, "Transfer-Encoding")) {
@@ -123,21 +125,21 @@ static int read_field(const char *name, const char *value, struct seen *seen,
         return 501;
     }
     if (!strcasecmp(name, "Content-Length")) {
-        if (!once(&seen->size))
+        if (*has_size)
             return 400;
+        *has_size = true;
         *why = "the Content-Length is no number";
         return read_size(value, &head->body_size) ? 0 : 400;
     }
-    if (!strcasecmp(name, "Authorization")) {
-        head->authorization = value;
-        return once(&seen->authorization) ? 0 : 400;
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+        const char **place = (const char **)((char *)head + kept[i].at);
+
+        if (strcasecmp(name, kept[i].name))
+            continue;
+        if (*place)
+            return 400;
+        *place = value;
     }
-    if (!strcasecmp(name, "Content-SHA256")) {
-        head->body_digest = value;
-        return once(&seen->digest) ? 0 : 400;
-    }
-    if (!strcasecmp(name, "Host"))
-        return once(&seen->host) ? 0 : 400;
     if (!strcasecmp(name, "Connection")) {
         if (lists(value, "close"))
             head->keep_alive = false;
@@ -168,7 +170,7 @@ static bool split_field(char *line, char **value)
 
 int http_head_parse(char *text, size_t size, struct http_head *head, const char **why)
 {
-    struct seen seen = {false};
+    bool has_size = false;
     char *at = text, *line = take_line(&at);
     int status = 0;
 
@@ -187,11 +189,14 @@ int http_head_parse(char *text, size_t size, struct http_head *head, const char 
             break;
         if (!split_field(line, &value))
             return 400;
-        status = read_field(line, value, &seen, head, why);
+        status = read_field(line, value, &has_size, head, why);
     }
     if (status)
         return status;
     if (at != text + size)
+        return 400;
+    *why = "a GET request has no body";
+    if (head->method == EVHTTP_REQ_GET && head->body_size > 0)
         return 400;
     *why = "the body is too large";
     return head->body_size > HTTP_BODY_MAX ? 413 : 0;

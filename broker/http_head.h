@@ -15,8 +15,9 @@ struct http_head {
     enum evhttp_cmd_type method; // 0: one that nobody here serves
     const char *method_name;
     const char *target;        // path and query, as they were sent
-    const char *authorization; // or NULL
-    const char *body_digest;   // hexadecimal SHA-256 that the sender gives of the body, or NULL
+    const char *authorization; // or NULL, as each of those below
+    const char *body_digest;   // hexadecimal SHA-256 that the sender gives of the body
+    const char *host, *origin, *fetch_site, *content_type;
     size_t body_size;
     bool keep_alive;
     bool expects_continue; // the body comes once we say so

@@ -11,10 +11,18 @@
     ROW(OUTCOME_BAD_REQUEST, 400, "bad-request", "the request makes no sense") \
     ROW(OUTCOME_BAD_JSON, 400, "bad-json", "the body is not a JSON object") \
     ROW(OUTCOME_TOO_LONG, 400, "bad-request", "nobody may have a ticket for so long") \
+    ROW(OUTCOME_NO_JSON_TYPE, 415, "not-json", \
+        "a body comes with \"Content-Type: application/json\"") \
     ROW(OUTCOME_NO_PATH, 404, "not-found", "there is no such path") \
     ROW(OUTCOME_NO_METHOD, 405, "method", "this path has no such method") \
     ROW(OUTCOME_NOT_FOUND, 404, "not-found", "there is nothing of this name") \
     /* who asks */ \
+    ROW(OUTCOME_NO_HOST, 400, "bad-http", "the request has no Host") \
+    ROW(OUTCOME_FOREIGN_HOST, 421, "foreign-host", \
+        "the Host of the request is no name of this broker: ask by an address, by localhost, by " \
+        "the host's name or by a name in the broker's listen") \
+    ROW(OUTCOME_FOREIGN_SITE, 403, "foreign-site", \
+        "the request comes from a page of another web site") \
     ROW(OUTCOME_UNAUTHORIZED, 401, "unauthorized", "the credentials are wrong") \
     ROW(OUTCOME_RESTARTED, 401, "restarted", "the credentials are from before the broker's start") \
     ROW(OUTCOME_FORBIDDEN, 403, "forbidden", "this is not for everybody") \

@@ -5,7 +5,8 @@
     browse.py PROFILE-DIRECTORY URL STEP...
 
 A step is a text, or `js:EXPRESSION` that must become true in the page, or `width:PIXELS` of the window,
-or `shot:FILE` for a picture of the page. Says "seen STEP" for each, and at the end prints the page. Status 1 where one does not appear;
+or `shot:FILE` for a picture of the page, `go:URL` for another page, or `resolve:NAME=ADDRESS`
+for the browser's name service. Says "seen STEP" for each, and at the end prints the page. Status 1 where one does not appear;
 what the browser itself complained of is then on standard error. A browser that does not come up
 (a first start from a cold disk may take long, and now and then one dies) is started once more.
 """
@@ -26,7 +27,7 @@ class Refused(Exception):
 
 
 class Browser:
-    def __init__(self, profile, url):
+    def __init__(self, profile, url, names):
         to_browser, self.write_end = os.pipe()
         self.read_end, from_browser = os.pipe()
 
@@ -40,6 +41,7 @@ class Browser:
         self.process = subprocess.Popen(
             ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--no-first-run", "--disable-background-networking", "--disable-component-update",
+             "--host-resolver-rules=" + ",".join("MAP %s %s" % name for name in names),
              "--user-data-dir=" + profile, "--remote-debugging-pipe", "about:blank"],
             preexec_fn=wire, close_fds=False, stdin=subprocess.DEVNULL,
             env=dict(os.environ, TMPDIR=os.path.dirname(profile)),
@@ -113,6 +115,9 @@ class Browser:
         kind, colon, value = step.partition(":")
         if kind == "js" and colon:
             return self.holds(value)
+        if kind == "go" and colon:
+            self.call("Page.navigate", {"url": value})
+            return True
         if kind == "width" and colon:
             self.call("Emulation.setDeviceMetricsOverride", {
                 "width": int(value), "height": 900, "deviceScaleFactor": 1, "mobile": False})
@@ -134,18 +139,19 @@ class Browser:
         os.close(self.read_end)
 
 
-def start(profile, url):
+def start(profile, url, names):
     try:
-        return Browser(profile + ".1", url)
+        return Browser(profile + ".1", url, names)
     except (OSError, Refused) as error:
         print("browse: %s: once more" % error, file=sys.stderr)
-        return Browser(profile + ".2", url)
+        return Browser(profile + ".2", url, names)
 
 
 def main():
-    browser = start(*sys.argv[1:3])
+    names = [tuple(step[8:].split("=")) for step in sys.argv[3:] if step.startswith("resolve:")]
+    browser = start(*sys.argv[1:3], names)
     try:
-        for text in sys.argv[3:]:
+        for text in [step for step in sys.argv[3:] if not step.startswith("resolve:")]:
             deadline = time.monotonic() + PATIENCE
             while not browser.take(text):
                 if time.monotonic() > deadline:

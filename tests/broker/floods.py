@@ -5,7 +5,8 @@
         holds the connections until its standard input ends; says how many the broker has closed
         meanwhile ("closed N") when a line comes, and "all closed" when none is left
     floods.py ask HOST:PORT --from ADDRESS PATH                     prints the status of one GET
-    floods.py bodies HOST:PORT COUNT BYTES      sends heads that promise a body and all of the body
+    floods.py bodies HOST:PORT COUNT BYTES [--request METHOD-AND-PATH]
+                                                sends heads that promise a body and all of the body
     floods.py early HOST:PORT                   a promised body that never comes: prints the answer
 """
 import argparse
@@ -71,7 +72,8 @@ def ask(options):
 
 def bodies(options):
     held = [connect(options.target, address_of(number)) for number in range(options.count)]
-    head = "POST /v1/leases HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % options.bytes
+    head = ("%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            "Content-Length: %d\r\n\r\n" % (options.request, options.bytes))
     for connection in held:
         connection.sendall(head.encode())
     for connection in held:
@@ -91,7 +93,8 @@ def bodies(options):
 
 def early(options):
     connection = connect(options.target, "127.0.0.1")
-    connection.sendall(b"POST /v1/leases HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
+    connection.sendall(b"POST /v1/leases HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                       b"Content-Length: 1000000\r\n\r\n")
     print(connection.recv(65536).decode().split("\r\n")[0])
 
 
@@ -105,6 +108,7 @@ for function in (hold, ask, bodies, early):
         command.add_argument("count", type=int)
     if function is bodies:
         command.add_argument("bytes", type=int)
+        command.add_argument("--request", default="POST /v1/leases")
     if function in (hold, ask):
         command.add_argument("--from", dest="source")
     if function is hold:

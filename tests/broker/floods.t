@@ -44,6 +44,15 @@ is "$LINE" 401 "four hundred strangers send a megabyte each, and are refused"
 after=$(memory VmHWM)
 diag "memory before=$before KiB after=$after KiB"
 ok "which takes no memory worth speaking of" test $((after - before)) -lt 40000
+stop "${line_pid[bodies]}"
+for path in /healthz / /v1/whoami; do
+    AWAIT=. flood "get${path//\//-}" bodies "$BROKER" 100 1000000 --request "GET $path"
+    is "$LINE" 400 "a body that comes with GET $path is refused"
+    stop "${line_pid[get${path//\//-}]}"
+done
+after=$(memory VmHWM)
+diag "memory before=$before KiB after=$after KiB"
+ok "and takes no memory either" test $((after - before)) -lt 40000
 start_pool_box box1
 PYTHONPATH=$TOP/tests/broker python3 - "$BROKER_SOCKET" <<'PY'
 import sys
@@ -57,7 +66,6 @@ is "$(api GET '/v1/events?after=0&limit=100000' | at events | grep -o "'sequence
 
 # Without descriptors the broker rests, and goes on when there are some again.
 ticks() { awk '{print $14 + $15}' "/proc/$BROKER_PID/stat"; }
-stop "${line_pid[bodies]}"
 few_connections() { [ "$(connections)" -le 5 ]; }
 await "the end of the connections so far" few_connections
 open_now=$(ls "/proc/$BROKER_PID/fd" | wc -l)

@@ -79,6 +79,8 @@ static void test_refused(void)
         {400, "GET / HTTP/1.1\r\nAuthorization: a\r\nAuthorization: b\r\n\r\n", "two credentials"},
         {400, "GET / HTTP/1.1\r\nContent-SHA256: a\r\nContent-SHA256: b\r\n\r\n", "two digests"},
         {400, "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "two hosts"},
+        {400, "GET / HTTP/1.1\r\nOrigin: a\r\nOrigin: b\r\n\r\n", "two origins"},
+        {400, "GET / HTTP/1.1\r\nContent-Length: 1\r\n\r\n", "a GET request with a body"},
         {413, "PUT / HTTP/1.1\r\nContent-Length: 1048577\r\n\r\n", "too large a body"},
         {413, "PUT / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n", "far too large"},
         {417, "PUT / HTTP/1.1\r\nExpect: 200-ok\r\n\r\n", "another expectation"},

@@ -10,10 +10,10 @@ reader() {
 import socket, sys
 channel = socket.socket(socket.AF_UNIX)
 channel.connect(sys.argv[1])
-channel.sendall(b"GET /v1/events?after=1000000&wait=60 HTTP/1.1\r\nHost: x\r\n\r\n")
+channel.sendall(b"GET /v1/events?after=1000000&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
 other = socket.socket(socket.AF_UNIX)
 other.connect(sys.argv[1])
-other.sendall(b"GET /v1/gpus HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+other.sendall(b"GET /v1/gpus HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 while other.recv(4096):
     pass
 channel.close()

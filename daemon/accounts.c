@@ -6,18 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/ledger.h"
 #include "common/log.h"
 
 struct account {
     TAILQ_ENTRY(account) link;
     char lease[128]; // empty: of a session without one
-    int fd;
     struct ledger *ledger;
     unsigned sessions;
     uint64_t first; // session whose context the broker has counted
+    // What its workers may hold of a device unless they lie: its budget, and what was charged beyond that. 0: no budget.
+    uint64_t most[LEDGER_DEVICES];
 };
 
 static struct account *find(const struct box *box, const char *lease, uint64_t session)
@@ -34,20 +33,14 @@ static void close_account(struct box *box, struct account *account)
 {
     TAILQ_REMOVE(&box->accounts, account, link);
     ledger_unmap(&account->ledger);
-    close(account->fd);
     free(account);
 }
 
 static struct account *open_account(struct box *box, const char *lease)
 {
     struct account *account = calloc(1, sizeof(*account));
-    int err = account ? ledger_create(&account->fd) : -ENOMEM;
+    int err = account ? ledger_create(&account->ledger) : -ENOMEM;
 
-    if (!err) {
-        err = ledger_map(account->fd, &account->ledger);
-        if (err)
-            close(account->fd);
-    }
     if (err) {
         log_error("cannot open the account of lease=%s error=\"%s\"", lease, strerror(-err));
         free(account);
@@ -91,7 +84,17 @@ static int count_contexts(struct account *account, const struct session_grant *g
     return 0;
 }
 
-int accounts_join(struct box *box, const struct session_grant *grant, uint64_t session)
+// A lease that has been moved has its budget on another device.
+static void note_budgets(struct account *account, const struct session_grant *grant)
+{
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        if (grant->devices[i]->ordinal < LEDGER_DEVICES &&
+            !account->most[grant->devices[i]->ordinal])
+            account->most[grant->devices[i]->ordinal] = grant->budgets[i];
+}
+
+int accounts_join(struct box *box, const struct session_grant *grant, uint64_t session,
+                  const int **fds)
 {
     struct account *account;
     int err;
@@ -118,17 +121,21 @@ int accounts_join(struct box *box, const struct session_grant *grant, uint64_t s
     }
     if (!account->sessions++)
         account->first = session;
-    return account->fd;
+    note_budgets(account, grant);
+    *fds = ledger_descriptors(account->ledger);
+    return 0;
 }
 
 void accounts_charge(struct box *box, const char *lease, uint64_t session, unsigned device,
                      uint64_t bytes)
 {
     struct account *account = find(box, lease, session);
-    int line = account ? ledger_find_line(account->ledger, session) : -ENOENT;
 
-    if (line >= 0)
-        ledger_add(account->ledger, line, device, bytes);
+    if (!account || device >= LEDGER_DEVICES)
+        return;
+    ledger_charge(account->ledger, session, device, bytes);
+    if (account->most[device])
+        account->most[device] += bytes;
 }
 
 void accounts_leave(struct box *box, const char *lease, uint64_t session)
@@ -142,6 +149,23 @@ void accounts_leave(struct box *box, const char *lease, uint64_t session)
         close_account(box, account);
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+// A worker's word is not believed beyond what its lease may have, and the device has.
+static uint64_t believed(const struct box *box, const struct account *account, unsigned device,
+                         uint64_t bytes)
+{
+    if (account->most[device])
+        bytes = least(bytes, account->most[device]);
+    for (uint32_t i = 0; i < box->device_count; i++)
+        if (box->devices[i].ordinal == device)
+            bytes = least(bytes, box->devices[i].info.memory);
+    return bytes;
+}
+
 bool accounts_look(const struct box *box, const char *lease, uint64_t session, unsigned device,
                    uint64_t *bytes, bool *with_context)
 {
@@ -150,7 +174,7 @@ bool accounts_look(const struct box *box, const char *lease, uint64_t session, u
 
     if (line < 0 || device >= LEDGER_DEVICES)
         return false;
-    *bytes = ledger_line_used(account->ledger, line, device);
+    *bytes = believed(box, account, device, ledger_line_used(account->ledger, line, device));
     *with_context = account->first != session;
     return true;
 }
@@ -161,7 +185,7 @@ bool accounts_lease(const struct box *box, const char *lease, unsigned device, u
 
     if (!account || device >= LEDGER_DEVICES)
         return false;
-    *bytes = ledger_used(account->ledger, device);
+    *bytes = believed(box, account, device, ledger_used(account->ledger, device));
     return true;
 }
 
@@ -173,15 +197,13 @@ void accounts_set_room(const struct box *box, const char *lease, unsigned device
         ledger_set_room(account->ledger, device, bytes);
 }
 
-void accounts_shrink_room(const struct box *box, const char *lease, unsigned device,
-                          uint64_t *bytes)
+uint64_t accounts_shrink_room(const struct box *box, const char *lease, unsigned device)
 {
     const struct account *account = find(box, lease, 0);
 
-    if (!account)
-        *bytes = 0;
-    else if (device < LEDGER_DEVICES && ledger_shrink_room(account->ledger, device, bytes))
-        log_debug("lease=%s does not let go of its account", lease);
+    if (!account || device >= LEDGER_DEVICES)
+        return 0;
+    return believed(box, account, device, ledger_shrink_room(account->ledger, device));
 }
 
 uint64_t accounts_sum(const struct box *box, unsigned device)
@@ -189,7 +211,9 @@ uint64_t accounts_sum(const struct box *box, unsigned device)
     const struct account *account;
     uint64_t sum = 0;
 
+    if (device >= LEDGER_DEVICES)
+        return 0;
     TAILQ_FOREACH(account, &box->accounts, link)
-        sum += ledger_used(account->ledger, device);
+        sum += believed(box, account, device, ledger_used(account->ledger, device));
     return sum;
 }

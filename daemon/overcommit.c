@@ -353,7 +353,7 @@ static void shrink_rooms(struct box *box)
     TAILQ_FOREACH(tenant, &box->tenants, link)
         for (uint32_t i = 0; tenant->in && i < box->device_count; i++)
             if (tenant->budget[i])
-                accounts_shrink_room(box, tenant->lease, box->devices[i].ordinal, &tenant->room[i]);
+                tenant->room[i] = accounts_shrink_room(box, tenant->lease, box->devices[i].ordinal);
 }
 
 static bool anybody_waits(const struct turn_tenant *list, size_t count)

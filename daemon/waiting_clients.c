@@ -184,18 +184,20 @@ static void note_session(struct worker_process *worker, const struct client *cli
 
 // With what a worker needs for this client beside the words of the grant.
 static int grant_to(struct worker_process *worker, const struct client *client,
-                    struct control_grant *grant, int account)
+                    struct control_grant *grant, const int *account)
 {
-    int fds[FDPASS_MAX] = {client->fd, account};
-    size_t count = account >= 0 ? 2 : 1;
+    int fds[FDPASS_MAX] = {client->fd};
+    size_t count = 1;
 
+    for (int i = 0; account && i < LEDGER_FDS; i++)
+        fds[count++] = account[i];
     vm_windows_join(worker, &client->hello, grant, fds, &count);
     return worker_grant(worker, grant, fds, count);
 }
 
 // Gives the client the worker, or, where that one has just died, the next warm one.
 static bool give_to_worker(struct client *client, struct worker_process *worker,
-                           struct control_grant *grant, int account)
+                           struct control_grant *grant, const int *account)
 {
     struct control_granted granted = {.session = grant->session,
                                       .devices = grant->devices_count,
@@ -218,14 +220,15 @@ static void hand_over(struct client *client, struct worker_process *worker)
     struct box *box = client->box;
     SCOPED_FREE struct control_grant *grant = malloc(sizeof(*grant));
     uint64_t session = box->next_session++;
-    int account = grant ? accounts_join(box, &client->grant, session) : -ENOMEM;
+    const int *account = NULL; // none: no other process counts
+    int err = grant ? accounts_join(box, &client->grant, session, &account) : -ENOMEM;
 
     overcommit_join(box, &client->grant);
 
-    if (account == -ENOSPC)
+    if (err == -ENOSPC)
         client_refuse(client, CONTROL_REFUSAL_BUDGET,
                       "the memory of the lease has no room for the context of one more process");
-    else if (account < 0 && account != -ENOENT)
+    else if (err && err != -ENOENT)
         client_refuse(client, CONTROL_REFUSAL_BUSY, "the lease has too many sessions on this box");
     else {
         // After GRANTED the connection belongs to the worker. Where it could not be handed over it is of no use.

@@ -2,7 +2,8 @@
 // The accounting file. Each process holds a POSIX record lock on the byte that stands for its
 // slot, and the kernel drops that lock however the process ends: so a slot is alive exactly while
 // its byte is locked, across process-id reuse and process-id namespaces. The counters are guarded
-// by a robust mutex, since a process may be killed while it holds it.
+// by such a lock, too, since a process may be killed while it holds it, and since a mutex of the C library in
+// memory that others write would give them this process's memory.
 #include "sim/shared_state.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@
 #include "common/scope.h"
 #include "sim/sim_config.h"
 
-#define STATE_MAGIC UINT64_C(0x72677075736d3033)
+#define STATE_MAGIC UINT64_C(0x72677075736d3034)
 #define STATE_SLOTS 1024
 #define STATE_SPANS 256
 #define SPAN_USES 30
@@ -47,7 +48,6 @@ struct state_span {
 
 struct state_file {
     uint64_t magic; // set last
-    pthread_mutex_t lock;
     struct state_slot slots[STATE_SLOTS];
     struct state_span spans[STATE_SPANS];
 };
@@ -55,8 +55,10 @@ struct state_file {
 // Slot locks lie behind the data, where nothing else locks.
 #define SLOT_LOCK_OFFSET ((off_t)1 << 32)
 #define FILE_LOCK_OFFSET (SLOT_LOCK_OFFSET - 1)
+#define STATE_LOCK_OFFSET (SLOT_LOCK_OFFSET - 2)
 
 static struct {
+    pthread_mutex_t lock; // among the threads of this process, for which record locks are one
     int fd;
     int slot;
     struct state_file *file;
@@ -65,7 +67,7 @@ static struct {
     // Taken before the checkpoint, and by calls that were on their way then; under the lock.
     uint64_t aside[SIM_MAX_DEVICES];
     bool is_aside;
-} state = {.fd = -1, .slot = -1};
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .slot = -1};
 
 int shared_state_place(int ordinal)
 {
@@ -98,24 +100,20 @@ static bool slot_alive(int slot)
 
 static void state_lock(void)
 {
-    if (pthread_mutex_lock(&state.file->lock) == EOWNERDEAD)
-        pthread_mutex_consistent(&state.file->lock);
+    pthread_mutex_lock(&state.lock);
+    if (lock_byte(STATE_LOCK_OFFSET, F_WRLCK, F_SETLKW))
+        log_error("the simulated devices' state cannot be locked");
 }
 
 static void state_unlock(void)
 {
-    pthread_mutex_unlock(&state.file->lock);
+    lock_byte(STATE_LOCK_OFFSET, F_UNLCK, F_SETLK);
+    pthread_mutex_unlock(&state.lock);
 }
 
 static void init_file(void)
 {
-    pthread_mutexattr_t attributes;
     memset(state.file, 0, sizeof(*state.file));
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-    pthread_mutex_init(&state.file->lock, &attributes);
-    pthread_mutexattr_destroy(&attributes);
     state.file->magic = STATE_MAGIC;
 }
 

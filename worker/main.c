@@ -12,6 +12,7 @@
 
 #include "common/control.h"
 #include "common/fdpass.h"
+#include "common/ledger.h"
 #include "common/log.h"
 #include "common/program.h"
 #include "worker/account/charge.h"
@@ -183,15 +184,16 @@ static int report_ready(void)
 // What comes with the grant: the client's connection, the lease's account if it has one, and if there is a window its
 // memory and its bells.
 static int take_descriptors(const struct control_grant *grant, const int *fds, size_t count,
-                            int *client_fd, int *account_fd)
+                            int *client_fd, int *account_fds)
 {
     enum { OF_WINDOW = 1 + VM_WINDOW_BELLS };
     size_t others = *grant->window_id ? OF_WINDOW : 0;
 
-    if (count < 1 + others || count > 2 + others)
+    if (count != 1 + others && count != 1 + LEDGER_FDS + others)
         return -EBADMSG;
     *client_fd = fds[0];
-    *account_fd = count > 1 + others ? fds[1] : -1;
+    for (size_t i = 0; i < LEDGER_FDS; i++)
+        account_fds[i] = count > 1 + others ? fds[1 + i] : -1;
     if (others)
         transports_take_window(fds[count - OF_WINDOW], &fds[count - VM_WINDOW_BELLS]);
     return 0;
@@ -209,7 +211,7 @@ static void keep_paths(struct control_grant *grant)
     grant->paths = copy;
 }
 
-static int await_grant(struct control_grant *grant, int *client_fd, int *account_fd)
+static int await_grant(struct control_grant *grant, int *client_fd, int *account_fds)
 {
     int fds[FDPASS_MAX];
     size_t count;
@@ -228,7 +230,7 @@ static int await_grant(struct control_grant *grant, int *client_fd, int *account
     if (!err)
         err = control_decode(&frame, CONTROL_GRANT, grant);
     if (!err)
-        err = take_descriptors(grant, fds, count, client_fd, account_fd);
+        err = take_descriptors(grant, fds, count, client_fd, account_fds);
     if (!err)
         keep_paths(grant);
     control_frame_free(&frame);
@@ -292,7 +294,7 @@ int main(int argc, char **argv)
 {
     static struct control_grant grant;
     struct control_failed failed = {.result = CUDA_ERROR_SYSTEM_NOT_READY};
-    int client_fd = -1, account_fd = -1;
+    int client_fd = -1, account_fds[LEDGER_FDS];
 
     log_init("rgpu-worker", LOG_LEVEL_INFO);
     if (program_answer(&about, argc, argv))
@@ -319,11 +321,11 @@ int main(int argc, char **argv)
         fail_start(err, &failed);
     if (report_ready())
         _exit(1);
-    err = await_grant(&grant, &client_fd, &account_fd);
+    err = await_grant(&grant, &client_fd, account_fds);
     if (err == -ECONNRESET)
         _exit(0);
     if (!err)
-        err = session_open_account(&grant, account_fd);
+        err = session_open_account(&grant, account_fds);
     if (err) {
         log_error("cannot take a client error=\"%s\"", strerror(-err));
         _exit(1);

@@ -134,12 +134,13 @@ int session_number_of(CUdevice handle)
     return -1;
 }
 
-int session_open_account(const struct control_grant *grant, int account_fd)
+int session_open_account(const struct control_grant *grant, const int account_fds[])
 {
-    if (account_fd < 0)
+    if (account_fds[0] < 0)
         return 0;
-    int err = ledger_map(account_fd, &session.account);
-    close(account_fd);
+    int err = ledger_map(account_fds, &session.account);
+    for (int i = 0; i < LEDGER_FDS; i++)
+        close(account_fds[i]);
     if (err)
         return err;
     session.account_line = ledger_find_line(session.account, grant->session);

@@ -60,8 +60,8 @@ struct handle_note {
     };
 };
 
-// Maps the account that all sessions of the lease share; -1: there is none. -errno.
-int session_open_account(const struct control_grant *grant, int account_fd)
+// Maps the account that all sessions of the lease share, and closes its descriptors; -1: there is none. -errno.
+int session_open_account(const struct control_grant *grant, const int account_fds[])
     __attribute__((warn_unused_result));
 // Takes the devices and budgets that the supervisor grants. -errno.
 int session_take_grant(const struct control_grant *grant) __attribute__((warn_unused_result));

@@ -23,7 +23,7 @@ SAMPLES = int(os.environ.get("BENCH_SAMPLES", "2000"))
 
 
 def message(method, path, body):
-    text = json.dumps(body).encode()
+    text = json.dumps(body).encode() if method != "GET" else b""
     return ("%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             "Content-Length: %d\r\n\r\n" % (method, path, len(text))).encode() + text
 

@@ -4,6 +4,7 @@
 
     size       acquire, release and look at 10 to 5,000 boxes (BENCH_BOXES=10,100,1000,5000): quiet, with one status page open,
                and with a thousand different requests in the queue
+    sessions   50 callers ask for the sessions of the largest pool, in which all boxes serve leases
     slow-disk  1,000 boxes, 100 leases a second, each sync of the disk takes 20 ms
     full-disk  what is refused, what goes on (needs root)
     wal        the largest log of the database over 20,000 leases
@@ -29,6 +30,7 @@ from load_broker import Pool, ask
 
 SAMPLES = int(os.environ.get("BENCH_SAMPLES", "400"))
 WAITERS = int(os.environ.get("BENCH_WAITERS", "1000"))
+QUESTIONS = int(os.environ.get("BENCH_QUESTIONS", "500"))
 IDLE_SECONDS = int(os.environ.get("BENCH_IDLE", "6"))
 SIZES = [int(word) for word in os.environ.get("BENCH_BOXES", "10,100,1000,5000").split(",")]
 table = []
@@ -41,6 +43,26 @@ def show(case, what, value, aim="", fulfilled=None):
 
 def milliseconds(values, share):
     return round(percentile(values, share) * 1e3, 3)
+
+
+# ---- sessions ----
+
+def run_sessions(build):
+    """Processor time of the broker for one of many questions at once."""
+    callers, questions = 50, QUESTIONS
+    with Pool(build, SIZES[-1]) as pool:
+        for i in range(SIZES[-1] // 8 - 1):
+            pool.take("fill/%d" % i, ticket=False, gpus=[{"count": 64}])
+        before, start = pool.cpu_seconds(), time.perf_counter()
+        with concurrent.futures.ThreadPoolExecutor(callers) as executor:
+            for future in [executor.submit(ask, pool.address, "GET", "/v1/sessions")
+                           for _ in range(questions)]:
+                future.result()
+        used = pool.cpu_seconds() - before
+        cost = round(used / questions * 1e3, 2)
+        yield {"boxes": SIZES[-1], "questions": questions, "cpu_seconds": round(used, 2),
+               "seconds": round(time.perf_counter() - start, 2), "cpu_ms_per_question": cost}
+        show("sessions, %d boxes" % SIZES[-1], "processor time for one question", "%.2f ms" % cost)
 
 
 # ---- size ----
@@ -290,7 +312,7 @@ def run_restart(build):
          "<= 0.3", best <= 0.3 and living == 10000)
 
 
-CASES = {"size": run_size, "slow-disk": run_slow_disk, "full-disk": run_full_disk, "wal": run_wal,
+CASES = {"size": run_size, "sessions": run_sessions, "slow-disk": run_slow_disk, "full-disk": run_full_disk, "wal": run_wal,
          "restart": run_restart}
 
 

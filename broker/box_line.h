@@ -10,10 +10,11 @@
 struct box_line {
     char name[POOL_NAME_MAX];
     struct api_call *call; // with which the box waits for orders, or NULL
-    int64_t look;          // the last question for sessions that its report came after
-    int64_t look_told;     // and the last that had been asked when it was answered
-    bool busy_kept;        // the GPU time that it reported last is in the database
-    uint64_t suspensions;  // of the box, as it was told of them last
+    // Of queries for sessions (session_query.h): the last that its report came after, the last that
+    // includes this box, and the value of that when the box was answered last.
+    int64_t look, wanted, told;
+    bool busy_kept;       // the GPU time that it reported last is in the database
+    uint64_t suspensions; // of the box, as it was told of them last
 };
 
 // By name; the root is NULL where there are none. Makes one that is not there yet.

@@ -229,6 +229,7 @@ static void on_tick(evutil_socket_t fd, short events, void *argument)
     (void)fd;
     (void)events;
     broker_tick(server->broker);
+    session_query_tick(server);
     server_changed(server);
 }
 
@@ -254,6 +255,8 @@ int server_start(struct server *server)
     server->sessions = json_object();
     server->overview = overview_new();
     if (own_names_new(server->settings, &server->own_names) < 0)
+        return -ENOMEM;
+    if (session_query_start(server) < 0)
         return -ENOMEM;
     server->connections = connections_new(server->base, &handler, server, &limits);
     server->tick = event_new(server->base, -1, EV_PERSIST, on_tick, server);
@@ -286,6 +289,7 @@ void server_stop(struct server *server)
     connections_free(&server->connections);
     overview_free(&server->overview);
     own_names_free(&server->own_names);
+    session_query_stop(server);
     json_decref(server->sessions);
     box_lines_free(&server->lines);
 }

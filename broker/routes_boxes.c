@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/spread.h"
 #include "broker/routes.h"
+#include "broker/session_query.h"
 #include "broker/view.h"
 
 enum { CLOCK_SKEW_MAX = 86400 };
@@ -85,75 +86,6 @@ static void get_gpu(struct api_call *call)
 
     if (gpu)
         api_answer(call, 200, json_pack("{s:o}", "gpu", view_gpu(gpu)));
-}
-
-// ---- sessions ----
-
-// Whoever asks for sessions wants those that run now, and boxes report only once in a heartbeat. So the report of
-// each box that waits here is answered, upon which the box reports anew. What a box has not reported within this
-// time is shown as stale.
-enum { LOOK_SECONDS = 5 };
-
-static bool all_have_looked(const struct api_call *call)
-{
-    const struct pool *pool = call->server->broker->pool;
-
-    for (size_t i = 0; i < pool->box_count; i++)
-        if (pool->boxes[i]->connected &&
-            box_line(&call->server->lines, pool->boxes[i]->name)->look < call->mark)
-            return false;
-    return true;
-}
-
-static void ask_boxes(struct api_call *call)
-{
-    const struct pool *pool = call->server->broker->pool;
-
-    call->mark = ++call->server->look;
-    for (size_t i = 0; i < pool->box_count; i++) {
-        struct api_call *report = box_line(&call->server->lines, pool->boxes[i]->name)->call;
-        if (report)
-            report->route->handle(report);
-    }
-}
-
-static void add_sessions(const struct api_call *call, const char *name, const json_t *sessions,
-                         json_t *list)
-{
-    const struct pool *pool = call->server->broker->pool;
-    const struct pool_box *box = pool_find_box(pool, name);
-    bool stale = !box || !box->connected || box_line(&call->server->lines, name)->look < call->mark;
-    json_t *session;
-    size_t i;
-
-    json_array_foreach(sessions, i, session) {
-        const char *id = json_string_value(json_object_get(session, "lease"));
-        const struct pool_lease *lease = id ? pool_find_lease(pool, id) : NULL;
-        json_t *copy = json_copy(session);
-        if (lease)
-            json_object_set_new(copy, "owner", json_integer(lease->owner));
-        json_object_set_new(copy, "box", json_string(name));
-        json_object_set_new(copy, "stale", json_boolean(stale));
-        json_array_append_new(list, copy);
-    }
-}
-
-static void list_sessions(struct api_call *call)
-{
-    bool asked = api_query_number(call, "ask", 1) != 0;
-    json_t *list, *sessions;
-    const char *box;
-
-    if (!call->mark && asked)
-        ask_boxes(call);
-    if (asked && !api_expired(call) && !all_have_looked(call)) {
-        api_wait(call, LOOK_SECONDS, all_have_looked);
-        return;
-    }
-    list = json_array();
-    json_object_foreach(call->server->sessions, box, sessions)
-        add_sessions(call, box, sessions, list);
-    api_answer(call, 200, json_pack("{s:o}", "sessions", list));
 }
 
 // ---- what boxes say ----
@@ -237,8 +169,7 @@ static enum outcome take_report(struct api_call *call, struct pool_box *box, con
     struct box_line *line = box_line(&server->lines, box->name);
     enum outcome error = history_check_sessions(server->broker, box, sessions, call->actor);
 
-    // It was made after our last answer.
-    line->look = line->look_told;
+    session_query_reported(server, line);
     if (!error)
         error = broker_hear(server->broker, box, instance ? instance : "", running,
                             json_object_get(call->body, "ended"),
@@ -306,13 +237,13 @@ static void sync_box(struct api_call *call)
     revoke = broker_revocations(server->broker, box, running);
     json_decref(running);
     if (json_array_size(revoke) == 0 && json_array_size(restored) == 0 && !api_expired(call) &&
-        line->look == server->look && line->suspensions == box->suspensions) {
+        line->look >= line->wanted && line->suspensions == box->suspensions) {
         json_decref(revoke);
         json_decref(restored);
         api_wait(call, report_pause(server, first), NULL);
         return;
     }
-    line->look_told = server->look;
+    line->told = line->wanted;
     line->suspensions = box->suspensions;
     answer = json_pack("{s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "revoke", revoke, "restored",
                        restored ? restored : json_array(), "drained", box->drained, "gpu_time_kept",
@@ -495,7 +426,7 @@ static void box_key(struct api_call *call)
 const struct route box_routes[] = {
     {EVHTTP_REQ_GET, "/v1/boxes", ALLOW_READERS, list_boxes},
     {EVHTTP_REQ_GET, "/v1/gpus", ALLOW_READERS, list_gpus},
-    {EVHTTP_REQ_GET, "/v1/sessions", ALLOW_READERS, list_sessions},
+    {EVHTTP_REQ_GET, "/v1/sessions", ALLOW_READERS, session_query_list},
     {EVHTTP_REQ_GET, "/v1/boxes/*", ALLOW_READERS, get_box},
     {EVHTTP_REQ_GET, "/v1/gpus/*", ALLOW_READERS, get_gpu},
     {EVHTTP_REQ_PUT, "/v1/boxes/*", ALLOW_BOXES, register_box},

@@ -12,7 +12,7 @@
 
 static void before_fork(void)
 {
-    pthread_mutex_lock(&nvml_state.lock);
+    nvml_lock();
 }
 
 // A child must find the lock free, whoever held it in the parent. This is before any call: a thread that only now asked for
@@ -34,11 +34,11 @@ NVML_EXPORT(nvmlInitWithFlags, unsigned flags)
     int result = NVML_OK;
 
     pthread_once(&once, set_up);
-    pthread_mutex_lock(&nvml_state.lock);
+    nvml_lock();
     if (!nvml_state.users)
         result = boxes_find();
     nvml_state.users += result == NVML_OK;
-    pthread_mutex_unlock(&nvml_state.lock);
+    nvml_leave();
     return result;
 }
 

@@ -3,24 +3,39 @@
 #include <string.h>
 
 #include "client-nvml/nvml_library.h"
+#include "common/uncancelled.h"
 
 // A device is the address of its byte.
 static char handles[NVML_GPUS_MAX];
 
 // ---- entering ----
 
+// Under the lock: of the thread that has it, which is not cancelled meanwhile.
+static int cancel_state;
+
+void nvml_lock(void)
+{
+    int before = uncancelled_begin();
+
+    pthread_mutex_lock(&nvml_state.lock);
+    cancel_state = before;
+}
+
 int nvml_enter(void)
 {
-    pthread_mutex_lock(&nvml_state.lock);
+    nvml_lock();
     if (nvml_state.users)
         return NVML_OK;
-    pthread_mutex_unlock(&nvml_state.lock);
+    nvml_leave();
     return NVML_UNINITIALIZED;
 }
 
 void nvml_leave(void)
 {
+    int before = cancel_state;
+
     pthread_mutex_unlock(&nvml_state.lock);
+    uncancelled_end(&before);
 }
 
 static struct lease_gpu *find_device(const void *device)

@@ -18,7 +18,9 @@
 
 // ---- nvml_library.c ----
 
-// Around each function: takes the lock, and looks whether the library is in use. 0, or what to return.
+// Takes the lock, and keeps the thread from being cancelled until nvml_leave().
+void nvml_lock(void);
+// Around each function: the same, and looks whether the library is in use. 0, or what to return.
 int nvml_enter(void);
 void nvml_leave(void);
 // The same for a function that has a device: *gpu is up to date.

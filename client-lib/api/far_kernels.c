@@ -8,6 +8,7 @@
 #include "client-lib/objects/thread.h"
 #include "client_calls.h"
 #include "common/scope.h"
+#include "common/uncancelled.h"
 #include "cuda_ops.h"
 #include "proto/kernel_table.h"
 
@@ -24,6 +25,7 @@ static atomic_uint last_window;
 static CUresult open_window(CUcontext context, CUdeviceptr base, size_t size, uint32_t blocks,
                             uint32_t tags, uint32_t *window, CUdeviceptr *mailbox)
 {
+    SCOPED_UNCANCELLED;
     uint64_t address = 0;
     uint32_t number = atomic_fetch_add(&last_window, 1) + 1;
     CUresult result = thread_push_context(context);
@@ -52,6 +54,7 @@ static bool keep(uint32_t window, uint32_t peer)
 static CUresult reach(CUcontext context, uint32_t window, uint32_t member, CUcontext other,
                       uint32_t there)
 {
+    SCOPED_UNCANCELLED;
     const struct object *from = object_find(HANDLE_CONTEXT, context);
     const struct object *to = object_find(HANDLE_CONTEXT, other);
     uint32_t peer;
@@ -74,6 +77,7 @@ static CUresult reach(CUcontext context, uint32_t window, uint32_t member, CUcon
 
 static CUresult ask(CUcontext context, uint32_t window, bool lose)
 {
+    SCOPED_UNCANCELLED;
     CUresult result = thread_push_context(context);
     if (result != CUDA_SUCCESS)
         return result;
@@ -99,6 +103,7 @@ static bool take(uint32_t window, uint32_t *peer)
 
 static void close_window(CUcontext context, uint32_t window)
 {
+    SCOPED_UNCANCELLED;
     uint32_t peer;
     if (thread_push_context(context) == CUDA_SUCCESS) {
         remote_kernel_window_close(window);

@@ -17,6 +17,7 @@
 #include "client-lib/objects/thread.h"
 #include "common/resident.h"
 #include "common/scope.h"
+#include "common/uncancelled.h"
 
 enum {
     SLOTS = 64,
@@ -72,6 +73,7 @@ static struct awaited_fault *claim(void)
 
 static bool ask(uint64_t address, bool write)
 {
+    SCOPED_UNCANCELLED;
     struct awaited_fault *slot = claim();
     slot->address = address;
     slot->write = write;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Generated from proto/cuda.spec: the calls as they are exported. Each does what its NAME_call does,
- * tells those who watch (client-lib/report/watch.h), and leaves a line in the program's log of errors if it fails. */
+/* Generated from proto/cuda.spec: the calls as they are exported. Each does what its NAME_call does without being
+ * cancelled meanwhile, tells those who watch (client-lib/report/watch.h), and leaves a line in the program's log of errors
+ * if it fails. */
 #include "client-lib/objects/captures.h"
 #include "client-lib/objects/error_log.h"
 #include "client-lib/report/watch.h"
+#include "common/uncancelled.h"
 #include "cuda_ops.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -15,6 +17,7 @@ EXPORT CUresult ${symbol}(${c.prototype});
 CUresult ${symbol}_call(${c.prototype});
 CUresult ${symbol}(${c.prototype})
 {
+    SCOPED_UNCANCELLED;
 %           if 'unsafe' in c.flags:
     if (captures_any() && capture_forbids())
         return error_log_note(${c.number}, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A process as programs of strangers have it: rough-process MODE [ARGUMENT]. Each mode does to its process what some
+// program does, and checks that the library goes on beside it.
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "tests/programs/driver.h"
+
+enum { PAGE = 4096, MIB = 1 << 20, SEEN = 1024 };
+
+static struct gpu gpu;
+
+static void fill(uint8_t *bytes, size_t size, unsigned seed)
+{
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(i * 7 + i / 251 + seed);
+}
+
+static size_t differences(const uint8_t *bytes, size_t size, unsigned seed)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < size; i++)
+        count += bytes[i] != (uint8_t)(i * 7 + i / 251 + seed);
+    return count;
+}
+
+static void round_trip(const char *what)
+{
+    static uint8_t out[MIB], in[MIB];
+    CUdeviceptr data = device_alloc(MIB);
+    fill(out, MIB, 3);
+    CHECK(cuMemcpyHtoD(data, out, MIB));
+    CHECK(cuMemcpyDtoH(in, data, MIB));
+    is_int((long long)differences(in, MIB, 3), 0, "%s: 1 MiB comes back as it went", what);
+    CHECK(cuMemFree(data));
+}
+
+// ---- cancelled: a thread is cancelled inside of a call ----
+
+static atomic_uint calls;
+
+static void *call_for_ever(void *argument)
+{
+    int kind = *(int *)argument;
+    uint8_t bytes[8192] = {0};
+    pthread_setcanceltype(kind, NULL);
+    for (;;) {
+        CUdeviceptr data;
+        if (cuCtxSetCurrent(gpu.context) || cuMemAlloc(&data, sizeof(bytes)) ||
+            cuMemcpyHtoD(data, bytes, sizeof(bytes)) || cuMemcpyDtoH(bytes, data, sizeof(bytes)) ||
+            cuMemFree(data))
+            return NULL;
+        atomic_fetch_add(&calls, 1);
+        pthread_testcancel();
+    }
+}
+
+static void cancel_some(int kind, const char *name)
+{
+    enum { ROUNDS = 40 };
+    int cancelled = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_t thread;
+        void *end;
+        unsigned before = atomic_load(&calls);
+        if (pthread_create(&thread, NULL, call_for_ever, &kind))
+            bail("pthread_create");
+        while (atomic_load(&calls) - before < 2u + (unsigned)round % 3)
+            CHECK(cuCtxSynchronize());
+        pthread_cancel(thread);
+        pthread_join(thread, &end);
+        cancelled += end == PTHREAD_CANCELED;
+        CHECK(cuCtxSynchronize());
+    }
+    is_int(cancelled, ROUNDS, "all threads were cancelled (%s)", name);
+    round_trip(name);
+}
+
+static void cancelled(const char *argument)
+{
+    gpu = open_gpu(0);
+    cancel_some(PTHREAD_CANCEL_DEFERRED, "deferred");
+    cancel_some(PTHREAD_CANCEL_ASYNCHRONOUS, "asynchronous");
+    close_gpu(&gpu);
+}
+
+// ---- closed DIGITS: standard descriptors are closed before the library makes any ----
+
+static int print_lines(void)
+{
+    int lines = 0;
+    for (int i = 0; i < 50; i++) {
+        lines += printf("hello, this is line %d of the program's output\n", i) > 0;
+        lines += fprintf(stderr, "hello, this is line %d of the program's errors\n", i) > 0;
+        fflush(stdout);
+    }
+    return lines;
+}
+
+static void look_at_descriptors(const bool *before)
+{
+    DIR *list = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    int low = 0, inherited = 0, count = 0;
+    if (!list)
+        bail("/proc/self/fd");
+    while ((entry = readdir(list))) {
+        int fd = atoi(entry->d_name);
+        if (*entry->d_name == '.' || fd == dirfd(list) || (fd < SEEN && before[fd]))
+            continue;
+        count++;
+        low += fd < 3;
+        if (fcntl(fd, F_GETFD) & FD_CLOEXEC)
+            continue;
+        char path[64], file[200] = "";
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        diag("descriptor %d is %s", fd, readlink(path, file, sizeof(file) - 1) < 0 ? "?" : file);
+        inherited++;
+    }
+    closedir(list);
+    ok(count > 0, "the library has descriptors");
+    diag("%d of them", count);
+    is_int(low, 0, "none of them is 0, 1 or 2");
+    is_int(inherited, 0, "all of them are closed on exec");
+}
+
+static void closed(const char *digits)
+{
+    enum { SAVED_OUT = 60, SAVED_ERR = 61 };
+    bool before[SEEN];
+    if (dup2(1, SAVED_OUT) < 0 || dup2(2, SAVED_ERR) < 0)
+        bail("dup2");
+    for (const char *at = digits; *at && *at != '-'; at++)
+        close(*at - '0');
+    for (int i = 0; i < SEEN; i++)
+        before[i] = fcntl(i, F_GETFD) >= 0;
+    gpu = open_gpu(0);
+    print_lines();
+    uint8_t bytes[64] = {0};
+    CUdeviceptr data = device_alloc(sizeof(bytes));
+    CUresult result = cuMemcpyHtoD(data, bytes, sizeof(bytes));
+    print_lines();
+    bool taken[3];
+    for (int i = 0; i < 3; i++)
+        taken[i] = !before[i] && fcntl(i, F_GETFD) >= 0;
+    clearerr(stdout);
+    clearerr(stderr);
+    dup2(SAVED_OUT, 1);
+    dup2(SAVED_ERR, 2);
+    before[0] = before[1] = before[2] = true;
+    ok(!taken[0] && !taken[1] && !taken[2], "what the program has closed stays closed");
+    is_int(result, CUDA_SUCCESS, "a copy works without %s", digits);
+    round_trip("afterwards");
+    look_at_descriptors(before);
+    close_gpu(&gpu);
+}
+
+static const struct mode {
+    const char *name;
+    void (*run)(const char *argument);
+} modes[] = {
+    {"cancelled", cancelled},
+    {"closed", closed},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (strcmp(argv[1], modes[i].name) != 0)
+            continue;
+        modes[i].run(argc > 2 ? argv[2] : "");
+        return done();
+    }
+    bail("no such mode");
+}

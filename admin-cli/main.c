@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "admin-cli/command.h"
+#include "common/descriptor.h"
 #include "common/program.h"
 
 static const struct command *const groups[] = {
@@ -48,6 +49,7 @@ int main(int argc, char **argv)
 {
     const struct command *command = argc > 1 ? find(argv[1]) : NULL;
 
+    descriptor_keep_standard();
     if (command)
         return command->run(command, argc - 1, argv + 1);
     if (argc == 1 || !strcmp(argv[1], "help")) {

@@ -17,6 +17,7 @@
 #include "broker/http_listeners.h"
 #include "broker/start.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/program.h"
@@ -335,6 +336,7 @@ int main(int argc, char **argv)
     bool check_config;
     int error, more;
 
+    descriptor_keep_standard();
     log_init("rgpu-brokerd", LOG_LEVEL_INFO);
     fault_init();
     signal(SIGPIPE, SIG_IGN);

@@ -71,7 +71,7 @@ static int add_listed(const char *list)
 
 static int find_boxes(void)
 {
-    const char *list = getenv("RGPU_BOXES");
+    const char *list = secure_getenv("RGPU_BOXES");
 
     ticket_bundle_free(&boxes.bundle);
     boxes.count = 0;

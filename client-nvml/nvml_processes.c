@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "client-nvml/nvml_library.h"
+#include "common/descriptor.h"
 #include "common/scope.h"
 
 enum { SIZE_V1 = 16 }; // of an entry, before it told instances
@@ -19,7 +20,7 @@ void process_name(unsigned pid, char *out, size_t size)
 
     *out = '\0';
     snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
-    SCOPED_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+    SCOPED_FD int fd = descriptor_own(open(path, O_RDONLY | O_CLOEXEC));
     ssize_t n = fd >= 0 ? read(fd, out, size - 1) : -1;
     out[n > 0 ? n : 0] = '\0';
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/api_auth.h"
+#include "common/descriptor.h"
 #include "common/endpoint.h"
 #include "common/http_exchange.h"
 #include "common/scope.h"
@@ -64,7 +65,7 @@ const char *broker_client_address(const struct broker_client *client)
 // The word of this number (from 0) in the first line of the address file that has any.
 static char *word_from_file(int number)
 {
-    SCOPED_FILE FILE *file = fopen(BROKER_ADDRESS_FILE, "re");
+    SCOPED_FILE FILE *file = descriptor_open_file(BROKER_ADDRESS_FILE, "r");
     char line[256], *word = NULL, *position;
 
     while (file && !word && fgets(line, sizeof(line), file)) {
@@ -81,7 +82,7 @@ static char *word_from_file(int number)
 
 static char *find_address(const char *option)
 {
-    const char *value = option ? option : getenv("RGPU_BROKER");
+    const char *value = option ? option : secure_getenv("RGPU_BROKER");
     char *address;
 
     if (value && *value)
@@ -94,7 +95,7 @@ static char *find_address(const char *option)
 
 static char *find_broker_user(const char *option)
 {
-    const char *value = option ? option : getenv("RGPU_BROKER_USER");
+    const char *value = option ? option : secure_getenv("RGPU_BROKER_USER");
     char *user;
 
     if (value && *value)
@@ -105,7 +106,7 @@ static char *find_broker_user(const char *option)
 
 static int load_key(struct broker_client *client, const char *option)
 {
-    const char *path = option ? option : getenv("RGPU_BROKER_KEY");
+    const char *path = option ? option : secure_getenv("RGPU_BROKER_KEY");
     struct ticket_keyring ring;
     int error;
 
@@ -170,7 +171,8 @@ int broker_client_open(const struct broker_client_options *options, struct broke
     *out = client;
     options = options ? options : &defaults;
     client->timeout_ms = options->timeout_ms ? options->timeout_ms : 10000;
-    munge_socket = options->munge_socket ? options->munge_socket : getenv("RGPU_MUNGE_SOCKET");
+    munge_socket = options->munge_socket ? options->munge_socket
+                                         : secure_getenv("RGPU_MUNGE_SOCKET");
     client->munge_socket = munge_socket && *munge_socket ? strdup(munge_socket) : NULL;
     client->broker_user = find_broker_user(options->broker_user);
     if (!client->broker_user)

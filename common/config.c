@@ -11,6 +11,7 @@
 #include "common/config_argument.h"
 #include "common/config_place.h"
 #include "common/config_retired.h"
+#include "common/descriptor.h"
 #include "common/log.h"
 #include "common/units.h"
 
@@ -392,7 +393,7 @@ int config_load(const struct config_option *table, const char *path, void *setti
     reader.given = calloc(rows, sizeof(*reader.given));
     if (!reader.given)
         return -ENOMEM;
-    reader.file = fopen(path, "re");
+    reader.file = descriptor_open_file(path, "r");
     if (!reader.file) {
         int err = -errno;
         free(reader.given);

@@ -2,13 +2,14 @@
 // Control frames: their form, and packet sockets. Streams are in control_stream.c.
 #include "common/control.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/ascii.h"
+#include "common/descriptor.h"
 #include "common/fdpass.h"
 #include "common/scope.h"
 
@@ -131,12 +132,13 @@ int control_boot_id(uint8_t out[CONTROL_BOOT_ID_BYTES])
     unsigned digits = 0;
 
     memset(out, 0, CONTROL_BOOT_ID_BYTES);
-    SCOPED_FD int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    SCOPED_FD int fd =
+        descriptor_own(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
     if (fd < 0)
         return -errno;
     ssize_t n = read(fd, text, sizeof(text) - 1);
     for (ssize_t i = 0; i < n && digits < 2 * CONTROL_BOOT_ID_BYTES; i++) {
-        if (!isxdigit((unsigned char)text[i]))
+        if (!ascii_is_hex_digit(text[i]))
             continue;
         unsigned value = (unsigned)(text[i] <= '9' ? text[i] - '0' : (text[i] | 32) - 'a' + 10);
         out[digits / 2] = (uint8_t)(out[digits / 2] << 4 | value);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/descriptor.h"
 
 static int parse_port(const char *text, uint16_t *port)
 {
@@ -161,7 +162,8 @@ static void tune_tcp(int fd)
 
 static int connect_address(const struct sockaddr *address, socklen_t size, int64_t deadline)
 {
-    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd =
+        descriptor_own(socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     int err = 0;
 
     if (fd < 0)
@@ -183,10 +185,13 @@ static int connect_address(const struct sockaddr *address, socklen_t size, int64
 static int resolve(const struct endpoint *endpoint, int flags, struct addrinfo **out)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | flags};
+    struct descriptor_fence fence;
     char port[8];
 
     snprintf(port, sizeof(port), "%u", endpoint->port);
+    descriptor_fence_begin(&fence);
     int err = getaddrinfo(*endpoint->host ? endpoint->host : NULL, port, &hints, out);
+    descriptor_fence_end(&fence);
     if (err == EAI_SYSTEM)
         return -errno;
     return err == EAI_MEMORY ? -ENOMEM : err ? -EHOSTUNREACH : 0;
@@ -236,7 +241,7 @@ static int listen_unix(const struct endpoint *endpoint, int backlog)
         }
         unlink(endpoint->host);
     }
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    fd = descriptor_own(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0)
         return -errno;
     if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, backlog)) {
@@ -249,7 +254,8 @@ static int listen_unix(const struct endpoint *endpoint, int backlog)
 
 static int listen_address(const struct addrinfo *address, int backlog)
 {
-    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd =
+        descriptor_own(socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     int on = 1;
 
     if (fd < 0)

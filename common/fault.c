@@ -60,7 +60,7 @@ static bool parse_fault(char *text, struct fault *fault)
 
 void fault_init(void)
 {
-    const char *value = getenv("RGPU_FAULT");
+    const char *value = secure_getenv("RGPU_FAULT");
     SCOPED_FREE char *copy = value ? strdup(value) : NULL;
     char *position = NULL;
 

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
+
 union control_buffer {
     char bytes[CMSG_SPACE(sizeof(int) * FDPASS_MAX)];
     struct cmsghdr align;
@@ -74,7 +76,8 @@ ssize_t fdpass_receive(int socket, void *data, size_t size, int *fds, size_t *co
             close(received[i]);
         return -EMSGSIZE;
     }
-    memcpy(fds, received, found * sizeof(int));
+    for (size_t i = 0; i < found; i++)
+        fds[i] = descriptor_own(received[i]);
     *count = found;
     return n;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/scope.h"
 #include "common/wait.h"
 
@@ -54,7 +55,7 @@ struct ledger {
 
 static int make_file(const char *name, size_t size)
 {
-    SCOPED_FD int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    SCOPED_FD int fd = descriptor_own(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
 
     if (fd < 0 || ftruncate(fd, (off_t)size))
         return -errno;

@@ -32,13 +32,13 @@ void log_init(const char *ident, enum log_level default_level)
 {
     log_ident = ident;
     log_threshold = default_level;
-    log_to_journal = getenv("JOURNAL_STREAM") != NULL;
+    log_to_journal = secure_getenv("JOURNAL_STREAM") != NULL;
     log_level_from_environment();
 }
 
 void log_level_from_environment(void)
 {
-    const char *word = getenv("RGPU_LOG");
+    const char *word = secure_getenv("RGPU_LOG");
     enum log_level level;
 
     if (!word || !*word)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "version.h"
 
 static const double bounds[HISTOGRAM_BOUNDS] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
@@ -88,7 +89,7 @@ struct process_figures {
 
 static int read_stat(struct process_figures *out)
 {
-    FILE *file = fopen("/proc/self/stat", "re");
+    FILE *file = descriptor_open_file("/proc/self/stat", "r");
     char text[1024] = "";
     const char *after = NULL;
 
@@ -108,7 +109,7 @@ static int read_stat(struct process_figures *out)
 
 static double count_files(void)
 {
-    DIR *directory = opendir("/proc/self/fd");
+    DIR *directory = descriptor_open_directory("/proc/self/fd");
     double count = -3; // ".", "..", and the directory itself
 
     if (!directory)

@@ -43,7 +43,7 @@ __attribute__((format(printf, 3, 4))) static int fail_with(struct session_error 
 
 static int timeout_from_environment(const char *name, int given, int standard)
 {
-    const char *text = getenv(name);
+    const char *text = secure_getenv(name);
     uint64_t microseconds;
 
     if (given > 0)

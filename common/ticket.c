@@ -171,8 +171,8 @@ int ticket_bundle_load_file(const char *path, struct ticket_bundle *bundle)
 
 int ticket_bundle_load(struct ticket_bundle *bundle)
 {
-    const char *text = getenv("RGPU_TICKET");
-    const char *path = getenv("RGPU_TICKET_FILE");
+    const char *text = secure_getenv("RGPU_TICKET");
+    const char *path = secure_getenv("RGPU_TICKET_FILE");
 
     if (text && *text)
         return ticket_bundle_parse(text, strlen(text), bundle);
@@ -183,7 +183,7 @@ int ticket_bundle_load(struct ticket_bundle *bundle)
 
 int ticket_bundle_load_of_job(struct ticket_bundle *bundle)
 {
-    const char *path = getenv("RGPU_JOB_TICKET_FILE");
+    const char *path = secure_getenv("RGPU_JOB_TICKET_FILE");
 
     return path && *path ? ticket_bundle_load_file(path, bundle) : ticket_bundle_load(bundle);
 }

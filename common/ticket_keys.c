@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Key files, key rotation, and the derivation of a box's keys from those of the cluster.
+#include "common/ascii.h"
+#include "common/descriptor.h"
 #include "common/ticket.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -44,7 +45,7 @@ static int read_all(int fd, size_t limit, char **text, size_t *size)
 int ticket_read_private(const char *path, size_t limit, char **text, size_t *size)
 {
     struct stat status;
-    SCOPED_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    SCOPED_FD int fd = descriptor_own(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
 
     if (fd < 0 || fstat(fd, &status) < 0)
         return -errno;
@@ -61,7 +62,7 @@ static bool valid_id(const char *id)
     if (size == 0 || size >= TICKET_KEY_ID_MAX)
         return false;
     for (; *id; id++)
-        if (!isalnum((unsigned char)*id) && !strchr("-_.", *id))
+        if (!ascii_is_alnum(*id) && !strchr("-_.", *id))
             return false;
     return true;
 }

@@ -10,6 +10,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
+
 int worker_socket_abstract(const char *name, struct worker_socket_address *address)
 {
     size_t length = strlen(name);
@@ -34,7 +36,7 @@ int worker_socket_path(const char *directory, const char *name,
 static int connect_to(const struct worker_socket_address *address, int timeout_ms)
 {
     struct timeval limit = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int fd = descriptor_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
 
     if (fd < 0)
         return -errno;

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/program.h"
@@ -388,6 +389,7 @@ int main(int argc, char **argv)
     static struct program program;
     struct box *box = &program.box;
 
+    descriptor_keep_standard();
     log_init("rgpud", LOG_LEVEL_INFO);
     fault_init();
     int status;

@@ -21,7 +21,7 @@ enum {
 
 static int meet_ms(void)
 {
-    const char *text = getenv("RGPU_NCCL_TIMEOUT");
+    const char *text = secure_getenv("RGPU_NCCL_TIMEOUT");
     long seconds = text ? strtol(text, NULL, 10) : 0;
     return (int)(seconds > 0 && seconds <= 1000000 ? seconds : MEET_SECONDS) * 1000;
 }

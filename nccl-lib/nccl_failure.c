@@ -11,14 +11,14 @@ static _Thread_local char text[320];
 // NCCL_DEBUG=WARN and the finer words have it said where it happens.
 static void say(void)
 {
-    const char *debug = getenv("NCCL_DEBUG");
+    const char *debug = secure_getenv("NCCL_DEBUG");
     if (debug && strcasecmp(debug, "VERSION") && strcasecmp(debug, "NONE"))
         fprintf(stderr, "rgpu nccl: %s\n", text);
 }
 
 void nccl_tell(const char *format, ...)
 {
-    const char *debug = getenv("NCCL_DEBUG");
+    const char *debug = secure_getenv("NCCL_DEBUG");
     char line[320];
     va_list args;
     if (!debug || (strcasecmp(debug, "INFO") && strcasecmp(debug, "TRACE")))

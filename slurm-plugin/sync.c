@@ -10,6 +10,7 @@
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
+#include "common/descriptor.h"
 #include "common/log.h"
 #include "common/program.h"
 #include "slurm-plugin/job_lease.h"
@@ -235,6 +236,7 @@ int main(int argc, char **argv)
     bool check;
     int error;
 
+    descriptor_keep_standard();
     log_init("rgpu-slurm-sync", LOG_LEVEL_INFO);
     log_level_from_environment();
     signal(SIGPIPE, SIG_IGN);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/endpoint.h"
 #include "common/scope.h"
 #include "team-lib/company_bytes.h"
@@ -140,7 +141,7 @@ static enum rgpu_result wait_for_others(struct company *company, const struct me
         if (ready == -ETIMEDOUT)
             return failure(RGPU_ERROR_LOST, "%d of %d members have come in time",
                            members_here(company), company->size);
-        int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = descriptor_own(accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (fd >= 0)
             admit(company, place, fd);
     }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "common/scope.h"
 #include "common/sha256.h"
 #include "common/ticket.h"
@@ -22,7 +23,7 @@ static const char first_word[] = "rgpu-team-2 ";
 static void scope_of_names(char *scope, size_t size)
 {
     struct ticket_bundle bundle;
-    const char *job = getenv("SLURM_JOB_ID"), *boxes = getenv("RGPU_BOXES");
+    const char *job = secure_getenv("SLURM_JOB_ID"), *boxes = secure_getenv("RGPU_BOXES");
     char lease[TICKET_NAME_MAX];
     bool has_lease = false;
     if (!ticket_bundle_load_of_job(&bundle)) {
@@ -39,7 +40,7 @@ static void scope_of_names(char *scope, size_t size)
 
 static enum rgpu_result find_path(const char *name, char *path, size_t size)
 {
-    const char *folder = getenv("RGPU_TEAM_DIR");
+    const char *folder = secure_getenv("RGPU_TEAM_DIR");
     char scope[512], whole[1024], hex[2 * SHA256_SIZE + 1];
     uint8_t digest[SHA256_SIZE];
     scope_of_names(scope, sizeof(scope));
@@ -82,7 +83,7 @@ static int lock_file(const char *path, int fd)
 static int open_place(const char *path)
 {
     for (;;) {
-        int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        int fd = descriptor_own(open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
         if (fd < 0)
             return -errno;
         int err = lock_file(path, fd);
@@ -134,7 +135,7 @@ void meeting_file_forget(struct meeting_file *file)
 static int read_id(const char *path, struct rgpu_meeting *meeting)
 {
     char line[sizeof(first_word) + 2 * sizeof(meeting->bytes) + 2];
-    SCOPED_FD int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    SCOPED_FD int fd = descriptor_own(open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (fd < 0)
         return -errno;
     int err = check_file(fd);

@@ -64,7 +64,7 @@ static bool add_address(struct meeting_id *id, const struct sockaddr *address)
 // Of interfaces that are up and not the host's own, those of IPv4 first. RGPU_TEAM_INTERFACE names one.
 static void add_interfaces(struct meeting_id *id, const struct ifaddrs *list, sa_family_t family)
 {
-    const char *wanted = getenv("RGPU_TEAM_INTERFACE");
+    const char *wanted = secure_getenv("RGPU_TEAM_INTERFACE");
     bool any = !wanted || !*wanted;
     for (const struct ifaddrs *at = list; at; at = at->ifa_next) {
         bool usable = any ? !(at->ifa_flags & IFF_LOOPBACK) : !strcmp(at->ifa_name, wanted);
@@ -77,7 +77,7 @@ static enum rgpu_result find_addresses(struct meeting_id *id)
 {
     const struct sockaddr_in own = {.sin_family = AF_INET,
                                     .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    const char *wanted = getenv("RGPU_TEAM_INTERFACE");
+    const char *wanted = secure_getenv("RGPU_TEAM_INTERFACE");
     struct ifaddrs *list = NULL;
     if (getifaddrs(&list))
         return failure(RGPU_ERROR_INVALID, "this host does not say what its addresses are: %s",

@@ -17,7 +17,7 @@ struct meeting_said {
 // The boxes to meet at. Without any the file is taken.
 static bool has_boxes(struct ticket_bundle *bundle)
 {
-    const char *folder = getenv("RGPU_TEAM_DIR");
+    const char *folder = secure_getenv("RGPU_TEAM_DIR");
     *bundle = (struct ticket_bundle){0};
     return !(folder && *folder) && !ticket_bundle_load_of_job(bundle) && bundle->count;
 }

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "transport/shm_private.h"
 
 // A second mapping of MEMORY, as a client would have it.
@@ -11,11 +12,11 @@ static int map_again(const struct shm_memory *memory, struct shm_memory **out)
 {
     int copies[SHM_DIRECTIONS * SHM_EVENTS];
     struct shm_geometry geometry;
-    int count = 0, fd = dup(memory->fd);
+    int count = 0, fd = descriptor_own(dup(memory->fd));
 
     for (int d = 0; fd >= 0 && d < SHM_DIRECTIONS; d++)
         for (int e = 0; e < SHM_EVENTS; e++) {
-            copies[count] = dup(memory->events[d][e]);
+            copies[count] = descriptor_own(dup(memory->events[d][e]));
             if (copies[count++] < 0)
                 goto no_descriptors;
         }

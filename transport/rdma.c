@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "common/log.h"
 #include "common/scope.h"
 #include "transport/rdma_private.h"
@@ -414,7 +415,7 @@ static int make_events(struct rdma_link *rdma)
     int r = 0;
 
     for (int i = 0; i < 3; i++) {
-        *events[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        *events[i] = descriptor_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (*events[i] < 0)
             r = -errno;
     }

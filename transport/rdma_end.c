@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "common/log.h"
 #include "transport/rdma_private.h"
 
@@ -43,7 +44,7 @@ static uint8_t *map_ring(int fd, off_t offset, uint8_t *at)
 
 static int make_rings(struct rdma_end *end)
 {
-    int fd = memfd_create("rgpu-rdma-rings", MFD_CLOEXEC);
+    int fd = descriptor_own(memfd_create("rgpu-rdma-rings", MFD_CLOEXEC));
     uint8_t *base = mmap(NULL, RDMA_MEMORY_SIZE, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     int r = 0;

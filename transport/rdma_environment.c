@@ -19,7 +19,7 @@ static const struct fabric_variable variables[VARIABLES] = {
 
 static long value_of(const struct fabric_variable *variable)
 {
-    const char *text = getenv(variable->name);
+    const char *text = secure_getenv(variable->name);
     char *end;
 
     if (!text || !*text)
@@ -46,7 +46,8 @@ static unsigned packet_size(void)
 
 void rdma_environment_read(struct rdma_environment *out, uint64_t session)
 {
-    const char *addresses = getenv("RGPU_RDMA_ADDRESS"), *devices = getenv("RGPU_RDMA_DEVICES");
+    const char *addresses = secure_getenv("RGPU_RDMA_ADDRESS"),
+               *devices = secure_getenv("RGPU_RDMA_DEVICES");
 
     snprintf(out->devices, sizeof(out->devices), "%s%s%s", addresses ? addresses : "",
              addresses && devices ? "," : "", devices ? devices : "");

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "common/worker_socket.h"
 #include "common/scope.h"
 #include "common/fdpass.h"
@@ -73,7 +74,7 @@ static void drop_candidate(struct accepting *accepting, size_t which)
 
 static void add_candidate(struct accepting *accepting, int listener)
 {
-    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = descriptor_own(accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
 
     if (fd < 0)
         return;

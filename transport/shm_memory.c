@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "common/log.h"
 
 enum {
@@ -91,7 +92,7 @@ static int map_all(struct shm_memory *memory, const struct shm_geometry *geometr
 
 static int make_file(struct shm_memory *memory, uint64_t size)
 {
-    memory->fd = memfd_create("rgpu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    memory->fd = descriptor_own(memfd_create("rgpu", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (memory->fd < 0)
         return -errno;
     // Allocates the pages now: later a lack of memory would be a signal instead of an error.
@@ -105,7 +106,7 @@ static int make_events(struct shm_memory *memory)
 {
     for (int d = 0; d < SHM_DIRECTIONS; d++)
         for (int e = 0; e < SHM_EVENTS; e++) {
-            memory->events[d][e] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+            memory->events[d][e] = descriptor_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
             if (memory->events[d][e] < 0)
                 return -errno;
         }
@@ -207,7 +208,7 @@ int shm_memory_map_part(int fd, uint64_t place, const struct shm_geometry *geome
     if (!memory)
         return geometry_valid(geometry) ? -ENOMEM : -EPROTO;
     memory->place = place;
-    memory->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    memory->fd = descriptor_own(fcntl(fd, F_DUPFD_CLOEXEC, 0));
     int r = memory->fd < 0 ? -errno : map_all(memory, geometry);
     if (r) {
         shm_memory_free(&memory);

@@ -14,13 +14,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "common/scope.h"
 #include "common/worker_socket.h"
 #include "transport/shm_private.h"
 
 static int listen_at(const struct worker_socket_address *address, int *out)
 {
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = descriptor_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 
     if (fd < 0)
         return -errno;

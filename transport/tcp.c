@@ -18,6 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "common/log.h"
 #include "common/scope.h"
 #include "common/tls.h"
@@ -624,7 +625,7 @@ int link_tcp_open(int fd, struct tls *tls, const struct link_options *options, s
     link_init(&tcp->base, &tcp_ops, "tcp", options);
     tcp->own.fd = -1;
     tcp_strands_init(&tcp->strands, &tcp->base);
-    tcp->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    tcp->kick = descriptor_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     // Cleared, so that what a caller leaves unwritten tells the peer nothing of this process.
     tcp->leaving = calloc(1, SEND_ROOM);
     tcp->gathering = calloc(1, SEND_ROOM);

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "transport/vm.h"
 
 struct vm_bells {
@@ -72,7 +73,7 @@ static int open_link(enum shm_side side, const struct vm_bells *kind, struct shm
                      int stream, const struct link_options *options, struct link **out)
 {
     struct vm_bells *bells = malloc(sizeof(*bells));
-    int socket = fcntl(stream, F_DUPFD_CLOEXEC, 0);
+    int socket = descriptor_own(fcntl(stream, F_DUPFD_CLOEXEC, DESCRIPTOR_STANDARD));
     int r = !bells ? -ENOMEM : socket < 0 ? -errno : 0;
 
     if (!r) {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+#include "common/descriptor.h"
 #include "common/sha256.h"
 #include "transport/vm.h"
 
@@ -61,8 +62,8 @@ int vm_map_worker(int window, const struct vm_part *part, const int bells[VM_WIN
         return r;
     int *records = &memory->events[SHM_TO_WORKER][SHM_EVENT_RECORDS];
     int *space = &memory->events[SHM_TO_CLIENT][SHM_EVENT_SPACE];
-    *records = fcntl(bells[SHM_EVENT_RECORDS], F_DUPFD_CLOEXEC, 0);
-    *space = fcntl(bells[SHM_EVENT_SPACE], F_DUPFD_CLOEXEC, 0);
+    *records = descriptor_own(fcntl(bells[SHM_EVENT_RECORDS], F_DUPFD_CLOEXEC, 0));
+    *space = descriptor_own(fcntl(bells[SHM_EVENT_SPACE], F_DUPFD_CLOEXEC, 0));
     if (*records < 0 || *space < 0) {
         shm_memory_free(&memory);
         return -EMFILE;
@@ -85,8 +86,8 @@ int vm_map_client(const struct vm_window *window, const struct vm_part *part,
         return r;
     int *records = &memory->events[SHM_TO_CLIENT][SHM_EVENT_RECORDS];
     int *space = &memory->events[SHM_TO_WORKER][SHM_EVENT_SPACE];
-    *records = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    *space = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    *records = descriptor_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    *space = descriptor_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (*records < 0 || *space < 0) {
         shm_memory_free(&memory);
         return -EMFILE;

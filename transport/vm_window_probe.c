@@ -19,6 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "common/fdpass.h"
 #include "common/scope.h"
 
@@ -63,7 +64,7 @@ static void note_problem(const char *where, const char *what, int err)
 
 static unsigned read_number(int device, const char *name)
 {
-    SCOPED_FD int fd = openat(device, name, O_RDONLY | O_CLOEXEC);
+    SCOPED_FD int fd = descriptor_own(openat(device, name, O_RDONLY | O_CLOEXEC));
     char text[16] = "";
 
     return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 ? (unsigned)strtoul(text, NULL, 16) : 0;
@@ -71,8 +72,8 @@ static unsigned read_number(int device, const char *name)
 
 static int open_bars(int device, struct vm_window *window)
 {
-    SCOPED_FD int bells = openat(device, "resource0", O_RDWR | O_CLOEXEC);
-    SCOPED_FD int memory = openat(device, "resource2", O_RDWR | O_CLOEXEC);
+    SCOPED_FD int bells = descriptor_own(openat(device, "resource0", O_RDWR | O_CLOEXEC));
+    SCOPED_FD int memory = descriptor_own(openat(device, "resource2", O_RDWR | O_CLOEXEC));
 
     if (bells < 0 || memory < 0)
         return -errno;
@@ -91,7 +92,8 @@ static int open_bars(int device, struct vm_window *window)
 
 static void look_at_device(int devices, const char *name)
 {
-    SCOPED_FD int device = openat(devices, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    SCOPED_FD int device =
+        descriptor_own(openat(devices, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     struct vm_window window = {.memory = -1};
 
     if (device < 0 || read_number(device, "vendor") != VM_WINDOW_VENDOR ||
@@ -104,7 +106,7 @@ static void look_at_device(int devices, const char *name)
 
 static void look_at_devices(void)
 {
-    DIR *devices = opendir(PCI_DEVICES);
+    DIR *devices = descriptor_open_directory(PCI_DEVICES);
 
     for (struct dirent *entry; devices && count < VM_WINDOWS_MAX && (entry = readdir(devices));)
         if (entry->d_name[0] != '.')
@@ -119,7 +121,7 @@ static int connect_to(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct timeval limit = {.tv_sec = SOCKET_SECONDS};
-    SCOPED_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    SCOPED_FD int fd = descriptor_own(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
 
     if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >=
         sizeof(address.sun_path))
@@ -188,7 +190,7 @@ static void look_at_socket(const char *path)
 
 static void look(void)
 {
-    const char *where = getenv("RGPU_VM_WINDOW");
+    const char *where = secure_getenv("RGPU_VM_WINDOW");
 
     if (!where || !*where)
         look_at_devices();

@@ -13,6 +13,7 @@
 #include "client-lib/objects/graph_objects.h"
 #include "client-lib/objects/thread.h"
 #include "client_calls.h"
+#include "common/descriptor.h"
 #include "common/scope.h"
 
 enum { EDGES_AT_ONCE = 2048 };
@@ -187,7 +188,7 @@ CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int fla
     if (result != CUDA_SUCCESS)
         return result;
     SCOPED_FREE char *text = malloc(WIRE_INLINE_MAX);
-    SCOPED_FD int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    SCOPED_FD int fd = descriptor_own(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     uint32_t total = 1;
     size_t used = 0;
     if (fd < 0 || !text)

@@ -34,7 +34,7 @@ static void session_is_lost(struct box_session *session)
 // What loads itself into a program by this variable asks the driver by private ways, which no box serves.
 static void tell_injected(void)
 {
-    const char *path = getenv("CUDA_INJECTION64_PATH");
+    const char *path = secure_getenv("CUDA_INJECTION64_PATH");
     if (path && *path)
         tell_once(
             "profilers that are injected (CUDA_INJECTION64_PATH, as by Nsight) see nothing of remote GPUs: "

@@ -2,6 +2,7 @@
 // The log of errors: what this library has answered. All of it works before cuInit.
 #include <stdio.h>
 
+#include "common/descriptor.h"
 #include "client-lib/api/exports.h"
 #include "client-lib/objects/error_log.h"
 
@@ -31,7 +32,7 @@ CUresult cuLogsCurrent(CUlogIterator *iterator_out, unsigned int flags)
 
 CUresult cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsigned int flags)
 {
-    FILE *file = pathToFile ? fopen(pathToFile, "we") : NULL;
+    FILE *file = pathToFile ? descriptor_open_file(pathToFile, "w") : NULL;
     if (!file)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = error_log_print(iterator, file);

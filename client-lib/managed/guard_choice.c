@@ -10,7 +10,7 @@
 const struct guard *guard_choose(const struct guard_client *client)
 {
     static const struct guard *const guards[] = {&guard_userfaultfd, &guard_signals};
-    const char *wanted = getenv("RGPU_MANAGED_FAULTS");
+    const char *wanted = secure_getenv("RGPU_MANAGED_FAULTS");
     for (size_t i = 0; i < sizeof(guards) / sizeof(guards[0]); i++) {
         if (wanted && *wanted && strcmp(wanted, guards[i]->name) != 0)
             continue;

@@ -13,6 +13,7 @@
 
 #include "client-lib/managed/guard.h"
 #include "client-lib/objects/thread.h"
+#include "common/descriptor.h"
 #include "common/log.h"
 
 // Newer than the headers of the oldest system that this is built on.
@@ -39,14 +40,17 @@ static atomic_bool cannot_protect; // an older kernel: what is opened can be wri
 // For system calls as well where that is allowed.
 static int open_descriptor(void)
 {
-    int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
-    int fd = device >= 0 ? ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC | O_NONBLOCK) : -1;
+    int device = descriptor_own(open("/dev/userfaultfd", O_RDWR | O_CLOEXEC));
+    int fd = -1;
+    if (device >= 0)
+        fd = descriptor_own(ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC | O_NONBLOCK));
     if (device >= 0)
         close(device);
     if (fd < 0)
-        fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+        fd = descriptor_own((int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
     if (fd < 0) {
-        fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+        fd = descriptor_own(
+            (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY));
         if (fd >= 0)
             log_info("managed memory is not for system calls reason=\"userfaultfd of the kernel's "
                      "own faults needs vm.unprivileged_userfaultfd=1 or /dev/userfaultfd\"");

@@ -16,6 +16,7 @@
 #include "client-lib/objects/ranges.h"
 #include "client-lib/report/tell.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/log.h"
 #include "common/scope.h"
 
@@ -325,7 +326,7 @@ static struct mirror *make_mirror(const struct mirror_place *place)
 {
     size_t count = (place->size + MIRROR_CHUNK - 1) / MIRROR_CHUNK;
     struct mirror *mirror = calloc(1, sizeof(*mirror) + count);
-    SCOPED_FD int file = memfd_create("rgpu-managed", MFD_CLOEXEC);
+    SCOPED_FD int file = descriptor_own(memfd_create("rgpu-managed", MFD_CLOEXEC));
     if (!mirror || file < 0 || ftruncate(file, (off_t)place->size) != 0) {
         free(mirror);
         return NULL;

@@ -11,7 +11,7 @@ static CUmoduleLoadingMode mode;
 
 static void read_mode(void)
 {
-    const char *wanted = getenv("CUDA_MODULE_LOADING");
+    const char *wanted = secure_getenv("CUDA_MODULE_LOADING");
 
     mode = wanted && !strcmp(wanted, "EAGER") ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/descriptor.h"
 #include "common/driver/error.h"
 #include "common/scope.h"
 #include "cuda_ops.h"
@@ -70,12 +71,12 @@ static void write_at_once(const struct logged_error *message)
     char line[LINE_MAX_BYTES];
 
     if (!asked) {
-        const char *name = getenv("CUDA_LOG_FILE");
+        const char *name = secure_getenv("CUDA_LOG_FILE");
         asked = true;
         file = !name || !*name               ? NULL
                : strcmp(name, "stdout") == 0 ? stdout
                : strcmp(name, "stderr") == 0 ? stderr
-                                             : fopen(name, "we");
+                                             : descriptor_open_file(name, "w");
     }
     if (!file)
         return;

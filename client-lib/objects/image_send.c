@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "client_calls.h"
+#include "common/descriptor.h"
 #include "common/driver/image.h"
 #include "proto/wire.h"
 
@@ -40,7 +41,7 @@ CUresult image_read_file(const char *path, void **data, size_t *size)
     struct stat status;
     if (!path)
         return CUDA_ERROR_INVALID_VALUE;
-    FILE *file = fopen(path, "rbe");
+    FILE *file = descriptor_open_file(path, "r");
     if (!file)
         return CUDA_ERROR_FILE_NOT_FOUND;
     char *bytes = NULL;

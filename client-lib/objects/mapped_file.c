@@ -4,7 +4,6 @@
 // descriptors that the program has open, and is the right one if device and inode say so.
 #include "client-lib/objects/mapped_file.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +17,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "common/ascii.h"
+#include "common/descriptor.h"
 #include "common/scope.h"
 
 struct area {
@@ -56,7 +57,7 @@ static bool continues(const struct area *before, const struct area *area)
 // The area that begins at or before ADDRESS and, with those that go on from it, reaches END.
 static int find_area(uint64_t address, uint64_t end, struct area *found)
 {
-    SCOPED_FILE FILE *maps = fopen("/proc/self/maps", "re");
+    SCOPED_FILE FILE *maps = descriptor_open_file("/proc/self/maps", "r");
     SCOPED_FREE char *line = NULL;
     struct area area, last = {0};
     size_t room = 0;
@@ -86,8 +87,9 @@ static bool is_file_of(int fd, const struct area *area)
 
 static int open_path(const struct area *area)
 {
-    int fd = *area->path == '/' ? open(area->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-                                : -1;
+    int fd = *area->path == '/'
+                 ? descriptor_own(open(area->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK))
+                 : -1;
     if (fd < 0)
         return -ENOENT;
     if (is_file_of(fd, area))
@@ -99,13 +101,13 @@ static int open_path(const struct area *area)
 // One that has no name any more, as memory files, may still be open.
 static int take_open_one(const struct area *area)
 {
-    DIR *list = opendir("/proc/self/fd");
+    DIR *list = descriptor_open_directory("/proc/self/fd");
     const struct dirent *entry;
     int found = -ENOENT;
     while (list && found < 0 && (entry = readdir(list))) {
-        int fd = isdigit((unsigned char)*entry->d_name) ? atoi(entry->d_name) : -1;
+        int fd = ascii_is_digit(*entry->d_name) ? atoi(entry->d_name) : -1;
         if (fd >= 0 && is_file_of(fd, area) && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR)
-            found = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+            found = descriptor_own(fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_STANDARD));
     }
     if (list)
         closedir(list);

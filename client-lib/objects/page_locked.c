@@ -17,6 +17,7 @@
 #include "client-lib/objects/mapped_file.h"
 #include "client-lib/objects/object.h"
 #include "client_calls.h"
+#include "common/descriptor.h"
 #include "common/log.h"
 #include "common/resident.h"
 
@@ -31,7 +32,7 @@ static size_t page_round(size_t size)
 
 static int sealed_memory(size_t size)
 {
-    int fd = memfd_create("rgpu-host-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int fd = descriptor_own(memfd_create("rgpu-host-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (fd < 0)
         return -errno;
     if (ftruncate(fd, (off_t)size) != 0 ||

@@ -274,7 +274,7 @@ static const struct link_wish {
 
 static const struct link_wish *wish(void)
 {
-    const char *text = getenv("RGPU_PEER_LINK");
+    const char *text = secure_getenv("RGPU_PEER_LINK");
     for (size_t i = 0; text && i < sizeof(wishes) / sizeof(wishes[0]); i++)
         if (!strcmp(text, wishes[i].name))
             return &wishes[i];

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
+
 bool token_is_one(const void *token)
 {
     return !memcmp(token, CONTROL_EXPORT_MAGIC, CONTROL_EXPORT_SECRET_AT);
@@ -15,7 +17,7 @@ bool token_is_one(const void *token)
 
 static int token_file(const uint8_t *token)
 {
-    int fd = memfd_create("rgpu-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int fd = descriptor_own(memfd_create("rgpu-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (fd < 0)
         return -errno;
     if (write(fd, token, CONTROL_EXPORT_TOKEN_BYTES) != CONTROL_EXPORT_TOKEN_BYTES ||

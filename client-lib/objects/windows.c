@@ -50,7 +50,7 @@ static unsigned int number_of(const struct box_session *session)
 
 static bool is_allowed(void)
 {
-    const char *text = getenv("RGPU_PEER_LINK");
+    const char *text = secure_getenv("RGPU_PEER_LINK");
     return !text || !strcmp(text, "auto");
 }
 

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/descriptor.h"
+
 bool stopwatch_counts;
 __thread struct stopwatch stopwatch_mine;
 
@@ -73,7 +75,9 @@ static bool is_distrusted(void)
 {
     static const char *const instead[] = {"hpet\n", "acpi_pm\n", "jiffies\n"};
     char name[16] = "";
-    FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+    FILE *file =
+        descriptor_open_file("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                             "r");
     bool found = false;
 
     if (!file)

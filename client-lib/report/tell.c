@@ -9,7 +9,7 @@
 
 void tell(const char *format, ...)
 {
-    const char *level = getenv("RGPU_LOG");
+    const char *level = secure_getenv("RGPU_LOG");
     char line[1024] = "rgpu: ";
     va_list arguments;
     if (level && strcmp(level, "off") == 0)

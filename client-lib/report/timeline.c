@@ -14,6 +14,7 @@
 #include "client-lib/report/tell.h"
 #include "client-lib/report/timeline_text.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/scope.h"
 
 // Handed over and not yet written; who is faster than the disk waits then.
@@ -56,12 +57,12 @@ static char *name_from(const char *pattern)
 static int open_own(const char *name)
 {
     char *other = NULL;
-    int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    int fd = descriptor_own(open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         close(fd);
         if (asprintf(&other, "%s.%d", name, (int)getpid()) < 0)
             return -1;
-        fd = open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        fd = descriptor_own(open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
         free(other);
     }
     if (fd >= 0 && ftruncate(fd, 0) != 0 && errno != EINVAL) { // EINVAL: a pipe

@@ -270,7 +270,7 @@ bool watch_has_timeline(void)
 
 static bool is_set(const char *variable)
 {
-    const char *text = getenv(variable);
+    const char *text = secure_getenv(variable);
     return text && *text && strcmp(text, "0") != 0;
 }
 
@@ -278,11 +278,11 @@ __attribute__((constructor)) static void watch_start(void)
 {
     watch.began = clock_ns();
     watch.summary = is_set("RGPU_STATS");
-    const char *level = getenv("RGPU_LOG");
+    const char *level = secure_getenv("RGPU_LOG");
     enum log_level wanted;
     watch.failures = level && log_level_parse(level, &wanted) == 0 && wanted >= LOG_LEVEL_DEBUG;
     if (is_set("RGPU_TRACE"))
-        watch.timeline = timeline_open(getenv("RGPU_TRACE"));
+        watch.timeline = timeline_open(secure_getenv("RGPU_TRACE"));
     turn();
 }
 

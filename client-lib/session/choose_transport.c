@@ -17,7 +17,7 @@ enum { SPIN_PROCESSORS = 8, SPIN_FOR_GPU_US = 2000 };
 
 int transport_choice(const struct transport **choice)
 {
-    const char *text = getenv("RGPU_TRANSPORT");
+    const char *text = secure_getenv("RGPU_TRANSPORT");
 
     *choice = NULL;
     if (!text || !*text || strcmp(text, "auto") == 0)
@@ -31,7 +31,7 @@ int transport_choice(const struct transport **choice)
 
 int protection_choice(enum control_protection *choice)
 {
-    const char *text = getenv("RGPU_PROTECTION");
+    const char *text = secure_getenv("RGPU_PROTECTION");
 
     *choice = CONTROL_PROTECTION_NONE;
     if (!text || !*text)
@@ -47,7 +47,7 @@ int protection_choice(enum control_protection *choice)
 
 int mapped_host_choice(bool *mirror)
 {
-    const char *text = getenv("RGPU_MAPPED_HOST");
+    const char *text = secure_getenv("RGPU_MAPPED_HOST");
 
     *mirror = text && strcmp(text, "mirror") == 0;
     if (!text || !*text || *mirror || strcmp(text, "no") == 0)
@@ -58,7 +58,7 @@ int mapped_host_choice(bool *mirror)
 
 int paths_choice(unsigned *allowed)
 {
-    const char *text = getenv("RGPU_PATHS");
+    const char *text = secure_getenv("RGPU_PATHS");
     int paths = text && *text ? path_parse(text) : 0;
 
     if (paths < 0) {
@@ -72,7 +72,7 @@ int paths_choice(unsigned *allowed)
 // False: the variable is set to what is no such number.
 static bool number_of(const char *variable, uint32_t least, uint32_t most, uint32_t *out)
 {
-    const char *text = getenv(variable);
+    const char *text = secure_getenv(variable);
     char *end;
     if (!text || !*text)
         return true;
@@ -105,7 +105,7 @@ static unsigned connections_choice(void)
 
 static const char *sockets_directory(void)
 {
-    const char *directory = getenv("RGPU_CLIENT_SOCKETS");
+    const char *directory = secure_getenv("RGPU_CLIENT_SOCKETS");
 
     return directory ? directory : CONTROL_CLIENT_SOCKETS;
 }

@@ -252,7 +252,7 @@ CUresult sessions_open(void)
         return result;
 
     struct ticket_bundle bundle;
-    const char *boxes = getenv("RGPU_BOXES");
+    const char *boxes = secure_getenv("RGPU_BOXES");
     int err = ticket_bundle_load(&bundle);
     if (err == 0) {
         result = open_ticketed(&bundle, &wish);
@@ -340,7 +340,7 @@ CUresult sessions_reach(const CUuuid *uuid, CUdevice *device)
 {
     struct wish wish;
     struct ticket_bundle bundle;
-    const char *boxes = getenv("RGPU_BOXES");
+    const char *boxes = secure_getenv("RGPU_BOXES");
     const uint8_t *wanted = (const uint8_t *)uuid->bytes;
     char windows[sizeof(((struct control_hello *)0)->windows)];
     CUresult result = make_wish(&wish, windows, sizeof(windows));

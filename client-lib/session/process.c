@@ -8,7 +8,9 @@
 
 #include "client-lib/report/watch.h"
 #include "client-lib/session/opening.h"
+#include "common/descriptor.h"
 #include "common/scope.h"
+#include "common/uncancelled.h"
 
 enum { NOT_INITIALIZED, OPENING, READY, FORKED };
 
@@ -42,24 +44,37 @@ CUresult process_ready(void)
     return __builtin_expect(now == READY, 1) ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
-// Threads that are started in between leave signals to those of the program.
-static void keep_signals(sigset_t *old)
+struct surroundings {
+    sigset_t signals;
+    struct descriptor_fence fence;
+};
+
+// Threads that are started in between leave signals to those of the program, and descriptors of libraries that a
+// transport needs (verbs) do not become its standard output.
+static void keep_out(struct surroundings *old)
 {
     sigset_t all;
 
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, old);
+    pthread_sigmask(SIG_SETMASK, &all, &old->signals);
+    descriptor_fence_begin(&old->fence);
+}
+
+static void let_in(struct surroundings *old)
+{
+    descriptor_fence_end(&old->fence);
+    pthread_sigmask(SIG_SETMASK, &old->signals, NULL);
 }
 
 // The caller holds the lock.
 static CUresult open_all(const struct session_listener *listener)
 {
-    sigset_t old;
+    struct surroundings old;
 
     session_listener = listener;
-    keep_signals(&old);
+    keep_out(&old);
     CUresult result = sessions_open();
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    let_in(&old);
     return result;
 }
 
@@ -78,13 +93,14 @@ CUresult process_start(const struct session_listener *listener)
 
 CUresult process_reach(const CUuuid *uuid, CUdevice *device)
 {
-    sigset_t old;
+    SCOPED_UNCANCELLED;
+    struct surroundings old;
     SCOPED_LOCK(&lock);
     CUresult result = process_ready();
     if (result != CUDA_SUCCESS)
         return result;
-    keep_signals(&old);
+    keep_out(&old);
     result = sessions_reach(uuid, device);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    let_in(&old);
     return result;
 }

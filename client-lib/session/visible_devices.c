@@ -103,14 +103,14 @@ static void show(int device)
 
 bool visible_hides_all(void)
 {
-    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    const char *list = secure_getenv("CUDA_VISIBLE_DEVICES");
     return list && naming_of(list + strspn(list, " ")) == BY_INDEX && index_of(list) < 0;
 }
 
 void visible_show_devices(void)
 {
     static int wanted[SESSIONS_MAX * WIRE_DEVICE_MAX];
-    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    const char *list = secure_getenv("CUDA_VISIBLE_DEVICES");
     int count = list ? read_list(list, wanted) : device_count();
     for (int i = 0; i < count; i++)
         show(list ? wanted[i] : i);

@@ -2,12 +2,12 @@
 // Recognition and size of images: fatbin wrapper, fatbin, ELF, PTX text.
 #include "common/driver/image.h"
 
-#include <ctype.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "common/ascii.h"
 #include "common/cursor.h"
 #include "common/driver/fatbin_format.h"
 
@@ -31,7 +31,7 @@ const char *image_kind_name(enum image_kind kind)
 static bool skip_space(const char **at, const char *end)
 {
     const char *text = *at;
-    if (text < end && isspace((unsigned char)*text)) {
+    if (text < end && ascii_is_space(*text)) {
         *at = text + 1;
         return true;
     }

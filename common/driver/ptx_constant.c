@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Constant expressions of PTX (PTX ISA, "Constant Expressions"): 64-bit integers, signed unless they say
 // otherwise or do not fit, with the operators of C.
-#include <ctype.h>
 #include <string.h>
 
+#include "common/ascii.h"
 #include "common/driver/ptx_scanner.h"
 
 enum { DEPTH_MAX = 100 };
@@ -84,9 +84,7 @@ static const struct operator* operator_here(const struct scanner *scanner)
 
 static int digit_of(char c)
 {
-    return isdigit((unsigned char)c)    ? c - '0'
-           : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
-                                        : 99;
+    return ascii_is_digit(c) ? c - '0' : ascii_is_hex_digit(c) ? ascii_lower(c) - 'a' + 10 : 99;
 }
 
 static struct value literal(struct evaluation *e, const char *text, size_t length)
@@ -98,7 +96,7 @@ static struct value literal(struct evaluation *e, const char *text, size_t lengt
         length--;
     }
     if (length > 2 && text[0] == '0' && strchr("xXbB", text[1])) {
-        base = tolower((unsigned char)text[1]) == 'x' ? 16 : 2;
+        base = ascii_lower(text[1]) == 'x' ? 16 : 2;
         text += 2;
         length -= 2;
     } else if (length > 1 && text[0] == '0') {

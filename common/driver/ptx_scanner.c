@@ -2,12 +2,13 @@
 // Cutting a PTX text into tokens.
 #include "common/driver/ptx_scanner.h"
 
-#include <ctype.h>
 #include <string.h>
+
+#include "common/ascii.h"
 
 static bool in_word(char c)
 {
-    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%' || c == '.';
+    return ascii_is_alnum(c) || c == '_' || c == '$' || c == '%' || c == '.';
 }
 
 static const char *behind_comment(const char *at, const char *end)
@@ -25,7 +26,7 @@ void scanner_advance(struct scanner *scanner)
 {
     const char *at = scanner->at, *end = scanner->end;
     while (at < end) {
-        if (isspace((unsigned char)*at))
+        if (ascii_is_space(*at))
             at++;
         else if (end - at > 1 && *at == '/' && (at[1] == '/' || at[1] == '*'))
             at = behind_comment(at, end);
@@ -33,8 +34,8 @@ void scanner_advance(struct scanner *scanner)
             break;
     }
     scanner->token.text = at;
-    if (at < end && isdigit((unsigned char)*at)) {
-        while (at < end && (isalnum((unsigned char)*at) || *at == '.'))
+    if (at < end && ascii_is_digit(*at)) {
+        while (at < end && (ascii_is_alnum(*at) || *at == '.'))
             at++;
     } else if (at < end && in_word(*at)) {
         while (at < end && in_word(*at))

@@ -6,13 +6,13 @@
 // CUDA's tools name those with variables .nv.global and .nv.global.init.
 #include "common/driver/variables.h"
 
-#include <ctype.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ascii.h"
 #include "common/driver/image.h"
 #include "common/driver/ptx_scanner.h"
 
@@ -43,7 +43,7 @@ static unsigned type_size(const struct ptx_token *token)
     size_t i = token->text[1] == 'b' && token->text[2] == 'f' ? 3 : 2;
     if (!strchr("bsuf", token->text[1]))
         return 0;
-    for (; i < token->length && isdigit((unsigned char)token->text[i]) && bits < 1024; i++)
+    for (; i < token->length && ascii_is_digit(token->text[i]) && bits < 1024; i++)
         bits = bits * 10 + (unsigned)(token->text[i] - '0');
     unsigned pair = i + 2 == token->length && !memcmp(token->text + i, "x2", 2) ? 2 : 1;
     return bits / 8 * pair;

@@ -2,7 +2,8 @@
 # Programs on the library that scripts start, here and in other folders.
 SESSION_PROGRAMS := error-logs visible-list copy-pattern registered-elsewhere graph-running images-running \
                     graph-handles token-holder variable-clash pinned-faults managed-touch entry-points java-beside \
-                    held-data left-behind out-of-reach window-filler any-order path-copies wide-copies
+                    held-data left-behind out-of-reach window-filler any-order path-copies wide-copies \
+                    rough-process
 define session_program
 TEST_EXTRAS += $(B)/tests/$(1)
 $(call link_rule,$(B)/tests/$(1),tests/session/$(subst -,_,$(1)).c,,\
@@ -14,6 +15,14 @@ $(B)/obj/tests/session/images_running.o: tests/programs/images.ptx
 
 $(call test_program,session-stopwatch,tests/session/stopwatch.c client-lib/report/stopwatch.c)
 $(call test_program,session-idle_or_not,tests/session/idle_or_not.c client-lib/objects/known_idle.c)
+
+# Linked without the library, which they load.
+$(call test_helper,reloaded,tests/session/reloaded.c,,-ldl)
+TEST_EXTRAS += $(B)/tests/reloaded-static
+$(B)/tests/reloaded-static: tests/session/reloaded.c tests/tap.h
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(ALL_CPPFLAGS) -std=gnu11 -O2 -g -fPIE -static-pie -Wl,--no-warnings -o $@ $<
 
 # Programs with sanitizers, on the library without.
 ifeq ($(SAN),)

@@ -3,8 +3,9 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
+
+#include "common/quiet_thread.h"
 
 // Newer than the headers of the oldest system that this is built on.
 #ifndef MADV_POPULATE_READ
@@ -45,16 +46,10 @@ static unsigned pieces_of(size_t size)
     return size / least_piece < threads ? (unsigned)(size / least_piece) : threads;
 }
 
-// The program's signals are not for these threads.
 static void start(struct resident_piece *pieces, unsigned count)
 {
-    sigset_t all, old;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
     for (unsigned i = 0; i < count; i++)
-        pieces[i].started = !pthread_create(&pieces[i].thread, NULL, populate, &pieces[i]);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+        pieces[i].started = !quiet_thread_start(&pieces[i].thread, populate, &pieces[i]);
 }
 
 void memory_make_resident(void *base, size_t size)

@@ -64,6 +64,13 @@ static int socket_write(BIO *bio, const char *data, int size)
         return size;
     }
     ssize_t n = send(fd, data, (size_t)size, MSG_NOSIGNAL);
+    // What the kernel encrypts is the program's memory, of which some pages may be there only once they are touched.
+    if (n < 0 && errno == EFAULT) {
+        char copy[4096];
+        size_t part = (size_t)size < sizeof(copy) ? (size_t)size : sizeof(copy);
+        memcpy(copy, data, part);
+        n = send(fd, copy, part, MSG_NOSIGNAL);
+    }
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         BIO_set_retry_write(bio);
     return (int)n;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/quiet_thread.h"
 #include "common/scope.h"
 #include "nccl-lib/combine_kernels.h"
 #include "nccl-lib/nccl_failure.h"
@@ -171,7 +172,7 @@ static bool begin_end(struct ncclComm *comm)
     pthread_t thread;
     pthread_once(&once, register_end);
     SCOPED_LOCK(&ending_lock);
-    if (pthread_create(&thread, NULL, end_in_background, comm))
+    if (quiet_thread_start(&thread, end_in_background, comm))
         return false;
     pthread_detach(thread);
     ending++;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/quiet_thread.h"
 #include "nccl-lib/group_run.h"
 #include "nccl-lib/nccl_failure.h"
 
@@ -36,7 +37,7 @@ static ncclResult_t make_all(struct comm_making *makings, size_t count)
     ncclResult_t result =
         threads && started ? ncclSuccess : nccl_refuse(ncclSystemError, "no memory for threads");
     for (size_t i = 0; i < count && !result; i++) {
-        started[i] = !pthread_create(&threads[i], NULL, make_one, &makings[i]);
+        started[i] = !quiet_thread_start(&threads[i], make_one, &makings[i]);
         if (!started[i])
             result = nccl_refuse(ncclSystemError, "no thread for a communicator");
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
+#include "common/quiet_thread.h"
 #include "common/scope.h"
 
 enum { LOOK_US = 100000 };
@@ -82,7 +83,7 @@ static void stop_watching(void)
 int site_watch_begin(struct site_rank *rank)
 {
     SCOPED_LOCK(&lock);
-    if (!watching && pthread_create(&watcher, NULL, watch_ranks, NULL))
+    if (!watching && quiet_thread_start(&watcher, watch_ranks, NULL))
         return -1;
     if (!watching)
         atexit(stop_watching);

@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/quiet_thread.h"
 #include "common/scope.h"
 #include "team-lib/company.h"
 
@@ -173,7 +174,7 @@ static void *watch(void *argument)
 
 enum rgpu_result watch_start(struct rgpu_team *team)
 {
-    if (pthread_create(&team->watcher, NULL, watch, team))
+    if (quiet_thread_start(&team->watcher, watch, team))
         return failure(RGPU_ERROR_MEMORY, "no thread for a team");
     team->watched = true;
     return RGPU_SUCCESS;

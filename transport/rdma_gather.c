@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "common/log.h"
+#include "common/quiet_thread.h"
 #include "common/scope.h"
 #include "transport/rdma_private.h"
 #include "common/wait.h"
@@ -59,20 +60,14 @@ static void *ticker_main(void *argument)
     return NULL;
 }
 
-// The program's signals are not for this thread.
 static bool start_ticker(struct rdma_link *rdma)
 {
     struct rdma_gather *gather = &rdma->gather;
-    sigset_t all, before;
-    int r;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     atomic_store(&gather->ticks, true);
-    r = pthread_create(&gather->thread, NULL, ticker_main, rdma);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int r = quiet_thread_start(&gather->thread, ticker_main, rdma);
     if (r)
-        log_warn("no thread for sending: error=%s", strerror(r));
+        log_warn("no thread for sending: error=%s", strerror(-r));
     else
         pthread_setname_np(gather->thread, "rgpu-send");
     gather->runs = r == 0;

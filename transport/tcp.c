@@ -20,6 +20,7 @@
 
 #include "common/descriptor.h"
 #include "common/log.h"
+#include "common/quiet_thread.h"
 #include "common/scope.h"
 #include "common/tls.h"
 #include "common/wait.h"
@@ -175,18 +176,13 @@ static void *flusher_main(void *argument)
     return NULL;
 }
 
-// Under lock. The program's signals are not for this thread.
+// Under lock.
 static bool start_flusher(struct tcp_link *tcp)
 {
-    sigset_t all, before;
-    int r;
+    int r = quiet_thread_start(&tcp->flusher, flusher_main, tcp);
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&tcp->flusher, NULL, flusher_main, tcp);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (r)
-        log_warn("no thread for sending: error=%s", strerror(r));
+        log_warn("no thread for sending: error=%s", strerror(-r));
     else
         pthread_setname_np(tcp->flusher, "rgpu-send");
     tcp->flusher_runs = r == 0;

@@ -5,7 +5,6 @@
 #include "transport/tcp_opening.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,6 +14,7 @@
 #include "common/endpoint.h"
 #include "common/expected_connection.h"
 #include "common/log.h"
+#include "common/quiet_thread.h"
 #include "common/scope.h"
 
 enum { STEP_MS = 5000 };
@@ -112,16 +112,10 @@ static void *open_all(void *argument)
 
 static void start(struct tcp_opening *opening)
 {
-    sigset_t all, before;
-
     SCOPED_LOCK(&opening->lock);
     if (opening->ending)
         return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int err = pthread_create(&opening->thread, NULL, open_all, opening);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    opening->runs = !err;
+    opening->runs = quiet_thread_start(&opening->thread, open_all, opening) == 0;
 }
 
 void tcp_opening_moved(struct tcp_opening *opening, size_t length)

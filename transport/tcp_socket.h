@@ -22,7 +22,8 @@ void tcp_socket_let_wait(int fd);
 // TCP_SOCKET_DEAD_SECONDS although it should have.
 int tcp_socket_wait(int fd, short events, int event, uint64_t deadline);
 
-// A socket and what protects it.
+// A socket and what protects it. The kernel does not reach all memory of a program: pages that a handler of the program
+// opens when they are touched (a garbage collector's, a checkpointer's) are touched here, by way of a copy.
 struct tcp_wire {
     int fd;          // non-blocking, or used as if it were
     struct tls *tls; // NULL: plain

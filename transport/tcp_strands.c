@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/quiet_thread.h"
 #include "common/scope.h"
 #include "common/wait.h"
 
@@ -105,17 +106,12 @@ static void await_moved(struct tcp_half *half, unsigned number)
     half->settling--;
 }
 
-// The program's signals are not for this thread.
 static bool start_half(struct tcp_half *half)
 {
-    sigset_t all, before;
+    int err = quiet_thread_start(&half->thread, half_main, half);
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int err = pthread_create(&half->thread, NULL, half_main, half);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err)
-        log_warn("no thread for a strand: error=%s", strerror(err));
+        log_warn("no thread for a strand: error=%s", strerror(-err));
     else
         pthread_setname_np(half->thread, "rgpu-strand");
     half->runs = err == 0;

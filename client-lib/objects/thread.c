@@ -3,12 +3,12 @@
 #include "client-lib/objects/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client-lib/session/process.h"
 #include "common/log.h"
+#include "common/quiet_thread.h"
 #include "common/scope.h"
 
 static __thread struct thread_state *state;
@@ -130,13 +130,7 @@ CUresult thread_set_context(CUcontext context)
 bool thread_start(void *(*routine)(void *argument), void *argument)
 {
     pthread_t thread;
-    sigset_t all, old;
-    sigfillset(&all);
-    sigdelset(&all,
-              SIGSEGV); // functions of the program that run there may have faults that are handled
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    bool started = pthread_create(&thread, NULL, routine, argument) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    bool started = quiet_thread_start(&thread, routine, argument) == 0;
     if (started)
         pthread_detach(thread);
     return started;

@@ -15,6 +15,7 @@
 #include "client-lib/report/timeline_text.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
+#include "common/quiet_thread.h"
 #include "common/scope.h"
 
 // Handed over and not yet written; who is faster than the disk waits then.
@@ -146,11 +147,7 @@ static void *write_all(void *unused)
 // A program that is done before its first buffer is full never gets the thread.
 static void start_writer(void)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); // signals are for the program's own threads
-    timeline.running = pthread_create(&timeline.writer, NULL, write_all, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    timeline.running = quiet_thread_start(&timeline.writer, write_all, NULL) == 0;
 }
 
 struct timeline_buffer *timeline_take(void)

@@ -9,6 +9,7 @@
 #include "client-lib/report/watch.h"
 #include "client-lib/session/opening.h"
 #include "common/descriptor.h"
+#include "common/quiet_thread.h"
 #include "common/scope.h"
 #include "common/uncancelled.h"
 
@@ -53,10 +54,7 @@ struct surroundings {
 // transport needs (verbs) do not become its standard output.
 static void keep_out(struct surroundings *old)
 {
-    sigset_t all;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old->signals);
+    quiet_signals(&old->signals);
     descriptor_fence_begin(&old->fence);
 }
 

@@ -6,6 +6,7 @@
 #include "client-lib/session/incoming.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/quiet_thread.h"
 #include "common/scope.h"
 
 enum { LATER_US = 1000 };
@@ -224,7 +225,7 @@ static void start_service(struct box_session *session)
     pthread_t thread;
     if (session->service_started)
         return;
-    if (pthread_create(&thread, NULL, serve_events, session) == 0) {
+    if (quiet_thread_start(&thread, serve_events, session) == 0) {
         pthread_detach(thread);
         session->service_started = true;
     } else {

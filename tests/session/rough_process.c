@@ -159,12 +159,126 @@ static void closed(const char *digits)
     close_gpu(&gpu);
 }
 
+// ---- barriers: pages that a handler opens when they are touched ----
+
+static atomic_uint faults;
+
+// As a garbage collector's write barrier does, or a checkpointer's.
+static void open_page(int number, siginfo_t *info, void *state)
+{
+    uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE - 1);
+    if (mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE))
+        _exit(98);
+    atomic_fetch_add(&faults, 1);
+}
+
+// A file that has become shorter is longer again.
+static int shrunken = -1;
+static off_t whole;
+static void lengthen(int number, siginfo_t *info, void *state)
+{
+    if (ftruncate(shrunken, whole))
+        _exit(97);
+    atomic_fetch_add(&faults, 1);
+}
+
+static void handle(int number, void (*handler)(int, siginfo_t *, void *))
+{
+    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+    if (sigaction(number, &action, NULL))
+        bail("sigaction");
+}
+
+static uint8_t *pages(size_t size, int fd)
+{
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                    fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        bail("mmap");
+    return at;
+}
+
+static void copy_behind_barriers(size_t size)
+{
+    uint8_t *memory = pages(size, -1), *other = pages(size, -1);
+    CUdeviceptr data = device_alloc(size);
+    fill(other, size, 5);
+    CHECK(cuMemcpyHtoD(data, other, size));
+    memset(memory, 0, size);
+    mprotect(memory, size, PROT_READ);
+    atomic_store(&faults, 0);
+    is_int(cuMemcpyDtoH(memory, data, size), CUDA_SUCCESS, "%zu bytes from the GPU into read-only pages", size);
+    is_int((long long)differences(memory, size, 5), 0, "they are right");
+    is_int(atomic_load(&faults), (long long)(size / PAGE), "the handler has opened each page");
+    mprotect(memory, size, PROT_READ | PROT_WRITE);
+    fill(memory, size, 6);
+    mprotect(memory, size, PROT_NONE);
+    is_int(cuMemcpyHtoD(data, memory, size), CUDA_SUCCESS, "%zu bytes to the GPU from pages without access", size);
+    CHECK(cuMemcpyDtoH(other, data, size));
+    is_int((long long)differences(other, size, 6), 0, "they are right");
+    munmap(memory, size);
+    munmap(other, size);
+    CHECK(cuMemFree(data));
+}
+
+static void copy_into_a_shrunken_file(size_t size)
+{
+    whole = (off_t)size;
+    shrunken = memfd_create("shrunken", MFD_CLOEXEC);
+    if (shrunken < 0 || ftruncate(shrunken, whole))
+        bail("memfd_create");
+    uint8_t *memory = pages(size, shrunken), *other = pages(size, -1);
+    CUdeviceptr data = device_alloc(size);
+    fill(other, size, 8);
+    CHECK(cuMemcpyHtoD(data, other, size));
+    atomic_store(&faults, 0);
+    if (ftruncate(shrunken, whole / 2))
+        bail("ftruncate");
+    is_int(cuMemcpyDtoH(memory, data, size), CUDA_SUCCESS, "%zu bytes from the GPU into a file that was shortened", size);
+    is_int((long long)differences(memory, size, 8), 0, "they are right");
+    ok(atomic_load(&faults) > 0, "its handler has run");
+    munmap(memory, size);
+    munmap(other, size);
+    close(shrunken);
+    CHECK(cuMemFree(data));
+}
+
+static void barriers(const char *argument)
+{
+    static const size_t sizes[] = {2 * PAGE, 16 * PAGE, MIB, 32 * MIB};
+    gpu = open_gpu(0);
+    handle(SIGSEGV, open_page);
+    handle(SIGBUS, lengthen);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        copy_behind_barriers(sizes[i]);
+        copy_into_a_shrunken_file(sizes[i]);
+    }
+    round_trip("afterwards");
+    close_gpu(&gpu);
+}
+
+// ---- gone BYTES: memory of a copy that is not there ----
+
+static void gone(const char *bytes)
+{
+    size_t size = (size_t)atoll(bytes);
+    gpu = open_gpu(0);
+    CUdeviceptr data = device_alloc(size);
+    uint8_t *memory = pages(size, -1);
+    munmap(memory, size);
+    fflush(stdout);
+    cuMemcpyDtoH(memory, data, size);
+    bail("the copy has returned");
+}
+
 static const struct mode {
     const char *name;
     void (*run)(const char *argument);
 } modes[] = {
     {"cancelled", cancelled},
     {"closed", closed},
+    {"barriers", barriers},
+    {"gone", gone},
 };
 
 int main(int argc, char **argv)

@@ -45,11 +45,10 @@ static const struct command *find(const char *name)
     return NULL;
 }
 
-int main(int argc, char **argv)
+static int answer(int argc, char **argv)
 {
     const struct command *command = argc > 1 ? find(argv[1]) : NULL;
 
-    descriptor_keep_standard();
     if (command)
         return command->run(command, argc - 1, argv + 1);
     if (argc == 1 || !strcmp(argv[1], "help")) {
@@ -64,4 +63,10 @@ int main(int argc, char **argv)
     }
     fprintf(stderr, "rgpuctl: unknown command %s; see rgpuctl --help\n", argv[1]);
     return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    descriptor_keep_standard();
+    return program_finish("rgpuctl", answer(argc, argv));
 }

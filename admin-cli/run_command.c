@@ -22,7 +22,9 @@ static int check_boxes(const char *boxes, int *count)
     *count = endpoint_parse_list(boxes, ENDPOINT_DEFAULT_PORT, endpoints, BOXES_MAX);
     if (*count > 0)
         return 0;
-    fprintf(stderr, "rgpuctl run: --box %s is not host:port[,host:port...]\n", boxes);
+    char problem[256];
+    endpoint_list_problem(boxes, ENDPOINT_DEFAULT_PORT, BOXES_MAX, problem, sizeof(problem));
+    fprintf(stderr, "rgpuctl run: --box is not a list of boxes: %s\n", problem);
     return EXIT_USAGE;
 }
 

@@ -343,7 +343,7 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); // a limit on file sizes is an error to report, not a reason to die
     umask(077);
     if (program_answer(&about, argc, argv))
-        return 0;
+        return program_finish(about.name, 0);
     key_path = program_take_value(&argc, argv, "--make-key");
     if (key_path)
         return make_key(key_path) < 0 ? 1 : 0;

@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <ini.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "common/config_argument.h"
 #include "common/config_place.h"
@@ -14,6 +17,8 @@
 #include "common/descriptor.h"
 #include "common/log.h"
 #include "common/units.h"
+
+enum { PIPE_TIMEOUT_MS = 5000 };
 
 static void *field_of(const struct config_option *option, void *settings)
 {
@@ -383,6 +388,37 @@ static int take_setting(void *argument, const char *section, const char *name, c
     return 1;
 }
 
+// A file, or a pipe into which somebody writes; a directory or a device would be read as no settings, or for ever.
+static int check_kind(FILE *file)
+{
+    struct pollfd pipe = {.fd = fileno(file), .events = POLLIN};
+    struct stat status;
+
+    if (fstat(pipe.fd, &status))
+        return -errno;
+    if (S_ISDIR(status.st_mode))
+        return -EISDIR;
+    if (S_ISCHR(status.st_mode))
+        return status.st_rdev == makedev(1, 3) ? 0 : -ENOTSUP; // only /dev/null ends
+    if (S_ISFIFO(status.st_mode))
+        return poll(&pipe, 1, PIPE_TIMEOUT_MS) > 0 ? 0 : -ETIMEDOUT;
+    return S_ISREG(status.st_mode) ? 0 : -ENOTSUP;
+}
+
+// NULL with errno set.
+static FILE *open_settings(const char *path)
+{
+    FILE *file = descriptor_open_file(path, "r");
+    int err = file ? check_kind(file) : 0;
+
+    if (err) {
+        fclose(file);
+        errno = -err;
+        return NULL;
+    }
+    return file;
+}
+
 int config_load(const struct config_option *table, const char *path, void *settings)
 {
     struct file_reader reader = {.path = path, .table = table, .settings = settings};
@@ -393,7 +429,7 @@ int config_load(const struct config_option *table, const char *path, void *setti
     reader.given = calloc(rows, sizeof(*reader.given));
     if (!reader.given)
         return -ENOMEM;
-    reader.file = descriptor_open_file(path, "r");
+    reader.file = open_settings(path);
     if (!reader.file) {
         int err = -errno;
         free(reader.given);

@@ -31,10 +31,14 @@ FILE *descriptor_open_file(const char *path, const char *mode)
 {
     bool writes = *mode == 'w';
     int flags = writes ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY;
-    int fd = descriptor_own(open(path, flags | O_CLOEXEC, 0666));
+    // Without waiting for another end: a pipe that nobody reads cannot be written (ENXIO).
+    int fd = descriptor_own(open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666));
     FILE *file = fd < 0 ? NULL : fdopen(fd, writes ? "w" : "r");
 
-    if (fd >= 0 && !file)
+    if (fd < 0)
+        return NULL;
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    if (!file)
         close(fd);
     return file;
 }

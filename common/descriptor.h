@@ -17,7 +17,7 @@ enum { DESCRIPTOR_OWN = 256, DESCRIPTOR_STANDARD = 3 };
 // it is if FD is negative, and -1 with errno set if no number is left for a descriptor that stood below 3.
 int descriptor_own(int fd);
 
-// As fopen() does for MODE "r" and "w".
+// As fopen() does for MODE "r" and "w", but never waits for the other end of a named pipe.
 FILE *descriptor_open_file(const char *path, const char *mode);
 DIR *descriptor_open_directory(const char *path);
 

@@ -107,30 +107,76 @@ void endpoint_format(const struct endpoint *endpoint, char *text)
         snprintf(text, ENDPOINT_TEXT_MAX, "%s:%u", endpoint->host, endpoint->port);
 }
 
+// Moves *TEXT behind its next part, without the blanks around it. The size of that, 0 at the end, -EINVAL if it is too long.
+static int next_part(const char **text, char part[ENDPOINT_TEXT_MAX])
+{
+    *text += strspn(*text, " \t,");
+    size_t n = strcspn(*text, ","), trimmed = n;
+
+    while (trimmed && ((*text)[trimmed - 1] == ' ' || (*text)[trimmed - 1] == '\t'))
+        trimmed--;
+    size_t taken = trimmed < ENDPOINT_TEXT_MAX ? trimmed : ENDPOINT_TEXT_MAX - 1;
+    memcpy(part, *text, taken);
+    part[taken] = '\0';
+    *text += n;
+    return taken < trimmed ? -EINVAL : (int)trimmed;
+}
+
 int endpoint_parse_list(const char *text, uint16_t default_port, struct endpoint *out, size_t max)
 {
+    char part[ENDPOINT_TEXT_MAX];
     size_t count = 0;
+    int size;
 
-    while (*text) {
-        char part[ENDPOINT_TEXT_MAX];
-        text += strspn(text, " \t,");
-        size_t n = strcspn(text, ","), trimmed = n;
-        while (trimmed && (text[trimmed - 1] == ' ' || text[trimmed - 1] == '\t'))
-            trimmed--;
-        if (trimmed >= sizeof(part))
-            return -EINVAL;
-        memcpy(part, text, trimmed);
-        part[trimmed] = '\0';
-        text += n;
-        if (!trimmed)
-            continue;
+    while ((size = next_part(&text, part)) > 0) {
         if (count == max)
             return -E2BIG;
         if (endpoint_parse(part, default_port, &out[count]))
             return -EINVAL;
         count++;
     }
-    return (int)count;
+    return size < 0 ? size : (int)count;
+}
+
+static const char *what_is_wrong(const char *part, int size)
+{
+    const char *port = strrchr(part, ':');
+    size_t host = port ? (size_t)(port - part) : strlen(part);
+    uint16_t number;
+
+    if (size < 0 || host > ENDPOINT_HOST_MAX)
+        return "a host has at most 255 bytes";
+    for (const char *at = part; *at; at++)
+        if ((unsigned char)*at <= ' ')
+            return "blanks and control characters are not part of a host";
+    if (port && !strchr(port, ']') && parse_port(port + 1, &number))
+        return "a port is a number up to 65535";
+    return "an IPv6 address stands in brackets";
+}
+
+void endpoint_list_problem(const char *text, uint16_t default_port, size_t max, char *problem,
+                           size_t room)
+{
+    char part[ENDPOINT_TEXT_MAX];
+    struct endpoint endpoint;
+    size_t count = 0;
+    int size;
+
+    snprintf(problem, room, "it names nothing; expected host:port[,host:port...]");
+    while ((size = next_part(&text, part))) {
+        if (count++ == max) {
+            snprintf(problem, room, "it names more than %zu", max);
+            return;
+        }
+        if (size > 0 && !endpoint_parse(part, default_port, &endpoint))
+            continue;
+        const char *wrong = what_is_wrong(part, size);
+        for (char *at = part; *at; at++)
+            *at = (unsigned char)*at < ' ' ? '?' : *at;
+        snprintf(problem, room, "\"%.100s%s\" is not host:port: %s", part,
+                 strlen(part) > 100 ? "..." : "", wrong);
+        return;
+    }
 }
 
 static int await_connected(int fd, int64_t deadline)

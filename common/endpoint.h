@@ -30,6 +30,10 @@ void endpoint_format(const struct endpoint *endpoint, char *text);
 int endpoint_parse_list(const char *text, uint16_t default_port, struct endpoint *out, size_t max)
     __attribute__((warn_unused_result));
 
+// Writes into PROBLEM why endpoint_parse_list() refuses TEXT, with the part that it refuses.
+void endpoint_list_problem(const char *text, uint16_t default_port, size_t max, char *problem,
+                           size_t room);
+
 // A connected, non-blocking, close-on-exec socket (TCP: no Nagle, keepalive on), trying every
 // address of the name within TIMEOUT_MS. -errno of the last try, -EHOSTUNREACH where the name has no
 // address, -ETIMEDOUT. Resolving a name is the C library's and may take longer.

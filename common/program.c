@@ -3,6 +3,7 @@
 #include "common/program.h"
 #include "version.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,6 +43,19 @@ bool program_answer(const struct program_about *about, int argc, char **argv)
         if (answer(about, argv[i]))
             return true;
     return false;
+}
+
+int program_finish(const char *name, int status)
+{
+    bool failed = ferror(stdout);
+
+    errno = 0;
+    failed |= fflush(stdout) != 0;
+    if (!failed)
+        return status;
+    fprintf(stderr, "%s: cannot write standard output: %s\n", name,
+            errno ? strerror(errno) : "an earlier write failed");
+    return status ? status : 1;
 }
 
 static void drop(int *argc, char **argv, int at, int count)

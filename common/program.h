@@ -22,6 +22,10 @@ struct program_about {
 bool program_answer(const struct program_about *about, int argc, char **argv);
 void program_print_help(const struct program_about *about);
 
+// The end of a program called NAME that ends with STATUS: writes out what it has printed. If that cannot be written, says
+// so on standard error, and returns 1 in place of 0.
+int program_finish(const char *name, int status);
+
 // Takes `--name VALUE` or `--name=VALUE` out of the words. NULL: it is not there, or nothing follows it.
 const char *program_take_value(int *argc, char **argv, const char *name);
 // Takes `--name` out of the words.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/resident.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 
 #include "common/quiet_thread.h"
 
@@ -69,4 +72,28 @@ void memory_make_resident(void *base, size_t size)
             pthread_join(pieces[i].thread, NULL);
         else
             populate(&pieces[i]);
+}
+
+static bool kernel_enters_pages(void)
+{
+    static char page[2 * PAGE];
+
+    return memory_enter_pages((void *)(((uintptr_t)page + PAGE - 1) & ~(uintptr_t)(PAGE - 1)), PAGE,
+                              true);
+}
+
+int memory_make_lockable(void *base, size_t size, bool write)
+{
+    uintptr_t first = (uintptr_t)base & ~(uintptr_t)(PAGE - 1);
+    size_t whole = ((uintptr_t)base + size - first + PAGE - 1) & ~(size_t)(PAGE - 1);
+    struct sysinfo host;
+
+    if (sysinfo(&host) == 0 && whole / host.mem_unit > host.totalram)
+        return -ENOMEM;
+    // This only asks whether all of it is mapped, by a call that confined processes have, as they have not mincore().
+    if (msync((void *)first, whole, MS_ASYNC) && errno == ENOMEM)
+        return -EFAULT;
+    if (write)
+        memory_make_resident((void *)first, whole);
+    return memory_enter_pages((void *)first, whole, write) || !kernel_enters_pages() ? 0 : -EFAULT;
 }

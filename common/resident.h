@@ -12,5 +12,8 @@
 void memory_make_resident(void *base, size_t size);
 // The same of a few pages at most, in this thread and for reading as well. False: the kernel has left them.
 bool memory_enter_pages(void *base, size_t size, bool write);
+// What a driver does before it locks pages of the program: makes all of them, for writing unless they are only read. 0;
+// -ENOMEM: the host has no such amount of memory; -EFAULT: some of it is not mapped, or may not be accessed that way.
+int memory_make_lockable(void *base, size_t size, bool write);
 
 #endif

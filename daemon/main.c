@@ -395,7 +395,7 @@ int main(int argc, char **argv)
     int status;
 
     if (program_answer(&about, argc, argv))
-        return 0;
+        return program_finish(about.name, 0);
     if (take_options(argc, argv, &program.options))
         return 2;
     config_keep_places();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pinned host memory: allocated here or registered by the program; kernels reach all of it.
+#include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include "common/resident.h"
 #include "sim/capture.h"
 #include "sim/memory.h"
 
@@ -65,13 +66,6 @@ SIM_API(cuMemFreeHost, void *pointer)
     return memory_release(address, is_allocated, NULL);
 }
 
-// Whether all pages exist: the driver would fail to pin others. Asked with a call that services are
-// usually allowed, which mincore() is not; with MS_ASYNC it does nothing but look.
-static bool pages_exist(uintptr_t first, uintptr_t end)
-{
-    return !msync((void *)first, end - first, MS_ASYNC);
-}
-
 static CUresult host_register(void *pointer, size_t size, unsigned flags)
 {
     struct context *context;
@@ -82,10 +76,8 @@ static CUresult host_register(void *pointer, size_t size, unsigned flags)
                                       CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY),
                   CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(capture_check_unsafe());
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t first = (uintptr_t)pointer & ~(page - 1);
-    uintptr_t end = ((uintptr_t)pointer + size + page - 1) & ~(page - 1);
-    SIM_RETURN_IF(!pages_exist(first, end), CUDA_ERROR_INVALID_VALUE);
+    int err = memory_make_lockable(pointer, size, !(flags & CU_MEMHOSTREGISTER_READ_ONLY));
+    SIM_RETURN_IF(err, err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE);
     return memory_add_host(context, pointer, size, MEMORY_REGISTERED, flags);
 }
 

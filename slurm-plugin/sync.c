@@ -241,7 +241,7 @@ int main(int argc, char **argv)
     log_level_from_environment();
     signal(SIGPIPE, SIG_IGN);
     if (program_answer(&about, argc, argv))
-        return 0;
+        return program_finish(about.name, 0);
     check = program_take_flag(&argc, argv, "--check-config");
     if (argc > 1) {
         log_error("not understood: %s; see --help", argv[1]);

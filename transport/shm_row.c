@@ -56,6 +56,11 @@ static int accept_shm(struct transport_worker *worker, const struct control_offe
 
 static const char *obstacle_of_shm(const struct transport_client *client, char *reason, size_t room)
 {
+    uint8_t ours[CONTROL_BOOT_ID_BYTES];
+
+    if (control_boot_id(ours))
+        return "this process cannot read /proc/sys/kernel/random/boot_id, so that nobody knows "
+               "whether the box is on the same host";
     if (!client->offer)
         return NULL;
     if (!same_kernel(client->boot_id))

@@ -368,6 +368,9 @@ CUresult page_locked_register(const struct object *context, void *memory, size_t
                                     .device = context->ctx.device};
     if (memory_overlaps(allocation.base, bytes))
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    int err = memory_make_lockable(memory, bytes, !(flags & CU_MEMHOSTREGISTER_READ_ONLY));
+    if (err)
+        return err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
     if (context->session->memory->reaches_page_locked && !(flags & CU_MEMHOSTREGISTER_READ_ONLY))
         let_reach(&allocation);
     if (context->session->memory->maps_page_locked && !context->session->memory->in_window &&
@@ -377,7 +380,7 @@ CUresult page_locked_register(const struct object *context, void *memory, size_t
     if (context->session->memory->maps_page_locked && !allocation.mapped &&
         (flags & CU_MEMHOSTREGISTER_DEVICEMAP))
         return CUDA_ERROR_NOT_SUPPORTED;
-    int err = memory_add(&allocation);
+    err = memory_add(&allocation);
     if (err && (allocation.reached || allocation.mapped))
         stop_using(&allocation);
     return !err             ? CUDA_SUCCESS

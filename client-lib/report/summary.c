@@ -2,6 +2,7 @@
 #include "client-lib/report/summary.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -101,9 +102,16 @@ static void write_bytes(FILE *out, const struct thread_counts *threads)
 
 void summary_write(FILE *out, const struct thread_counts *threads, uint64_t began)
 {
+    // Decimal points, in whatever language the program speaks: scripts read this.
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale_t before = plain ? uselocale(plain) : (locale_t)0;
     fprintf(out, "rgpu: summary of process %d (%s), which ran for %.3f s\n", (int)getpid(),
             program_invocation_short_name, (double)(clock_ns() - began) / 1e9);
     write_calls(out, threads);
     write_waits(out, threads);
     write_bytes(out, threads);
+    if (plain) {
+        uselocale(before);
+        freelocale(plain);
+    }
 }

@@ -54,16 +54,26 @@ static char *name_from(const char *pattern)
     return fclose(out) == 0 ? name : NULL;
 }
 
+// A pipe that nobody reads is an error at once (ENXIO), and does not keep the program waiting.
+static int open_now(const char *name)
+{
+    int fd =
+        descriptor_own(open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666));
+    if (fd >= 0)
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    return fd;
+}
+
 // The file NAME for this process alone; where another one is writing it, NAME.PID.
 static int open_own(const char *name)
 {
     char *other = NULL;
-    int fd = descriptor_own(open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+    int fd = open_now(name);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         close(fd);
         if (asprintf(&other, "%s.%d", name, (int)getpid()) < 0)
             return -1;
-        fd = descriptor_own(open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+        fd = open_now(other);
         free(other);
     }
     if (fd >= 0 && ftruncate(fd, 0) != 0 && errno != EINVAL) { // EINVAL: a pipe

@@ -144,7 +144,9 @@ static CUresult open_listed(const char *list, struct wish wish)
     struct endpoint endpoints[SESSIONS_MAX];
     int count = endpoint_parse_list(list, ENDPOINT_DEFAULT_PORT, endpoints, SESSIONS_MAX);
     if (count <= 0) {
-        tell("RGPU_BOXES is not a list of host:port[,host:port...]");
+        char problem[256];
+        endpoint_list_problem(list, ENDPOINT_DEFAULT_PORT, SESSIONS_MAX, problem, sizeof(problem));
+        tell("RGPU_BOXES is not a list of boxes: %s", problem);
         return CUDA_ERROR_NO_DEVICE;
     }
     CUresult result = CUDA_SUCCESS;

@@ -189,10 +189,41 @@ static void check_private(CUstream stream)
     munmap(memory, SIZE);
 }
 
+// What the driver (580) cannot lock it refuses.
+static void check_refused(void)
+{
+    uint8_t *memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        bail("mmap");
+    mprotect(memory, SIZE, PROT_NONE);
+    gives(cuMemHostRegister(memory, SIZE, 0), CUDA_ERROR_INVALID_VALUE, "memory without access");
+    gives(cuMemHostRegister(memory, SIZE, CU_MEMHOSTREGISTER_READ_ONLY), CUDA_ERROR_INVALID_VALUE,
+          "memory without access, to be read");
+    mprotect(memory, SIZE, PROT_READ);
+    gives(cuMemHostRegister(memory, SIZE, 0), CUDA_ERROR_INVALID_VALUE, "memory that is only read");
+    mprotect(memory, SIZE, PROT_READ | PROT_WRITE);
+    munmap(memory + SIZE / 2, 4096);
+    gives(cuMemHostRegister(memory, SIZE, 0), CUDA_ERROR_INVALID_VALUE, "memory with a hole");
+    munmap(memory, SIZE);
+    gives(cuMemHostRegister(memory, 4096, 0), CUDA_ERROR_INVALID_VALUE,
+          "memory that is not mapped");
+    gives(cuMemHostRegister((void *)0x10000, (size_t)1 << 40, 0), CUDA_ERROR_OUT_OF_MEMORY,
+          "more than the host has");
+    int file = memfd_create("short", MFD_CLOEXEC);
+    if (file < 0 || ftruncate(file, 4096))
+        bail("memfd_create");
+    memory = (uint8_t *)map(file, 0);
+    gives(cuMemHostRegister(memory, SIZE, 0), CUDA_ERROR_INVALID_VALUE,
+          "memory beyond its file's end");
+    munmap(memory, SIZE);
+    close(file);
+}
+
 int main(void)
 {
     struct gpu gpu = open_gpu(0);
     CUstream stream;
+    check_refused();
     maps_host_memory = device_attribute(gpu.device, CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY);
     CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     check_named(&gpu, stream);

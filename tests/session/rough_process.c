@@ -207,13 +207,15 @@ static void copy_behind_barriers(size_t size)
     memset(memory, 0, size);
     mprotect(memory, size, PROT_READ);
     atomic_store(&faults, 0);
-    is_int(cuMemcpyDtoH(memory, data, size), CUDA_SUCCESS, "%zu bytes from the GPU into read-only pages", size);
+    is_int(cuMemcpyDtoH(memory, data, size), CUDA_SUCCESS,
+           "%zu bytes from the GPU into read-only pages", size);
     is_int((long long)differences(memory, size, 5), 0, "they are right");
     is_int(atomic_load(&faults), (long long)(size / PAGE), "the handler has opened each page");
     mprotect(memory, size, PROT_READ | PROT_WRITE);
     fill(memory, size, 6);
     mprotect(memory, size, PROT_NONE);
-    is_int(cuMemcpyHtoD(data, memory, size), CUDA_SUCCESS, "%zu bytes to the GPU from pages without access", size);
+    is_int(cuMemcpyHtoD(data, memory, size), CUDA_SUCCESS,
+           "%zu bytes to the GPU from pages without access", size);
     CHECK(cuMemcpyDtoH(other, data, size));
     is_int((long long)differences(other, size, 6), 0, "they are right");
     munmap(memory, size);
@@ -234,7 +236,8 @@ static void copy_into_a_shrunken_file(size_t size)
     atomic_store(&faults, 0);
     if (ftruncate(shrunken, whole / 2))
         bail("ftruncate");
-    is_int(cuMemcpyDtoH(memory, data, size), CUDA_SUCCESS, "%zu bytes from the GPU into a file that was shortened", size);
+    is_int(cuMemcpyDtoH(memory, data, size), CUDA_SUCCESS,
+           "%zu bytes from the GPU into a file that was shortened", size);
     is_int((long long)differences(memory, size, 8), 0, "they are right");
     ok(atomic_load(&faults) > 0, "its handler has run");
     munmap(memory, size);

@@ -67,7 +67,7 @@ const struct config_option settings_table[] = {
     CONFIG_DURATION("pool", "history", S, history, "168h", "how long ended leases are kept",
                     .zero = true),
     CONFIG_INT("pool", "keep_events", S, keep_events, "100000", 100, 100000000,
-               "how many events are kept"),
+               "events kept: that many of tickets and renewals, of leases, and of all else"),
     CONFIG_END_RETIRED(retired),
 };
 

@@ -203,6 +203,7 @@ static const char *reason_of(int status)
     case 417: return "Expectation Failed";
     case 421: return "Misdirected Request";
     case 422: return "Unprocessable Content";
+    case 429: return "Too Many Requests";
     case 431: return "Request Header Fields Too Large";
     case 501: return "Not Implemented";
     case 503: return "Service Unavailable";

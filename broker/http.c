@@ -12,6 +12,7 @@
 #include "broker/routes.h"
 #include "broker/same_site.h"
 #include "broker/tick.h"
+#include "broker/user_rates.h"
 #include "common/clock.h"
 #include "common/api_auth.h"
 #include "common/log_limit.h"
@@ -90,6 +91,19 @@ static bool is_allowed(const struct api_call *call)
            ((allow & ALLOW_SCHEDULERS) && who->scheduler);
 }
 
+// Boxes, schedulers and administrators are not held back: the pool depends on them.
+static bool is_too_fast(struct api_call *call)
+{
+    const struct identity *who = &call->who;
+    char name[32];
+
+    if (who->admin || who->scheduler || who->box)
+        return false;
+    snprintf(name, sizeof(name), "uid=%u", who->uid);
+    return !user_rates_take(call->server->rates,
+                            who->has_uid ? name : connection_peer(call->connection));
+}
+
 // ---- a request's way: head, who asks, body, handler ----
 
 static void identified(void *argument, enum outcome error, const struct identity *who,
@@ -108,6 +122,11 @@ static void identified(void *argument, enum outcome error, const struct identity
         api_refuse(call, error, "%s", why);
     } else if (error) {
         api_fail(call, error);
+    } else if (is_too_fast(call)) {
+        api_refuse(call, OUTCOME_TOO_FAST,
+                   "requests come too fast: one user or address may send %d at once and %d a "
+                   "second; try again in a second",
+                   USER_REQUESTS_AT_ONCE, USER_REQUESTS_PER_SECOND);
     } else if (!call->route) {
         api_fail(call, call->path_known ? OUTCOME_NO_METHOD : OUTCOME_NO_PATH);
     } else if (!is_allowed(call)) {
@@ -254,13 +273,14 @@ int server_start(struct server *server)
     server->started = clock_boot_seconds();
     server->sessions = json_object();
     server->overview = overview_new();
+    server->rates = user_rates_new();
     if (own_names_new(server->settings, &server->own_names) < 0)
         return -ENOMEM;
     if (session_query_start(server) < 0)
         return -ENOMEM;
     server->connections = connections_new(server->base, &handler, server, &limits);
     server->tick = event_new(server->base, -1, EV_PERSIST, on_tick, server);
-    if (!server->connections || !server->tick || !server->overview ||
+    if (!server->connections || !server->tick || !server->rates || !server->overview ||
         event_priority_set(server->tick, PRIORITY_TIME) < 0 || event_add(server->tick, &second) < 0)
         return -ENOMEM;
     if (store_durable_fd(server->broker->store) >= 0) {
@@ -290,6 +310,7 @@ void server_stop(struct server *server)
     overview_free(&server->overview);
     own_names_free(&server->own_names);
     session_query_stop(server);
+    user_rates_free(&server->rates);
     json_decref(server->sessions);
     box_lines_free(&server->lines);
 }

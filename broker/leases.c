@@ -153,6 +153,12 @@ enum outcome broker_acquire(struct broker *broker, const struct acquire *acquire
         broker->counters.refusals++;
         return planned;
     }
+    if (planned &&
+        (broker->pool->queue->length >= QUEUE_MAX ||
+         (acquire->by_user && !queue_has_room_for(broker->pool->queue, acquire->owner)))) {
+        broker->counters.refusals++;
+        return OUTCOME_QUEUE_FULL;
+    }
     lease = new_lease(broker, acquire);
     error = lease ? OUTCOME_DONE : OUTCOME_NO_MEMORY;
     if (!error && !columns_ask(lease_columns, acquire->asked, lease))

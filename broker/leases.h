@@ -13,11 +13,12 @@ struct acquire {
     struct request request;
     int64_t lifetime; // seconds from the grant (and, while queued, from the request); 0: none
     bool wait, with_ticket;
+    bool by_user; // who is neither administrator nor scheduler
 };
 
 // Grants, queues or refuses. A key that is known gives the lease it gave before.
 // OUTCOME_BAD_REQUEST: what is asked for is no text or too long; OUTCOME_BUSY: not now;
-// OUTCOME_IMPOSSIBLE; OUTCOME_KEY_REUSED; OUTCOME_ENDED: the key's lease has ended already; else what
+// OUTCOME_IMPOSSIBLE; OUTCOME_KEY_REUSED; OUTCOME_QUEUE_FULL; OUTCOME_ENDED: the key's lease has ended already; else what
 // befell the database.
 enum outcome broker_acquire(struct broker *broker, const struct acquire *acquire,
                             struct pool_lease **lease) __attribute__((warn_unused_result));

@@ -29,7 +29,7 @@ INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755:broker \
 
 BROKER_PROGRAM_SOURCES := broker/main.c broker/broker_settings.c broker/http.c broker/api_call.c broker/box_line.c \
     broker/http_head.c broker/same_site.c broker/connection.c broker/http_listeners.c broker/auth.c broker/munge_pool.c \
-    broker/routes_leases.c broker/routes_boxes.c broker/routes_watch.c broker/session_query.c broker/overview.c \
+    broker/routes_leases.c broker/routes_boxes.c broker/routes_watch.c broker/session_query.c broker/user_rates.c broker/overview.c \
     broker/names.c broker/pool_metrics.c
 $(call program,rgpu-brokerd,$(BROKER_PROGRAM_SOURCES),\
     rgpubroker rgpucommon,$(BROKER_LIBS))

@@ -27,7 +27,9 @@
     ROW(OUTCOME_RESTARTED, 401, "restarted", "the credentials are from before the broker's start") \
     ROW(OUTCOME_FORBIDDEN, 403, "forbidden", "this is not for everybody") \
     ROW(OUTCOME_MUNGE_SILENT, 503, "munge-silent", "munged does not answer on the broker's host") \
+    ROW(OUTCOME_TOO_FAST, 429, "too-fast", "requests come too fast") \
     /* leases and tickets */ \
+    ROW(OUTCOME_QUEUE_FULL, 429, "queue-full", "too many leases wait already") \
     ROW(OUTCOME_BUSY, 409, "busy", "no GPUs are free for this now (ask to queue, or later)") \
     ROW(OUTCOME_IMPOSSIBLE, 422, "impossible", \
         "no set of GPUs in this pool could ever satisfy the request") \

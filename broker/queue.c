@@ -65,6 +65,18 @@ int queue_join(struct queue *queue, struct pool_lease *lease)
     return 0;
 }
 
+bool queue_has_room_for(const struct queue *queue, uid_t owner)
+{
+    const struct queue_class *entry;
+    const struct pool_lease *lease;
+    size_t count = 0;
+
+    TAILQ_FOREACH(entry, &queue->classes, all)
+        TAILQ_FOREACH(lease, &entry->waiting, waiting)
+            count += lease->owner == owner;
+    return count < QUEUE_MAX_OF_USER;
+}
+
 void queue_tick(struct queue *queue)
 {
     queue->moment++;

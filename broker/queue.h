@@ -31,10 +31,16 @@ struct queue {
     size_t looks;     // at GPUs, for reasons to be kept, in this moment
 };
 
+// How many may wait: in all, as each costs memory and a row of the database, and of those that users
+// who are neither administrators nor schedulers have asked for, of one owner.
+enum { QUEUE_MAX = 50000, QUEUE_MAX_OF_USER = 500 };
+
 struct queue *queue_new(void);
 void queue_free(struct queue **queue);
 // The lease's sequence must be higher than that of all that wait.
 int queue_join(struct queue *queue, struct pool_lease *lease) __attribute__((warn_unused_result));
+// Returns true if one more may wait for OWNER, at his own request.
+bool queue_has_room_for(const struct queue *queue, uid_t owner);
 // A second has passed: reasons that were kept are old.
 void queue_tick(struct queue *queue);
 // Whether a class can be served at all, by the pool as it is.

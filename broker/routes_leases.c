@@ -86,6 +86,7 @@ static bool read_acquire(struct api_call *call, struct acquire *acquire)
     acquire->actor = call->actor;
     acquire->wait = json_is_true(json_object_get(call->body, "queue"));
     acquire->with_ticket = json_is_true(json_object_get(call->body, "ticket"));
+    acquire->by_user = !who->admin && !who->scheduler;
     acquire->lifetime = json_integer_value(json_object_get(call->body, "lifetime"));
     if (owner ? !json_is_integer(owner) : !who->has_uid) {
         api_refuse(call, OUTCOME_BAD_REQUEST, "\"owner\" must be a user's number");
@@ -179,6 +180,11 @@ static void acquire_lease(struct api_call *call)
     error = broker_acquire(call->server->broker, &acquire, &lease);
     if (error == OUTCOME_BAD_REQUEST)
         api_refuse(call, error, "\"job\" or another text is none, or too long");
+    else if (error == OUTCOME_QUEUE_FULL)
+        api_refuse(call, error,
+                   "too many leases wait already: at most %d of one user and %d in all; release "
+                   "some, or ask again later",
+                   QUEUE_MAX_OF_USER, QUEUE_MAX);
     else if (error == OUTCOME_BUSY || error == OUTCOME_IMPOSSIBLE)
         refuse_acquire(call, &acquire.request, error);
     else if (error)

@@ -6,6 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Events that a user can cause without end (REPEATED), those of leases, and all others do not push each
+// other out: each of these groups keeps its last ones.
+#define REPEATED "kind IN ('ticket.issued', 'lease.renewed')"
+#define OF_LEASES "kind LIKE 'lease.%' AND kind <> 'lease.renewed'"
+#define OTHER "kind NOT LIKE 'lease.%' AND kind <> 'ticket.issued'"
+#define EVENTS_BEYOND(group) \
+    "DELETE FROM events WHERE " group " AND sequence <= (SELECT sequence FROM events WHERE " group \
+    " ORDER BY sequence DESC LIMIT 1 OFFSET ?1)"
+
 const struct statement_text statement_texts[STATEMENT_COUNT] = {
     [BEGIN] = {"BEGIN IMMEDIATE", NULL},
     [COMMIT] = {"COMMIT", NULL},
@@ -38,8 +47,9 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
     [TRIM_LEASES] = {"DELETE FROM leases WHERE state = 'ended' AND ended < ?1"
                      " AND ticket_until < ?1",
                      NULL},
-    [TRIM_EVENTS] = {"DELETE FROM events WHERE sequence <= (SELECT max(sequence) FROM events) - ?",
-                     NULL},
+    [TRIM_REPEATED_EVENTS] = {EVENTS_BEYOND(REPEATED), NULL},
+    [TRIM_LEASE_EVENTS] = {EVENTS_BEYOND(OF_LEASES), NULL},
+    [TRIM_OTHER_EVENTS] = {EVENTS_BEYOND(OTHER), NULL},
     [PROBE] =
         {"INSERT INTO probe (id, time) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET time = ?1",
          NULL},

@@ -359,5 +359,7 @@ enum outcome store_trim(struct store *store, int64_t before, uint64_t keep)
 {
     enum outcome error = statement_run(store, TRIM_LEASES, "n", before);
 
-    return error ? error : statement_run(store, TRIM_EVENTS, "n", (int64_t)keep);
+    for (int i = TRIM_REPEATED_EVENTS; !error && i <= TRIM_OTHER_EVENTS; i++)
+        error = statement_run(store, (enum statement)i, "n", (int64_t)keep);
+    return error;
 }

@@ -6,7 +6,7 @@ RGPUD_SOURCES := $(addprefix daemon/,main.c start_check.c box.c box_settings.c d
                    look.c meetings.c broker_report.c revocations.c broker_history.c state_file.c state_saver.c \
                    accounts.c suspension.c suspension_steps.c suspension_orders.c image_room.c moves.c move_steps.c lease_places.c kept_paths.c suspender.c \
                    gauge.c instances.c figures.c gpu_time.c share_debt.c shares.c overcommit.c overcommit_factor.c overcommit_turns.c standing.c comparison.c exclusion.c offered_transports.c \
-                   warm_pool.c disturbance.c disturbance_look.c refill.c worker_process.c worker_messages.c worker_life.c allowance.c \
+                   warm_pool.c disturbance.c disturbance_look.c refill.c worker_process.c worker_messages.c worker_life.c \
                    worker_setup.c mps_daemon.c mps_settings.c client_sockets.c vm_windows.c vm_server.c vm_room.c exported.c box_calls.c \
                    worker_spawn.c worker_output.c confinement.c refusals.c)
 

@@ -12,7 +12,7 @@
 
 #include "common/control.h"
 #include "common/log.h"
-#include "daemon/allowance.h"
+#include "common/allowance.h"
 
 enum {
     PIECE = 4096,

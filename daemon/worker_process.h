@@ -4,7 +4,7 @@
 #ifndef RGPU_DAEMON_WORKER_PROCESS_H
 #define RGPU_DAEMON_WORKER_PROCESS_H
 
-#include "daemon/allowance.h"
+#include "common/allowance.h"
 #include "daemon/box.h"
 
 enum worker_state {

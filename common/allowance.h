@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How much of something may come: a burst at once, and after that so much in a second. For one thread.
-#ifndef RGPU_DAEMON_ALLOWANCE_H
-#define RGPU_DAEMON_ALLOWANCE_H
+#ifndef RGPU_COMMON_ALLOWANCE_H
+#define RGPU_COMMON_ALLOWANCE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "daemon/allowance.h"
+#include "common/allowance.h"
 
 #include "common/clock.h"
 

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One token bucket for each user who has asked lately.
+#include "broker/user_rates.h"
+
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "common/allowance.h"
+#include "common/clock.h"
+
+// A bucket that was not used for so long is full again, and is the same as none.
+enum { FORGET_MS = USER_REQUESTS_AT_ONCE / USER_REQUESTS_PER_SECOND * 1000 + 1000 };
+
+struct bucket {
+    TAILQ_ENTRY(bucket) order;
+    char name[64];
+    struct allowance requests;
+    int64_t used_ms;
+};
+
+TAILQ_HEAD(bucket_list, bucket);
+
+struct user_rates {
+    void *names;
+    struct bucket_list order; // the one used last at the end
+};
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const struct bucket *)a)->name, ((const struct bucket *)b)->name);
+}
+
+struct user_rates *user_rates_new(void)
+{
+    struct user_rates *rates = calloc(1, sizeof(*rates));
+
+    if (rates)
+        TAILQ_INIT(&rates->order);
+    return rates;
+}
+
+static void forget(struct user_rates *rates, struct bucket *bucket)
+{
+    TAILQ_REMOVE(&rates->order, bucket, order);
+    tdelete(bucket, &rates->names, compare);
+    free(bucket);
+}
+
+void user_rates_free(struct user_rates **pointer)
+{
+    struct user_rates *rates = *pointer;
+
+    while (rates && !TAILQ_EMPTY(&rates->order))
+        forget(rates, TAILQ_FIRST(&rates->order));
+    free(rates);
+    *pointer = NULL;
+}
+
+static struct bucket *find(struct user_rates *rates, const char *name)
+{
+    struct bucket *bucket = calloc(1, sizeof(*bucket)), **known;
+
+    if (!bucket)
+        return NULL;
+    snprintf(bucket->name, sizeof(bucket->name), "%s", name);
+    known = tsearch(bucket, &rates->names, compare);
+    if (!known || *known != bucket) {
+        free(bucket);
+        return known ? *known : NULL;
+    }
+    allowance_start(&bucket->requests, USER_REQUESTS_AT_ONCE, USER_REQUESTS_PER_SECOND);
+    TAILQ_INSERT_TAIL(&rates->order, bucket, order);
+    return bucket;
+}
+
+bool user_rates_take(struct user_rates *rates, const char *name)
+{
+    struct bucket *bucket = find(rates, name), *oldest;
+
+    if (!bucket)
+        return false;
+    bucket->used_ms = clock_ms();
+    TAILQ_REMOVE(&rates->order, bucket, order);
+    TAILQ_INSERT_TAIL(&rates->order, bucket, order);
+    while ((oldest = TAILQ_FIRST(&rates->order))->used_ms + FORGET_MS < bucket->used_ms)
+        forget(rates, oldest);
+    return allowance_take(&bucket->requests, 1);
+}

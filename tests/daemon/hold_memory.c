@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A CUDA program that allocates memory on its first GPU, says so, and waits to be ended.
+// A CUDA program that allocates memory on its first GPU, and page-locked memory, says so, and waits to be ended.
 #include <stdio.h>
 #include <unistd.h>
 
@@ -11,6 +11,7 @@ int main(void)
     CUcontext context;
     CUdeviceptr memory;
     CUdevice device;
+    void *host;
     CUresult result = cuInit(0);
 
     if (!result)
@@ -21,6 +22,8 @@ int main(void)
         result = cuCtxSetCurrent(context);
     if (!result)
         result = cuMemAlloc(&memory, 64 << 20);
+    if (!result)
+        result = cuMemAllocHost(&host, 1 << 20);
     printf("%s %d\n", result ? "failed" : "holding", result);
     fflush(stdout);
     while (!result)

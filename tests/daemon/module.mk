@@ -28,3 +28,5 @@ $(eval $(call link_rule,$(B)/tests/leaky-driver.so,tests/daemon/leaky_driver.c,,
 
 TEST_EXTRAS += $(B)/tests/counting-nvml.so
 $(eval $(call link_rule,$(B)/tests/counting-nvml.so,tests/daemon/counting_nvml.c,,,-shared))
+TEST_EXTRAS += $(B)/tests/uninvited-mapping.so
+$(eval $(call link_rule,$(B)/tests/uninvited-mapping.so,tests/daemon/uninvited_mapping.c,,,-shared))

@@ -20,6 +20,7 @@
 #include "common/descriptor.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/loop_stall.h"
 #include "common/program.h"
 #include "common/scope.h"
 
@@ -121,6 +122,7 @@ static int serve(struct server *server)
     printf("rgpu-brokerd is ready\n");
     fflush(stdout);
     sd_notify(0, "READY=1");
+    loop_stall_start();
     event_base_dispatch(server->base);
     sd_notify(0, "STOPPING=1");
     event_free(term);

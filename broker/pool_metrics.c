@@ -10,6 +10,7 @@
 #include "broker/plan.h"
 #include "broker/queue.h"
 #include "common/clock.h"
+#include "common/loop_stall.h"
 #include "common/metrics.h"
 
 static void put_counters(FILE *out, const struct server *server)
@@ -29,6 +30,7 @@ static void put_counters(FILE *out, const struct server *server)
                 (double)connections_refused(server->connections));
     metrics_put(out, "connections", "gauge", "Connections now.",
                 (double)connections_count(server->connections));
+    loop_stall_put(out, "broker_");
     metrics_put(out, "events_total", "counter", "Changes in the event log.",
                 (double)server->broker->last_event);
 }

@@ -271,6 +271,17 @@ int endpoint_connect(const struct endpoint *endpoint, int timeout_ms)
     return result;
 }
 
+// Nobody passes descriptors to one who listens: to close one unasked may block. Kernels before 6.16 cannot refuse them.
+static void refuse_descriptors(int fd)
+{
+#ifndef SO_PASSRIGHTS
+    enum { SO_PASSRIGHTS = 83 };
+#endif
+    const int off = 0;
+
+    setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
+}
+
 static int listen_unix(const struct endpoint *endpoint, int backlog)
 {
     struct sockaddr_un address = unix_address(endpoint);
@@ -290,6 +301,7 @@ static int listen_unix(const struct endpoint *endpoint, int backlog)
     fd = descriptor_own(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0)
         return -errno;
+    refuse_descriptors(fd);
     if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, backlog)) {
         int err = -errno;
         close(fd);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/helper.h"
 #include "common/scope.h"
 
 struct askers {
@@ -21,7 +22,10 @@ struct askers {
 
 static void drop(struct bufferevent *asker, struct askers *askers)
 {
+    int fd = bufferevent_getfd(asker);
+
     bufferevent_free(asker);
+    close_aside(fd);
     askers->count--;
 }
 
@@ -58,9 +62,9 @@ static void arrives(struct evconnlistener *listener, evutil_socket_t fd, struct 
     struct bufferevent *asker = NULL;
 
     if (askers->count < askers->rules->count_max)
-        asker = bufferevent_socket_new(askers->base, fd, BEV_OPT_CLOSE_ON_FREE);
+        asker = bufferevent_socket_new(askers->base, fd, 0);
     if (!asker) {
-        close(fd);
+        close_aside(fd);
         return;
     }
     askers->count++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The supervisor's state, which its parts share. Everything but the writing of state (state_saver.c) runs in one thread on
+// The supervisor's state, which its parts share. Everything but the writing of state (state_saver.c) and closes that may block (common/helper.h) runs in one thread on
 // one event loop; nothing here blocks. The parts do not call each other when something has changed that others look at: they say so with
 // box_changed(), and lifecycle.c then looks at all of it.
 #ifndef RGPU_DAEMON_BOX_H

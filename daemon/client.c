@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/helper.h"
 #include "common/log_limit.h"
 
 enum {
@@ -92,7 +93,7 @@ void client_free(struct client *client)
     if (client->timer)
         event_free(client->timer);
     tls_discard(&client->tls);
-    close(client->fd);
+    close_aside(client->fd);
     control_frame_free(&client->frame);
     free(client->ticket);
     free(client);

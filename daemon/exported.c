@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "common/helper.h"
 #include "common/log.h"
 #include "daemon/accounts.h"
 
@@ -82,7 +83,7 @@ static void forget(struct box *box, struct exported_memory *exported)
 {
     TAILQ_REMOVE(&box->exports, exported, link);
     if (exported->fd >= 0)
-        close(exported->fd);
+        close_aside(exported->fd);
     free(exported->uses);
     free(exported);
 }

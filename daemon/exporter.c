@@ -10,6 +10,7 @@
 
 #include "common/endpoint.h"
 #include "common/log.h"
+#include "common/loop_stall.h"
 #include "common/metrics.h"
 #include "daemon/accounts.h"
 #include "daemon/askers.h"
@@ -40,6 +41,7 @@ static void put_box(FILE *out, struct box *box)
     metrics_put(out, "box_suspended_bytes", "gauge",
                 "Memory of this machine that suspended sessions have for it.",
                 (double)suspension_bytes(box));
+    loop_stall_put(out, "box_");
     metrics_put_histogram(out, "box_session_start_seconds",
                           "From the end of the handshake to a worker.", &box->session_starts);
 }

@@ -14,6 +14,7 @@
 #include "common/descriptor.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/loop_stall.h"
 #include "common/program.h"
 #include "common/program_path.h"
 #include "common/tls.h"
@@ -409,6 +410,7 @@ int main(int argc, char **argv)
         notify_state(box);
         notify_start_watchdog(box);
         box_changed(box);
+        loop_stall_start();
         event_base_dispatch(box->base);
         status = box->exit_status;
         log_info("ends sessions_total=%llu", (unsigned long long)box->sessions_total);

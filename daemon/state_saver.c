@@ -3,20 +3,25 @@
 #include "daemon/state_saver.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/queue.h>
-#include <unistd.h>
 
-#include "common/scope.h"
+#include "common/helper.h"
 #include "daemon/state_file.h"
 
+enum { SAVES_MAX = 64 }; // of which each file has one
+
+struct state_saver {
+    char *directory;
+    state_saver_done *done;
+    void *argument;
+    bool closing;
+};
+
 struct save_job {
-    TAILQ_ENTRY(save_job) link;
+    struct helper_job job;
+    struct state_saver *saver;
     const char *name, *point;
     char *text;
     size_t size;
@@ -24,20 +29,12 @@ struct save_job {
     int err;
 };
 
-TAILQ_HEAD(job_list, save_job);
-
-struct state_saver {
-    char *directory;
-    state_saver_done *done;
-    void *argument;
-    int wake; // eventfd: something is written
+// One thread writes for all savers of the process.
+static struct {
+    struct helper *helper;
     struct event *written_event;
-    pthread_t thread;
-    pthread_mutex_t lock; // of what follows
-    pthread_cond_t work;
-    struct job_list waiting, written;
-    bool closing;
-};
+    unsigned users;
+} writer;
 
 static void job_free(struct save_job *job)
 {
@@ -45,119 +42,84 @@ static void job_free(struct save_job *job)
     free(job);
 }
 
-// ---- the thread ----
-
-static struct save_job *next_job(struct state_saver *saver)
+static void write_job(struct helper_job *waiting)
 {
-    struct save_job *job;
+    struct save_job *job = (struct save_job *)waiting;
 
-    SCOPED_LOCK(&saver->lock);
-    while (TAILQ_EMPTY(&saver->waiting) && !saver->closing)
-        pthread_cond_wait(&saver->work, &saver->lock);
-    job = TAILQ_FIRST(&saver->waiting);
-    if (job)
-        TAILQ_REMOVE(&saver->waiting, job, link);
-    return job;
+    job->err =
+        state_file_replace(job->saver->directory, job->name, job->text, job->size, job->point);
 }
 
-static void *write_jobs(void *argument)
+static void report_written(struct helper_job *written)
 {
-    struct state_saver *saver = argument;
-    const uint64_t one = 1;
-    struct save_job *job;
+    struct save_job *job = (struct save_job *)written;
 
-    while ((job = next_job(saver))) {
-        job->err =
-            state_file_replace(saver->directory, job->name, job->text, job->size, job->point);
-        {
-            SCOPED_LOCK(&saver->lock);
-            TAILQ_INSERT_TAIL(&saver->written, job, link);
-        }
-        // It fails only where it is up already.
-        ssize_t ignored = write(saver->wake, &one, sizeof(one));
-        (void)ignored;
-    }
-    return NULL;
+    if (!job->saver->closing)
+        job->saver->done(job->saver->argument, job->number, job->err);
+    job_free(job);
 }
 
-// ---- the event loop's side ----
-
-static struct save_job *next_written(struct state_saver *saver)
+static bool is_same_file(const struct helper_job *waiting, const void *argument)
 {
-    SCOPED_LOCK(&saver->lock);
-    struct save_job *job = TAILQ_FIRST(&saver->written);
-    if (job)
-        TAILQ_REMOVE(&saver->written, job, link);
-    return job;
-}
+    const struct save_job *job = (const struct save_job *)waiting, *other = argument;
 
-static void tell_written(evutil_socket_t fd, short events, void *argument)
-{
-    struct state_saver *saver = argument;
-    uint64_t count;
-    struct save_job *job;
-
-    ssize_t ignored = read(saver->wake, &count, sizeof(count));
-    (void)ignored;
-    while ((job = next_written(saver))) {
-        saver->done(saver->argument, job->number, job->err);
-        job_free(job);
-    }
-}
-
-// The one that it takes the place of, or NULL.
-static struct save_job *replace(struct state_saver *saver, struct save_job *job)
-{
-    struct save_job *other;
-
-    SCOPED_LOCK(&saver->lock);
-    TAILQ_FOREACH(other, &saver->waiting, link)
-        if (!strcmp(other->name, job->name))
-            break;
-    if (other)
-        TAILQ_REMOVE(&saver->waiting, other, link);
-    TAILQ_INSERT_TAIL(&saver->waiting, job, link);
-    pthread_cond_signal(&saver->work);
-    return other;
+    return job->saver == other->saver && !strcmp(job->name, other->name);
 }
 
 int state_saver_write(struct state_saver *saver, const char *name, const char *point, char *text,
                       size_t size, uint64_t number)
 {
-    struct save_job *job = malloc(sizeof(*job)), *other;
+    struct save_job *job = malloc(sizeof(*job));
 
     if (!job) {
         free(text);
         return -ENOMEM;
     }
-    *job = (struct save_job){
-        .name = name, .point = point, .text = text, .size = size, .number = number};
-    other = replace(saver, job);
-    if (other)
-        job_free(other);
-    return 0;
+    *job = (struct save_job){.job = {.run = write_job, .done = report_written},
+                             .saver = saver,
+                             .name = name,
+                             .point = point,
+                             .text = text,
+                             .size = size,
+                             .number = number};
+    struct helper_job *older = helper_withdraw(writer.helper, is_same_file, job);
+    if (older)
+        job_free((struct save_job *)older);
+    int err = helper_submit(writer.helper, &job->job);
+    if (err)
+        job_free(job);
+    return err;
 }
 
-// Signals are for the event loop.
-static int start_thread(struct state_saver *saver)
-{
-    sigset_t all, before;
+// ---- opening and closing ----
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int err = pthread_create(&saver->thread, NULL, write_jobs, saver);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -err;
+static void finish(evutil_socket_t fd, short events, void *argument)
+{
+    helper_finish(writer.helper);
 }
 
-static void release(struct state_saver *saver)
+static void leave_writer(void)
 {
-    if (saver->written_event)
-        event_free(saver->written_event);
-    if (saver->wake >= 0)
-        close(saver->wake);
-    free(saver->directory);
-    free(saver);
+    if (--writer.users)
+        return;
+    if (writer.written_event)
+        event_free(writer.written_event);
+    writer.written_event = NULL;
+    helper_free(&writer.helper);
+}
+
+static int join_writer(struct event_base *base)
+{
+    if (writer.users++)
+        return 0;
+    writer.helper = helper_new(1, SAVES_MAX);
+    if (writer.helper)
+        writer.written_event =
+            event_new(base, helper_descriptor(writer.helper), EV_READ | EV_PERSIST, finish, NULL);
+    if (writer.written_event && event_add(writer.written_event, NULL) == 0)
+        return 0;
+    leave_writer();
+    return -ENOMEM;
 }
 
 struct state_saver *state_saver_open(struct event_base *base, const char *directory,
@@ -167,23 +129,13 @@ struct state_saver *state_saver_open(struct event_base *base, const char *direct
 
     if (!saver)
         return NULL;
-    *saver = (struct state_saver){.done = done,
-                                  .argument = argument,
-                                  .directory = strdup(directory),
-                                  .lock = PTHREAD_MUTEX_INITIALIZER,
-                                  .work = PTHREAD_COND_INITIALIZER};
-    TAILQ_INIT(&saver->waiting);
-    TAILQ_INIT(&saver->written);
-    saver->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (saver->wake >= 0)
-        saver->written_event =
-            event_new(base, saver->wake, EV_READ | EV_PERSIST, tell_written, saver);
-    if (!saver->directory || !saver->written_event || event_add(saver->written_event, NULL) ||
-        start_thread(saver)) {
-        release(saver);
-        return NULL;
-    }
-    return saver;
+    *saver =
+        (struct state_saver){.done = done, .argument = argument, .directory = strdup(directory)};
+    if (saver->directory && join_writer(base) == 0)
+        return saver;
+    free(saver->directory);
+    free(saver);
+    return NULL;
 }
 
 void state_saver_close(struct state_saver **pointer)
@@ -193,13 +145,9 @@ void state_saver_close(struct state_saver **pointer)
     if (!saver)
         return;
     *pointer = NULL;
-    {
-        SCOPED_LOCK(&saver->lock);
-        saver->closing = true;
-        pthread_cond_signal(&saver->work);
-    }
-    pthread_join(saver->thread, NULL);
-    for (struct save_job *job; (job = next_written(saver));)
-        job_free(job);
-    release(saver);
+    saver->closing = true;
+    helper_drain(writer.helper);
+    leave_writer();
+    free(saver->directory);
+    free(saver);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes files of the state directory in a thread of its own, as a disk may take its time, or hang.
+// Writes files of the state directory in a thread beside the event loop, as a disk may take its time, or hang.
 #ifndef RGPU_DAEMON_STATE_SAVER_H
 #define RGPU_DAEMON_STATE_SAVER_H
 

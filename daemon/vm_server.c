@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fdpass.h"
+#include "common/helper.h"
 #include "common/log.h"
 #include "common/scope.h"
 
@@ -44,7 +45,7 @@ static void machine_free(struct machine *machine)
         event_free(machine->readable);
     if (machine->writable)
         event_free(machine->writable);
-    close(machine->fd);
+    close_aside(machine->fd);
     free(machine);
 }
 

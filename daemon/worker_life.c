@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/helper.h"
 #include "common/log.h"
 #include "common/spawn.h"
 #include "daemon/accounts.h"
@@ -240,7 +241,7 @@ static void bury(struct worker_process *worker, int status)
     event_free(worker->deadline);
     refusals_free(&worker->refusals);
     worker_output_free(&worker->output);
-    close(worker->control_fd);
+    close_aside(worker->control_fd);
     free(worker);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/helper.h"
 #include "common/log.h"
 #include "common/scope.h"
 #include "daemon/box_calls.h"
@@ -272,7 +273,7 @@ int worker_messages_take(struct worker_process *worker, int most)
             break;
         err = floods(worker, &frame) ? -EDQUOT : take_message(worker, &frame, passed);
         if (passed >= 0)
-            close(passed);
+            close_aside(passed);
     }
     control_frame_free(&frame);
     return err;

@@ -244,6 +244,15 @@ static void attack_network(void)
     make_socket("vsock-socket", AF_VSOCK, SOCK_STREAM, 0);
     tried("datagram-pair", socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
     connect_to("connect", STDIN_FILENO, &elsewhere, sizeof(elsewhere));
+    // The descriptors that a worker passes on are closed by others, who must not wait for it.
+    struct linger slow = {.l_onoff = 1, .l_linger = 30};
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0) {
+        tried("linger", setsockopt(pair[0], SOL_SOCKET, SO_LINGER, &slow, sizeof(slow)));
+        tried("linger-by-another-number", syscall(SYS_setsockopt, pair[0], SOL_SOCKET,
+                                                  SO_LINGER | (1L << 32), &slow, sizeof(slow)));
+        close(pair[0]);
+        close(pair[1]);
+    }
     tried("send-elsewhere", sendto(STDIN_FILENO, "x", 1, 0, (void *)&elsewhere, sizeof(elsewhere)));
     tried("send-and-connect", sendmsg(STDIN_FILENO, &message, MSG_FASTOPEN));
 }

@@ -316,6 +316,7 @@ def run(campaign, seconds):
         campaign.violation(str(error))
     for daemon in campaign.boxes + [campaign.broker]:
         daemon.end(15)
+        checks.take("event loops", invariants.check_stalls(daemon))
     checks.take("nothing left behind", left_behind(campaign))
 
 

@@ -9,6 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "broker"))
 import check_invariants  # noqa: E402
 
+STALL_MS = 1000
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
@@ -69,6 +70,17 @@ def check_sessions(box, sessions, exclusive):
     for gpu, named in leases.items():
         if bare(gpu) in exclusive and len(named) > 1:
             yield "%s serves GPU %s to leases %s at once" % (box.name, gpu, sorted(named))
+
+
+def check_stalls(daemon):
+    """An event loop that blocks keeps everybody waiting. Time without a processor is not counted by the loop, and a
+    daemon that was stopped may have been in the middle of something; a second is more than anything that it does."""
+    with open(daemon.log, errors="replace") as file:
+        stalls = [int(ms) for ms in re.findall(r"served nobody for some time stall_ms=(\d+)", file.read())]
+    long = [ms for ms in stalls if ms > STALL_MS]
+    if len(long) > daemon.stopped:
+        yield "the event loop of %s served nobody for %s ms, and was stopped %d times" % (
+            daemon.name, max(long), daemon.stopped)
 
 
 def bare(uuid):

@@ -40,6 +40,7 @@ class Daemon:
         self.clock = os.path.join(self.directory, "clock")
         self.lock = threading.RLock()  # one fault that ends or replaces it at a time
         self.process = None
+        self.stopped = 0  # times
         os.makedirs(self.state)
         run("mount", "-t", "tmpfs", "-o", "size=64m,mode=700", "tmpfs", self.state)
         self.set_clock(0)
@@ -87,6 +88,7 @@ class Daemon:
             self.start()
 
     def stall(self, seconds):
+        self.stopped += 1
         self.process.send_signal(signal.SIGSTOP)
         time.sleep(seconds)
         self.process.send_signal(signal.SIGCONT)

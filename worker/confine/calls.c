@@ -255,7 +255,6 @@ static const struct conditional_call {
     {"sendto", {{4, UINT64_MAX, 0}, {3, MSG_FASTOPEN, 0}}},
     ONE("sendmsg", 2, MSG_FASTOPEN, 0),
     ONE("sendmmsg", 3, MSG_FASTOPEN, 0),
-    INT("setsockopt", 1, SOL_SOCKET),
     INT("setsockopt", 1, IPPROTO_TCP),
     INT("setsockopt", 1, 282 /* SOL_TLS */),
     // NVIDIA's driver waits at a socket of its own for other processes of its program; nobody is connected to.
@@ -338,6 +337,23 @@ static int add_own(scmp_filter_ctx filter)
     return err;
 }
 
+// All options of a socket but the one that makes its close wait: a worker that passes such a socket on, or leaves it in a
+// queue, would have whoever closes it wait. Of numbers there is only "has these bits", so a number that differs from
+// SO_LINGER differs in one of its bits.
+static int add_socket_options(scmp_filter_ctx filter)
+{
+    int err = 0;
+
+    for (unsigned bit = 0; bit < 32 && !err; bit++) {
+        const uint64_t mask = UINT64_C(1) << bit;
+        const struct scmp_arg_cmp option[2] = {
+            SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, 0xffffffff, SOL_SOCKET),
+            SCMP_CMP64(2, SCMP_CMP_MASKED_EQ, mask, ~(uint64_t)SO_LINGER & mask)};
+        err = add(filter, "setsockopt", 2, option);
+    }
+    return err;
+}
+
 static bool is_opened(const char *name)
 {
     return !strcmp(name, "open") || !strcmp(name, "openat") || !strcmp(name, "openat2");
@@ -361,6 +377,8 @@ static int fill(scmp_filter_ctx filter)
             err = add_conditional(filter, &nccl_calls[i]);
     if (!err)
         err = add_own(filter);
+    if (!err)
+        err = add_socket_options(filter);
     if (!err)
         err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     return err;

@@ -15,10 +15,12 @@ struct ptx_token {
 struct scanner {
     const char *at, *end;
     struct ptx_token token; // the current one
+    unsigned depth;         // of braces
     bool unreadable;        // something was found that cannot be understood
 };
 
-// Goes on to the next token: a word with its dots, a string, or a single character.
+// Goes on to the next token: a word, a string, or a single character. A word has one dot at most, in front, save in the body
+// of a function, where an instruction has those of its modifiers.
 void scanner_advance(struct scanner *scanner);
 bool ptx_token_is(const struct ptx_token *token, const char *text);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/log.h"
 #include "sim/device_attributes.h"
 #include "sim/mps_client.h"
 #include "sim/shared_state.h"
@@ -57,13 +58,26 @@ size_t device_free_memory(const struct device *device)
     return own < left ? own : left;
 }
 
+// Who tests that a process keeps within a budget sees it end where it does not, be it for a moment.
+static void end_over_limit(const struct device *device, size_t taken)
+{
+    size_t limit = device_config()->limit;
+    if (!limit || taken <= limit)
+        return;
+    log_error("the process has more memory of a device than RGPU_SIM_LIMIT, device=%d bytes=%zu",
+              device->index, taken);
+    abort();
+}
+
 CUresult device_charge(struct device *device, size_t bytes)
 {
     size_t limit = mps_memory_limit(device->index);
     size_t before = atomic_fetch_add(&device->taken, bytes);
     if (before <= limit && bytes <= limit - before &&
-        !shared_state_charge(device->ordinal, bytes, device->total_memory))
+        !shared_state_charge(device->ordinal, bytes, device->total_memory)) {
+        end_over_limit(device, before + bytes);
         return CUDA_SUCCESS;
+    }
     atomic_fetch_sub(&device->taken, bytes);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }

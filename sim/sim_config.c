@@ -276,6 +276,7 @@ int sim_config_load(struct sim_config *config)
         read_memory(config->memory) ||
         read_size("RGPU_SIM_CONTEXT_COST", (size_t)64 << 20, 0, (size_t)1 << 40,
                   &config->context_cost) ||
+        read_size("RGPU_SIM_LIMIT", 0, 0, (size_t)1 << 40, &config->limit) ||
         read_size("RGPU_SIM_PAGE", 0, 0, (size_t)1 << 30, &config->page) ||
         read_size("RGPU_SIM_THREADS", cores > 0 ? (size_t)cores : 1, 1, 1024, &threads) ||
         read_size("RGPU_SIM_LAZY", 0, 0, 1, &lazy) || read_capability(&config->capability) ||

@@ -17,10 +17,11 @@ struct sim_config {
     int parents[SIM_MAX_DEVICES];   // of an ordinal; -1: it is a GPU
     size_t memory[SIM_MAX_DEVICES]; // RGPU_SIM_MEMORY, bytes of each GPU
     size_t context_cost;            // RGPU_SIM_CONTEXT_COST, bytes that a bare context takes
-    size_t page;                    // RGPU_SIM_PAGE, bytes in which memory is said to be taken
-    unsigned capability;            // RGPU_SIM_CAPABILITY, 10 * major + minor
-    unsigned threads;               // RGPU_SIM_THREADS, worker threads of one kernel
-    bool near;                      // RGPU_SIM_ADDRESSES=near, where the kernel puts mappings
+    size_t limit; // RGPU_SIM_LIMIT, bytes of a device that end a process which has more; 0: none
+    size_t page;  // RGPU_SIM_PAGE, bytes in which memory is said to be taken
+    unsigned capability; // RGPU_SIM_CAPABILITY, 10 * major + minor
+    unsigned threads;    // RGPU_SIM_THREADS, worker threads of one kernel
+    bool near;           // RGPU_SIM_ADDRESSES=near, where the kernel puts mappings
     bool
         lazy; // RGPU_SIM_LAZY, the first use of a function, and the first launch behind a load, wait for all work
     bool crashes;         // RGPU_SIM_STALE=crash, what is gone must not be named

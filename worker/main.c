@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/program.h"
 #include "worker/account/charge.h"
+#include "worker/account/passage.h"
 #include "worker/collect/site_comms.h"
 #include "worker/confine/confine.h"
 #include "worker/crash.h"
@@ -145,6 +146,7 @@ static int prepare(struct control_failed *failed)
     linker_prepare();
     memory_prepare();
     charges_prepare();
+    passages_prepare();
     shared_events_prepare();
     crossing_prepare();
     site_comms_prepare();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "worker/move/mark.h"
+#include "worker/mark.h"
 
 #include "worker/driver_load.h"
 

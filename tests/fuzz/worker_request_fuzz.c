@@ -143,8 +143,9 @@ static void end_session(void)
     // Gives back what was allocated and is not known any more.
     if (++sessions % 64 == 0) {
         session.handles = handle_table_new(0);
-        allocation_remove_context(gpus.list[0].primary);
+        allocations_leave_context(gpus.list[0].primary, &sessions);
         gpu_reset(0);
+        allocations_left(&sessions);
         handle_table_free(&session.handles);
     }
 }

@@ -5,12 +5,13 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ledger.h"
 #include "common/scope.h"
 #include "worker/account/budget.h"
+#include "worker/account/passage.h"
 #include "worker/account/pools.h"
 #include "worker/account/shared.h"
 #include "worker/gpus.h"
@@ -22,11 +23,15 @@ struct counted_allocation {
     int device;
     enum allocation_kind kind;
     struct pool_account *account; // which counts it; NULL: it counts itself
+    bool leaving;            // it is being freed: no call finds it, and it counts until it is free
+    const void *end;         // of its context, in which it is freed; NULL: none
+    struct passage *passage; // behind which it is free; NULL: when the call that frees it says so
 };
 
 // Sorted by start, without overlaps.
 static struct counted_allocation *list;
 static size_t count, room;
+static _Atomic unsigned passing; // allocations that wait for the GPU
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 // The number of allocations that start at or below ADDRESS.
@@ -76,6 +81,9 @@ static void take_out(size_t i)
 
 static void drop(size_t i)
 {
+    if (list[i].passage)
+        atomic_fetch_sub(&passing, 1);
+    passage_end(list[i].passage);
     if (list[i].account)
         pool_note_free(list[i].account, list[i].size);
     else if (list[i].kind == ALLOCATION_DEVICE || list[i].kind == ALLOCATION_POOL)
@@ -87,8 +95,8 @@ static void drop(size_t i)
     take_out(i);
 }
 
-// What graphs no longer have, as something else is there.
-static void drop_of_graphs(uint64_t start, uint64_t size)
+// What graphs no longer have, and what is free by now, as something else is there.
+static void drop_what_was_there(uint64_t start, uint64_t size)
 {
     size_t i = below(start);
 
@@ -96,6 +104,8 @@ static void drop_of_graphs(uint64_t start, uint64_t size)
     while (i < count && list[i].start < start + size)
         if (list[i].kind == ALLOCATION_GRAPH)
             take_out(i);
+        else if (list[i].leaving)
+            drop(i);
         else
             i++;
 }
@@ -105,7 +115,7 @@ static int insert(const struct counted_allocation *allocation)
     int err = 0;
 
     SCOPED_LOCK(&lock);
-    drop_of_graphs(allocation->start, allocation->size);
+    drop_what_was_there(allocation->start, allocation->size);
     if (count == room) {
         size_t more = room ? room * 2 : 256;
         struct counted_allocation *grown = realloc(list, more * sizeof(*list));
@@ -128,29 +138,122 @@ static int insert(const struct counted_allocation *allocation)
 int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
                    enum allocation_kind kind)
 {
-    return insert(&(struct counted_allocation){address, size, context, device, kind, NULL});
+    return insert(&(struct counted_allocation){
+        .start = address, .size = size, .context = context, .device = device, .kind = kind});
 }
 
 int allocation_add_pooled(uint64_t address, uint64_t size, int device, CUcontext context,
                           struct pool_account *account)
 {
-    return insert(
-        &(struct counted_allocation){address, size, context, device, ALLOCATION_POOL, account});
+    return insert(&(struct counted_allocation){.start = address,
+                                               .size = size,
+                                               .context = context,
+                                               .device = device,
+                                               .kind = ALLOCATION_POOL,
+                                               .account = account});
 }
 
 int allocation_add_of_graph(uint64_t address, uint64_t size)
 {
-    return insert(&(struct counted_allocation){address, size, NULL, 0, ALLOCATION_GRAPH, NULL});
+    return insert(
+        &(struct counted_allocation){.start = address, .size = size, .kind = ALLOCATION_GRAPH});
+}
+
+// Under lock; NULL: none starts there, or not of that state.
+static struct counted_allocation *starting(uint64_t address, bool leaving)
+{
+    size_t at = below(address);
+
+    return at && list[at - 1].start == address && list[at - 1].kind != ALLOCATION_GRAPH &&
+                   list[at - 1].leaving == leaving
+               ? &list[at - 1]
+               : NULL;
 }
 
 bool allocation_remove(uint64_t address)
 {
     SCOPED_LOCK(&lock);
-    size_t at = below(address);
-    bool found = at && list[at - 1].start == address;
-    if (found && list[at - 1].kind != ALLOCATION_GRAPH)
-        drop(at - 1);
+    const struct counted_allocation *found = starting(address, false);
+    if (found)
+        drop((size_t)(found - list));
     return found;
+}
+
+bool allocation_leave(uint64_t address)
+{
+    SCOPED_LOCK(&lock);
+    struct counted_allocation *found = starting(address, false);
+    if (found)
+        found->leaving = true;
+    return found;
+}
+
+void allocation_stay(uint64_t address)
+{
+    SCOPED_LOCK(&lock);
+    struct counted_allocation *found = starting(address, true);
+    if (found)
+        found->leaving = false;
+}
+
+void allocation_left(uint64_t address)
+{
+    SCOPED_LOCK(&lock);
+    const struct counted_allocation *found = starting(address, true);
+    if (found)
+        drop((size_t)(found - list));
+}
+
+// A pool has its own account of what is still to be freed, and without a budget nobody waits for it.
+static bool waits(const struct counted_allocation *found)
+{
+    return found->kind == ALLOCATION_DEVICE && gpus.list[found->device].budget;
+}
+
+static bool leaves_now(uint64_t address)
+{
+    SCOPED_LOCK(&lock);
+    const struct counted_allocation *found = starting(address, true);
+    bool now = !found || !waits(found);
+    if (!now)
+        shared_forget(address);
+    else if (found)
+        drop((size_t)(found - list));
+    return now;
+}
+
+void allocation_left_behind(uint64_t address, CUcontext context, CUstream stream)
+{
+    if (leaves_now(address))
+        return;
+    struct passage *passage = passage_begin(context, stream);
+    SCOPED_LOCK(&lock);
+    struct counted_allocation *found = starting(address, true);
+    if (found) {
+        // Without a passage it counts until its context ends, or the driver gives its place to something else.
+        found->passage = passage;
+        atomic_fetch_add(&passing, passage != NULL);
+    } else {
+        passage_end(passage);
+    }
+}
+
+bool allocations_pass(void)
+{
+    return atomic_load_explicit(&passing, memory_order_relaxed) != 0;
+}
+
+bool allocations_settle(void)
+{
+    bool any = false;
+
+    SCOPED_LOCK(&lock);
+    for (size_t i = count; i-- > 0;)
+        if (passage_is_over(list[i].passage)) {
+            drop(i);
+            any = true;
+        }
+    return any;
 }
 
 void allocation_forget(uint64_t address)
@@ -169,11 +272,25 @@ uint64_t allocation_taken(uint64_t address)
     return bytes;
 }
 
-void allocation_remove_context(CUcontext context)
+void allocations_leave_context(CUcontext context, const void *end)
+{
+    SCOPED_LOCK(&lock);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].context != context)
+            continue;
+        atomic_fetch_sub(&passing, list[i].passage != NULL);
+        passage_end(list[i].passage);
+        list[i].passage = NULL;
+        list[i].leaving = true;
+        list[i].end = end;
+    }
+}
+
+void allocations_left(const void *end)
 {
     SCOPED_LOCK(&lock);
     for (size_t i = count; i-- > 0;)
-        if (list[i].context == context)
+        if (list[i].end == end)
             drop(i);
 }
 
@@ -182,7 +299,9 @@ static const struct counted_allocation *find(uint64_t address)
 {
     size_t at = below(address);
 
-    return at && address - list[at - 1].start < list[at - 1].size ? &list[at - 1] : NULL;
+    return at && address - list[at - 1].start < list[at - 1].size && !list[at - 1].leaving
+               ? &list[at - 1]
+               : NULL;
 }
 
 // Under lock. The driver takes a range of several mappings as it takes one.

@@ -31,13 +31,24 @@ int allocation_add_pooled(uint64_t address, uint64_t size, int device, CUcontext
 int allocation_add_of_graph(uint64_t address, uint64_t size);
 bool allocation_remove(uint64_t address); // false: there is none that starts there
 void allocation_forget(uint64_t address); // the same, and nothing is given back
+// The allocation at ADDRESS is about to be freed: no call finds it from now on, and it counts until it is free. Returns
+// false if there is none, or if it leaves already. One of these three follows.
+bool allocation_leave(uint64_t address);
+void allocation_stay(uint64_t address); // it could not be freed
+void allocation_left(uint64_t address); // it is free
+// It is free when the GPU has passed what STREAM of CONTEXT, the current one, has queued.
+void allocation_left_behind(uint64_t address, CUcontext context, CUstream stream);
+bool allocations_pass(void);   // returns true if the GPU has still to pass some
+bool allocations_settle(void); // gives back what the GPU has passed; false: nothing
 // The bytes that are taken for the one at ADDRESS alone: whole pages, less those that it shares with its
 // neighbours, where the budget counts in pages; else its size.
 uint64_t allocation_taken(uint64_t address);
 bool allocation_is_imported(uint64_t address);               // one that starts there
 bool allocation_is_pooled(uint64_t address, uint64_t *size); // the same
 int allocation_device(uint64_t address);                     // of the one that holds it
-void allocation_remove_context(CUcontext context);
+// All of CONTEXT leave with it; they are free when it has ended. END stands for that, and is the caller's own.
+void allocations_leave_context(CUcontext context, const void *end);
+void allocations_left(const void *end);
 // What holds ADDRESS: one of them, or mappings that follow each other without a gap.
 bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end);
 // The same for what cuMemAlloc and its kin gave.

@@ -129,13 +129,18 @@ static bool count_small(CUcontext context, int device)
 }
 
 // Under lock.
-static void take_out(struct array_cost *cost)
+static void unlink_cost(const struct array_cost *cost)
 {
     struct array_cost **at = &costs;
 
     while (*at != cost)
         at = &(*at)->next;
     *at = cost->next;
+}
+
+static void take_out(struct array_cost *cost)
+{
+    unlink_cost(cost);
     if (cost->share)
         count_small(cost->context, cost->device);
     else
@@ -210,7 +215,9 @@ void array_costs_drop(CUcontext context)
     SCOPED_LOCK(&lock);
     for (struct array_cost *cost = costs, *next; cost; cost = next) {
         next = cost->next;
-        if (cost->context == context)
-            take_out(cost);
+        if (cost->context != context)
+            continue;
+        unlink_cost(cost);
+        free(cost);
     }
 }

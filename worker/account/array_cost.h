@@ -22,6 +22,7 @@ void array_cost_is(struct array_cost *cost, const void *array);
 // It could not be made.
 void array_cost_give(struct array_cost *cost);
 void array_cost_end(const void *array);
+// CONTEXT ends, and so do its arrays; what they cost has been left to that (charges_leave_context).
 void array_costs_drop(CUcontext context);
 
 #endif

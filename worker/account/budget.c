@@ -8,6 +8,10 @@
 
 #include "common/ledger.h"
 #include "common/scope.h"
+#include "worker/account/allocation.h"
+#include "worker/account/charge.h"
+#include "worker/account/graph_memory.h"
+#include "worker/account/passage.h"
 #include "worker/account/pools.h"
 #include "worker/asking.h"
 #include "worker/gpus.h"
@@ -87,6 +91,13 @@ static bool take_within(const struct gpu *device, uint64_t size)
     return true;
 }
 
+static void account_hold(const struct gpu *device, uint64_t size)
+{
+    pthread_rwlock_rdlock(&numbers);
+    ledger_add(session.account, session.account_line, device->number, size);
+    pthread_rwlock_unlock(&numbers);
+}
+
 // Where there is no budget the account is for whoever looks at the GPU.
 static bool account_take(const struct gpu *device, uint64_t size)
 {
@@ -94,9 +105,7 @@ static bool account_take(const struct gpu *device, uint64_t size)
         return true;
     if (device->budget)
         return take_within(device, size);
-    pthread_rwlock_rdlock(&numbers);
-    ledger_add(session.account, session.account_line, device->number, size);
-    pthread_rwlock_unlock(&numbers);
+    account_hold(device, size);
     return true;
 }
 
@@ -116,7 +125,41 @@ bool budget_take(int ordinal, uint64_t size)
     return true;
 }
 
+void budget_hold(int ordinal, uint64_t size)
+{
+    atomic_fetch_add(&gpus.list[ordinal].used, size);
+    if (session.account)
+        account_hold(&gpus.list[ordinal], size);
+}
+
+static bool settle_passed(void)
+{
+    if (!allocations_pass() && !charges_pass())
+        return false;
+    passages_query();
+    bool allocations = allocations_settle(), charges = charges_settle();
+    return allocations || charges;
+}
+
+void budget_settle(void)
+{
+    pools_settle();
+    settle_passed();
+}
+
+bool budget_is_settled(void)
+{
+    return !pools_have_slack() && !allocations_pass() && !charges_pass();
+}
+
+bool budget_find_beside_graphs(int device, uint64_t size)
+{
+    return budget_take(device, size) || (settle_passed() && budget_take(device, size)) ||
+           (pools_reclaim(device) && budget_take(device, size));
+}
+
 bool budget_find(int device, uint64_t size)
 {
-    return budget_take(device, size) || (pools_reclaim(device) && budget_take(device, size));
+    return budget_find_beside_graphs(device, size) ||
+           (graph_memory_reclaim(device) && budget_take(device, size));
 }

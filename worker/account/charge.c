@@ -12,7 +12,7 @@
 #include "common/log.h"
 #include "common/scope.h"
 #include "worker/account/budget.h"
-#include "worker/account/pools.h"
+#include "worker/account/passage.h"
 #include "worker/gpus.h"
 #include "worker/session.h"
 #include "worker_driver.h"
@@ -23,10 +23,12 @@ struct charge {
     CUcontext context;
     int device;
     uint64_t size;
+    struct passage *passage; // behind which it is over; NULL: it ends with its owner
     struct charge *next;
 };
 
 static struct charge *charges;
+static _Atomic unsigned passing; // charges that wait for the GPU
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool charges_apply(int device)
@@ -49,7 +51,8 @@ static struct charge *insert(const void *owner, int part, CUcontext context, int
 
     if (!charge)
         return NULL;
-    *charge = (struct charge){owner, part, context, device, 0, charges};
+    *charge = (struct charge){
+        .owner = owner, .part = part, .context = context, .device = device, .next = charges};
     charges = charge;
     return charge;
 }
@@ -77,29 +80,81 @@ static uint64_t charged(const void *owner, int part, int device)
     return size;
 }
 
-static void drop(const void *owner, CUcontext context)
+// Under lock. The charges that OVER holds of, with its argument.
+static bool drop(bool (*over)(const struct charge *charge, const void *argument),
+                 const void *argument)
 {
-    SCOPED_LOCK(&lock);
+    bool any = false;
+
     for (struct charge **at = &charges; *at;) {
         struct charge *charge = *at;
-        if ((owner && charge->owner == owner) || (context && charge->context == context)) {
-            *at = charge->next;
-            budget_give(charge->device, charge->size);
-            free(charge);
-        } else {
+        if (!over(charge, argument)) {
             at = &charge->next;
+            continue;
         }
+        *at = charge->next;
+        budget_give(charge->device, charge->size);
+        atomic_fetch_sub(&passing, charge->passage != NULL);
+        passage_end(charge->passage);
+        free(charge);
+        any = true;
     }
+    return any;
+}
+
+static bool is_owned(const struct charge *charge, const void *owner)
+{
+    return charge->owner == owner;
+}
+
+static bool is_passed(const struct charge *charge, const void *none)
+{
+    (void)none;
+    return passage_is_over(charge->passage);
 }
 
 void charge_drop(const void *owner)
 {
-    drop(owner, NULL);
+    SCOPED_LOCK(&lock);
+    drop(is_owned, owner);
 }
 
-void charge_drop_context(CUcontext context)
+void charge_drop_behind(const void *owner, struct passage *passage)
 {
-    drop(NULL, context);
+    SCOPED_LOCK(&lock);
+    struct charge *charge = charges;
+    while (charge && charge->owner != owner)
+        charge = charge->next;
+    if (charge && passage) {
+        charge->owner = charge; // another object may have the owner's place
+        charge->passage = passage;
+        atomic_fetch_add(&passing, 1);
+    } else {
+        passage_end(passage);
+        drop(is_owned, owner);
+    }
+}
+
+bool charges_pass(void)
+{
+    return atomic_load_explicit(&passing, memory_order_relaxed) != 0;
+}
+
+bool charges_settle(void)
+{
+    SCOPED_LOCK(&lock);
+    bool any = drop(is_passed, NULL);
+    return any;
+}
+
+void charges_leave_context(CUcontext context, const void *end)
+{
+    SCOPED_LOCK(&lock);
+    for (struct charge *charge = charges; charge; charge = charge->next)
+        if (charge->context == context || charge->owner == context) {
+            charge->owner = end;
+            charge->context = NULL;
+        }
 }
 
 void charge_rename(const void *owner, const void *name)

@@ -15,7 +15,13 @@ bool charges_apply(int device);
 // budget does not allow it. It ends with its owner or with CONTEXT (NULL: only with its owner).
 bool charge_set(const void *owner, int part, CUcontext context, int device, uint64_t size);
 void charge_drop(const void *owner);
-void charge_drop_context(CUcontext context);
+// OWNER is gone, and the memory of its one charge is free behind PASSAGE, which is taken; NULL: at once.
+struct passage;
+void charge_drop_behind(const void *owner, struct passage *passage);
+bool charges_pass(void);   // returns true if the GPU has still to pass some
+bool charges_settle(void); // drops those that it has passed; false: none
+// What CONTEXT has and is belongs to END from now on, which stands for the end of the context.
+void charges_leave_context(CUcontext context, const void *end);
 void charge_rename(const void *owner, const void *name);
 // Counts the stacks that the driver makes for a kernel whose threads have BYTES of local memory each; they
 // stay until a smaller limit is set, or the context goes. False: over the budget.

@@ -15,8 +15,9 @@
 #include "worker_driver.h"
 
 struct pool_account {
-    CUmemoryPool pool; // NULL: destroyed, and not to be asked any more
+    CUmemoryPool pool; // NULL: gone with its device's context, and not to be queried any more
     int device;
+    bool ended;       // the program has destroyed it, and the driver does once its memory is free
     uint64_t charged; // bytes of the budget
     uint64_t live;    // bytes of allocations that have not been freed
     struct pool_account *next;
@@ -58,18 +59,32 @@ static bool has_slack(const struct pool_account *account)
     return account->pool && account->charged > account->live;
 }
 
+// Destroys pools that the program has destroyed, where nothing is left of their memory, and drops their accounts.
 static void drop_ended(void)
 {
     for (struct pool_account **at = &accounts; *at;) {
         struct pool_account *account = *at;
-        if (account->pool || account->live) {
+        if (account->live || (account->pool && (!account->ended || account->charged))) {
             at = &account->next;
             continue;
         }
+        if (account->pool)
+            driver.cuMemPoolDestroy(account->pool);
         *at = account->next;
         budget_give(account->device, account->charged);
         free(account);
     }
+}
+
+// From now on the driver keeps nothing for later allocations.
+static void keep_nothing(const struct pool_account *account)
+{
+    cuuint64_t nothing = 0;
+
+    if (driver.cuMemPoolSetAttribute)
+        driver.cuMemPoolSetAttribute(account->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &nothing);
+    if (driver.cuMemPoolTrimTo)
+        driver.cuMemPoolTrimTo(account->pool, 0);
 }
 
 static bool reclaim(int device)
@@ -82,6 +97,7 @@ static bool reclaim(int device)
         driver.cuMemPoolTrimTo(account->pool, 0);
         any |= settle(account);
     }
+    drop_ended();
     return any;
 }
 
@@ -116,30 +132,32 @@ static uint64_t lacking(const struct pool_account *account, uint64_t size)
     return size > left ? size - left : 0;
 }
 
+// Counts as much as the pool can come to take for SIZE; where that is too much, what it takes if all that is free in it
+// can be used, as it can behind the free in one stream.
 static bool take(struct pool_account *account, uint64_t size, uint64_t *taken)
 {
-    *taken = lacking(account, size);
+    *taken = size;
     if (budget_take(account->device, *taken))
         return true;
-    if (!reclaim(account->device))
-        return false;
+    if (reclaim(account->device) && budget_take(account->device, *taken))
+        return true;
     *taken = lacking(account, size);
     return budget_take(account->device, *taken);
 }
 
-// The pool may have taken more than was reckoned with. False: the budget does not allow that.
+// The pool may have taken more than was reckoned with. False: the budget does not allow that, and it counts all the same
+// until the pool has given it back.
 static bool adjust(struct pool_account *account, uint64_t taken)
 {
     uint64_t now = reserved(account), counted = account->charged + taken;
+    bool fits = now <= counted || budget_take(account->device, now - counted);
 
-    if (now > counted && !budget_take(account->device, now - counted)) {
-        account->charged = counted; // the rest is given back at once
-        return false;
-    }
+    if (!fits)
+        budget_hold(account->device, now - counted);
     if (now < counted)
         budget_give(account->device, counted - now);
     account->charged = now;
-    return true;
+    return fits;
 }
 
 CUresult pool_allocate(struct pool_account *account, uint64_t size, CUstream stream,
@@ -155,10 +173,7 @@ CUresult pool_allocate(struct pool_account *account, uint64_t size, CUstream str
     if (result == CUDA_SUCCESS) {
         result = driver.cuMemAllocFromPoolAsync(address, size, account->pool, stream);
         if (!adjust(account, taken) && result == CUDA_SUCCESS) {
-            driver.cuMemFreeAsync(*address, stream);
-            driver.cuStreamSynchronize(stream);
-            driver.cuMemPoolTrimTo(account->pool, 0);
-            settle(account);
+            driver.cuMemFreeAsync(*address, stream); // of which the next settling finds out
             result = CUDA_ERROR_OUT_OF_MEMORY;
         }
     }
@@ -175,16 +190,18 @@ void pool_note_free(struct pool_account *account, uint64_t size)
     drop_ended();
 }
 
-void pool_note_destroy(CUmemoryPool pool)
+bool pool_end(CUmemoryPool pool)
 {
     SCOPED_LOCK(&lock);
     struct pool_account *account = find(pool);
-    if (account) {
-        driver.cuMemPoolTrimTo(pool, 0);
-        settle(account);
-        account->pool = NULL;
-        drop_ended();
-    }
+    if (!account)
+        return false;
+    account->ended = true;
+    keep_nothing(account);
+    settle(account);
+    atomic_store(&slack, true);
+    drop_ended();
+    return true;
 }
 
 void pools_forget_device(int device)
@@ -210,6 +227,7 @@ void pools_settle(void)
         if (has_slack(account))
             atomic_store(&slack, true);
     }
+    drop_ended();
 }
 
 bool pools_have_slack(void)

@@ -18,8 +18,9 @@ CUresult pool_allocate(struct pool_account *account, uint64_t size, CUstream str
                        CUdeviceptr *address);
 // An allocation of SIZE is freed, or will be when its stream comes to that.
 void pool_note_free(struct pool_account *account, uint64_t size);
-// The pool is about to be destroyed, and lives on until its last allocation is freed.
-void pool_note_destroy(CUmemoryPool pool);
+// The program destroys the pool. The driver does so when its last allocation is free, which a stream may still have to
+// come to. False: it has no account, and is the caller's to destroy.
+bool pool_end(CUmemoryPool pool);
 // A device's primary context has been reset, and its pools' memory has gone.
 void pools_forget_device(int device);
 // Finds out what pools have given back; called when work of the GPU is complete.

@@ -90,9 +90,10 @@ static void read_kernel(struct serve *serve, const void *data, uint32_t size,
     if (wire.bytes != size - sizeof(wire))
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     void *function = serve_handle(serve, HANDLE_FUNCTION, wire.function);
-    if (serve_failed(serve) || !launch_fits(serve, wire.function, function, wire.bytes))
-        return;
     bool is_kernel = handle_type(wire.function) == HANDLE_KERNEL;
+    uint64_t place = is_kernel ? wire.context : wire.function;
+    if (serve_failed(serve) || !launch_fits(serve, wire.function, function, wire.bytes, place))
+        return;
     CUcontext context = is_kernel ? context_of(serve, wire.context, out) : serve->current;
     if (!is_kernel)
         need(serve, out, serve_context_of(serve, wire.function));

@@ -10,6 +10,7 @@
 #include "worker/account/allocation.h"
 #include "worker/account/array_cost.h"
 #include "worker/account/charge.h"
+#include "worker/account/passage.h"
 #include "worker/account/pools.h"
 #include "worker/context_watchers.h"
 #include "worker/gpus.h"
@@ -19,15 +20,23 @@
 #include "worker_driver.h"
 #include "worker_serve.h"
 
-// Everything of ours that refers to a context which is going away.
-static void forget_context(CUcontext context)
+// Everything of ours that refers to a context which is going away. What it has counts until it has ended: the driver waits
+// for its work first. END is the caller's own, and stands for that.
+static void forget_context(CUcontext context, const void *end)
 {
     contexts_forget(context);
-    allocation_remove_context(context);
+    allocations_leave_context(context, end);
+    charges_leave_context(context, end);
     array_costs_drop(context);
-    charge_drop_context(context);
     atomic_fetch_add(&session.memory_epoch, 1);
     atomic_store(&session.deferred, 0); // failures of what was under way there go with it
+}
+
+static void context_ended(CUcontext context, const void *end)
+{
+    passages_end_context(context);
+    allocations_left(end);
+    charge_drop(end);
 }
 
 static void forget_primary_handles(struct serve *serve, CUcontext primary)
@@ -76,8 +85,9 @@ static void reset_primary(struct serve *serve, int ordinal)
         return;
     green_forget_root(serve, primary);
     forget_primary_handles(serve, primary);
-    forget_context(primary);
+    forget_context(primary, serve);
     serve_fail(serve, gpu_reset(ordinal));
+    context_ended(primary, serve);
     pools_forget_device(ordinal);
     serve->current = NULL;
 }
@@ -183,10 +193,10 @@ void serve_cuCtxDestroy_v2(struct serve *serve, const struct args_cuCtxDestroy_v
         return;
     }
     driver.cuCtxSetCurrent(context);
-    forget_context(context);
+    forget_context(context, serve);
     serve_unbind(serve, HANDLE_CONTEXT, args->ctx);
     serve_fail(serve, driver.cuCtxDestroy_v2(context));
-    charge_drop(context);
+    context_ended(context, serve);
     driver.cuCtxSetCurrent(NULL);
     serve->current = NULL;
     atomic_fetch_add(&session.context_epoch, 1);

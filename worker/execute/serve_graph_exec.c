@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Instantiating graphs, bringing up to date and launching what comes of it.
-//
-// Memory that graphs allocate is taken from the device when they are uploaded or launched for the first time, by
-// an allocator that all graphs of a device share. So where a budget counts, an upload comes before a launch, and
-// what the allocator has reserved then is counted; when that is too much the launch is refused.
+// Instantiating graphs, bringing up to date, uploading and launching what comes of it. Where a budget counts, an upload comes
+// before the first launch of what allocates memory, so that the driver takes it where its call can be refused.
 #include "worker/execute/serve_graph_exec.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/handle_table.h"
 #include "proto/wire.h"
-#include "worker/account/charge.h"
+#include "worker/account/graph_memory.h"
 #include "worker/execute/graph_calls.h"
 #include "worker/execute/graph_params.h"
 #include "worker/gpus.h"
@@ -21,43 +17,28 @@
 #include "worker_driver.h"
 #include "worker_serve.h"
 
-static _Atomic bool graphs_allocate;
-static const char owner_of_memory; // of what the allocators of graphs have
-
-void graph_memory_note(void)
+// Has the driver take now what EXEC needs, once that has been counted.
+static void upload(struct serve *serve, CUgraphExec exec, CUstream stream, bool anyway)
 {
-    atomic_store(&graphs_allocate, true);
+    bool first = false;
+
+    if (graph_memory_counts())
+        serve_fail(serve, graph_memory_take(exec, &first));
+    if (!anyway && !first)
+        return;
+    if (serve_require(serve, driver.cuGraphUpload))
+        serve_fail(serve, driver.cuGraphUpload(exec, stream));
+    if (first && !serve_failed(serve))
+        serve_fail(serve, graph_memory_taken());
 }
 
-// Counts what the allocator of the current device has reserved. False: the budget does not allow it.
-static bool count_memory(struct serve *serve)
+void serve_cuGraphUpload(struct serve *serve, const struct args_cuGraphUpload *args)
 {
-    CUdevice device = 0;
-    cuuint64_t reserved = 0;
+    CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, args->hGraph);
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
 
-    if (!driver.cuDeviceGetGraphMemAttribute || driver.cuCtxGetDevice(&device) != CUDA_SUCCESS)
-        return true;
-    int ordinal = session_device_of(device);
-    if (!charges_apply(ordinal) ||
-        driver.cuDeviceGetGraphMemAttribute(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT,
-                                            &reserved) != CUDA_SUCCESS)
-        return true;
-    return charge_set(&owner_of_memory, ordinal, NULL, ordinal, reserved);
-}
-
-// What is not in use goes back to the device, and counts no more.
-static void trim_memory(struct serve *serve)
-{
-    CUdevice device = 0;
-
-    if (driver.cuDeviceGraphMemTrim && driver.cuCtxGetDevice(&device) == CUDA_SUCCESS)
-        driver.cuDeviceGraphMemTrim(device);
-    count_memory(serve);
-}
-
-static bool memory_counts(void)
-{
-    return session.budgeted && atomic_load_explicit(&graphs_allocate, memory_order_relaxed);
+    if (!serve_failed(serve))
+        upload(serve, exec, stream, true);
 }
 
 static void launch(struct serve *serve, uint64_t exec_handle, uint64_t stream_handle)
@@ -67,17 +48,15 @@ static void launch(struct serve *serve, uint64_t exec_handle, uint64_t stream_ha
 
     if (!serve_require(serve, driver.cuGraphLaunch))
         return;
-    if (memory_counts() && serve_require(serve, driver.cuGraphUpload)) {
-        serve_fail(serve, driver.cuGraphUpload(exec, stream));
-        if (!serve_failed(serve) && !count_memory(serve)) {
-            trim_memory(serve);
-            serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
-        }
-    }
+    if (graph_memory_counts())
+        upload(serve, exec, stream, false);
     if (!serve_failed(serve))
         serve_fail(serve, driver.cuGraphLaunch(exec, stream));
-    if (!serve_failed(serve))
-        kernel_windows_note_launch(serve->current, stream);
+    if (serve_failed(serve))
+        return;
+    if (graph_memory_counts())
+        graph_memory_launched(exec, serve->current, stream);
+    kernel_windows_note_launch(serve->current, stream);
 }
 
 void serve_cuGraphLaunch(struct serve *serve, const struct args_cuGraphLaunch *args)
@@ -97,8 +76,8 @@ void serve_cuDeviceGraphMemTrim(struct serve *serve, const struct args_cuDeviceG
     if (!serve_require(serve, driver.cuDeviceGraphMemTrim))
         return;
     serve_fail(serve, driver.cuDeviceGraphMemTrim(device));
-    if (memory_counts())
-        count_memory(serve);
+    if (graph_memory_counts())
+        graph_memory_trimmed(session_device_of(device));
 }
 
 // ---- instantiation ----
@@ -159,6 +138,7 @@ static void instantiate_known(struct serve *serve, const struct args_graph_insta
                               CUgraph graph, const struct context_set *needs)
 {
     CUDA_GRAPH_INSTANTIATE_PARAMS params = {.flags = args->flags};
+    struct graph_need *need = NULL;
     CUgraphExec exec = NULL;
 
     if (args->with_upload)
@@ -166,17 +146,19 @@ static void instantiate_known(struct serve *serve, const struct args_graph_insta
     if (serve_failed(serve))
         return;
     graph_calls_free_memory();
-    serve_fail(serve, instantiate(&exec, graph, &params));
-    tell(serve, params.result_out, params.hErrNode_out, NULL, args->graph, args->reply_room);
-    if (serve_failed(serve))
-        return;
-    if (memory_counts() && !count_memory(serve)) {
-        driver.cuGraphExecDestroy(exec);
-        trim_memory(serve);
-        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
-        return;
+    serve_fail(serve, graph_need_find(graph, &need));
+    if (args->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD && !serve_failed(serve))
+        serve_fail(serve, graph_need_take(need));
+    if (!serve_failed(serve)) {
+        serve_fail(serve, instantiate(&exec, graph, &params));
+        tell(serve, params.result_out, params.hErrNode_out, NULL, args->graph, args->reply_room);
     }
-    enter_exec(serve, args->exec, exec, needs);
+    if (!serve_failed(serve))
+        enter_exec(serve, args->exec, exec, needs);
+    if (serve_failed(serve))
+        graph_need_drop(need);
+    else
+        graph_need_is(need, exec);
 }
 
 void serve_graph_instantiate(struct serve *serve, const struct args_graph_instantiate *args)
@@ -210,8 +192,8 @@ void serve_cuGraphExecDestroy(struct serve *serve, const struct args_cuGraphExec
     serve_fail(serve, driver.cuGraphExecDestroy(exec));
     graph_calls_end_exec(serve, args->hGraphExec);
     graph_calls_free_memory();
-    if (memory_counts())
-        count_memory(serve);
+    if (graph_memory_counts())
+        graph_memory_end(exec);
 }
 
 void serve_graph_update(struct serve *serve, const struct args_graph_update *args)

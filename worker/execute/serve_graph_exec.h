@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was instantiated of graphs, and the memory that it takes (serve_graph_exec.c).
+// What was instantiated of graphs (serve_graph_exec.c).
 #ifndef RGPU_WORKER_SERVE_GRAPH_EXEC_H
 #define RGPU_WORKER_SERVE_GRAPH_EXEC_H
 
@@ -8,7 +8,5 @@
 // Has what was instantiated under the handle need these contexts.
 void exec_need(struct serve *serve, uint64_t handle, const struct context_set *contexts,
                enum part_need_how how);
-// A graph allocates memory: what is instantiated and launched from now on is counted.
-void graph_memory_note(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include "common/handle_table.h"
 #include "proto/wire.h"
 #include "worker/account/allocation.h"
+#include "worker/account/graph_memory.h"
 #include "worker/execute/graph_params.h"
 #include "worker/execute/graph_parts.h"
 #include "worker/execute/serve_graph.h"

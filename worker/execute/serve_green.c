@@ -10,6 +10,7 @@
 #include "common/scope.h"
 #include "proto/wire.h"
 #include "worker/account/charge.h"
+#include "worker/account/passage.h"
 #include "worker/context_watchers.h"
 #include "worker/execute/green_resources.h"
 #include "worker/gpus.h"
@@ -220,7 +221,8 @@ void green_forget_root(struct serve *serve, CUcontext root)
 
     while ((gone = take_of_root(root))) {
         contexts_forget(gone->context);
-        charge_drop_context(gone->context);
+        charges_leave_context(gone->context, root);
+        passages_end_with(gone->context, root);
         serve_unbind(serve, HANDLE_CONTEXT, serve_handle_of(HANDLE_CONTEXT, gone->context));
         free(gone);
     }
@@ -239,10 +241,12 @@ void serve_green_destroy(struct serve *serve, const struct args_green_destroy *a
     }
     driver.cuCtxSetCurrent(context);
     contexts_forget(context);
-    charge_drop_context(context);
+    charges_leave_context(context, serve);
     serve_unbind(serve, HANDLE_CONTEXT, args->context);
     driver.cuCtxSetCurrent(gone->root);
     serve_fail(serve, driver.cuGreenCtxDestroy(gone->green));
+    passages_end_context(context);
+    charge_drop(serve);
     driver.cuCtxSetCurrent(NULL);
     serve->current = NULL;
     atomic_fetch_add(&session.context_epoch, 1);

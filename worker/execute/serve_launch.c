@@ -145,9 +145,33 @@ static const void *library_of(uint64_t handle)
     return NULL;
 }
 
+// The context that PLACE is, or lives in; the caller's where it is neither.
+static CUcontext context_at(const struct serve *serve, uint64_t place)
+{
+    bool is_context = handle_type(place) == HANDLE_CONTEXT;
+    uint64_t handle = is_context ? place : serve_context_of(serve, place);
+    CUcontext context = handle_find(session.handles, handle, HANDLE_CONTEXT);
+
+    return context ? context : serve->current;
+}
+
+static CUresult device_of(CUcontext context, CUcontext current, CUdevice *device)
+{
+    CUcontext popped;
+
+    if (context == current)
+        return driver.cuCtxGetDevice(device);
+    CUresult result = driver.cuCtxPushCurrent_v2(context);
+    if (result == CUDA_SUCCESS) {
+        result = driver.cuCtxGetDevice(device);
+        driver.cuCtxPopCurrent_v2(&popped);
+    }
+    return result;
+}
+
 // A launch may cost memory, too: large frames of its threads, and the variables of a library that has not
-// been used in this context.
-static bool memory_fits(struct serve *serve, uint64_t handle)
+// been used in the context in which it runs, which may be another one than the caller's.
+static bool memory_fits(struct serve *serve, uint64_t handle, uint64_t place)
 {
     const struct handle_note *note = &session.notes[handle_index(handle)];
     const void *library;
@@ -156,20 +180,24 @@ static bool memory_fits(struct serve *serve, uint64_t handle)
     if (!session.budgeted)
         return true;
     library = library_of(handle);
-    if ((!note->frame_bytes && !library) || driver.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+    if (!note->frame_bytes && !library)
         return true;
+    CUcontext context = context_at(serve, place);
+    if (device_of(context, serve->current, &device) != CUDA_SUCCESS)
+        return true; // the driver says what it thinks of that
     int ordinal = session_device_of(device);
     if (!charges_apply(ordinal) ||
-        ((!library || charge_library_use(library, green_root(serve->current), ordinal)) &&
-         charge_frames(green_root(serve->current), ordinal, note->frame_bytes)))
+        ((!library || charge_library_use(library, green_root(context), ordinal)) &&
+         charge_frames(green_root(context), ordinal, note->frame_bytes)))
         return true;
     serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     return false;
 }
 
-bool launch_fits(struct serve *serve, uint64_t handle, void *function, uint32_t bytes)
+bool launch_fits(struct serve *serve, uint64_t handle, void *function, uint32_t bytes,
+                 uint64_t place)
 {
-    return parameters_fit(serve, handle, function, bytes) && memory_fits(serve, handle);
+    return parameters_fit(serve, handle, function, bytes) && memory_fits(serve, handle, place);
 }
 
 CUresult launch_layout(uint64_t handle, void *function, struct wire_parameter *out, size_t room,
@@ -268,7 +296,7 @@ void serve_launch(struct serve *serve, const struct args_launch *args)
         (count && !take_attributes(serve, args + 1, args->bytes, count, attributes, &taken)))
         return;
     size_t bytes = args->bytes - taken;
-    if (!launch_fits(serve, args->function, function, (uint32_t)bytes))
+    if (!launch_fits(serve, args->function, function, (uint32_t)bytes, args->stream))
         return;
     void *packed = (uint8_t *)(uintptr_t)(args + 1) + taken;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,

@@ -12,8 +12,9 @@
 #include "worker_driver.h"
 
 // Whether BYTES are as many as the function or kernel has of parameters, and the budget has what a launch of it
-// takes; else noted.
-bool launch_fits(struct serve *serve, uint64_t handle, void *function, uint32_t bytes);
+// takes in the context that PLACE is or lives in (0: the caller's); else noted.
+bool launch_fits(struct serve *serve, uint64_t handle, void *function, uint32_t bytes,
+                 uint64_t place);
 // The places of parameters: fills at most ROOM of OUT (may be NULL); counts all.
 CUresult launch_layout(uint64_t handle, void *function, struct wire_parameter *out, size_t room,
                        uint32_t *count, uint32_t *bytes);

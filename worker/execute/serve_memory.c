@@ -9,9 +9,9 @@
 #include "worker/account/allocation.h"
 #include "worker/account/budget.h"
 #include "worker/account/charge.h"
+#include "worker/account/graph_memory.h"
 #include "worker/account/pools.h"
 #include "worker/account/shared.h"
-#include "worker/execute/serve_graph_exec.h"
 #include "worker/execute/serve_green.h"
 #include "worker/gpus.h"
 #include "worker/move/held_frees.h"
@@ -95,7 +95,7 @@ void serve_cuMemGetInfo_v2(struct serve *serve, const struct args_cuMemGetInfo_v
     serve_fail(serve, driver.cuMemGetInfo_v2(&available, &total));
     if (serve_failed(serve))
         return;
-    pools_settle();
+    budget_settle();
     uint64_t budget = gpus.list[ordinal].budget;
     uint64_t used = budget_used(ordinal);
     if (budget && budget < total) {
@@ -150,23 +150,19 @@ void serve_cuMemAllocPitch_v2(struct serve *serve, const struct args_cuMemAllocP
 
 void serve_cuMemFree_v2(struct serve *serve, const struct args_cuMemFree_v2 *args)
 {
-    uint64_t start = 0, end = 0;
-
     if (!serve_require(serve, driver.cuMemFree_v2) || !args->dptr)
         return;
-    // Out of the list first: once it is free, another thread may be given the same address.
-    bool known = allocation_find(args->dptr, &start, &end) && start == args->dptr;
-    int device = current_device(serve);
-    if (serve_failed(serve))
-        return;
-    if (known) {
+    // No call finds it from now on: once it is free, another thread may be given the same address. It counts until
+    // then, as the driver waits inside for what the GPU still does.
+    bool known = allocation_leave(args->dptr);
+    if (known)
         direct_forget(args->dptr);
-        allocation_remove(args->dptr);
-    }
     atomic_fetch_add(&session.memory_epoch, 1);
     serve_fail(serve, driver.cuMemFree_v2(args->dptr));
-    if (serve_failed(serve) && known && !allocation_find(args->dptr, &start, &end))
-        enter(start, end - start, device, green_root(serve->current), 0);
+    if (known && serve_failed(serve))
+        allocation_stay(args->dptr);
+    else if (known)
+        allocation_left(args->dptr);
 }
 
 void serve_memory_free(struct serve *serve, const struct args_memory_free *args)
@@ -279,13 +275,16 @@ void serve_cuMemFreeAsync(struct serve *serve, const struct args_cuMemFreeAsync 
 
     if (!serve_require(serve, driver.cuMemFreeAsync))
         return;
+    bool captured = is_captured(stream);
     bool behind = allocation_find(args->dptr, &start, &end) && start == args->dptr &&
-                  memory_is_copied(start, end) && !is_captured(stream);
+                  memory_is_copied(start, end) && !captured;
+    bool known = !captured && allocation_leave(args->dptr);
     serve_fail(serve, behind ? free_behind_copies(start, end, stream, serve->current)
                              : driver.cuMemFreeAsync(args->dptr, stream));
-    if (serve_failed(serve))
-        return;
-    allocation_remove(args->dptr);
+    if (known && serve_failed(serve))
+        allocation_stay(args->dptr);
+    else if (known)
+        allocation_left_behind(args->dptr, serve->current, stream);
     atomic_fetch_add(&session.memory_epoch, 1);
 }
 
@@ -382,20 +381,36 @@ void serve_cuDeviceGetDefaultMemPool(struct serve *serve,
         session.notes[handle_index(args->pool_out)].pool_device = session_device_of(device);
 }
 
+static CUmemoryPool pool_of(CUresult (*find)(CUmemoryPool *pool, CUdevice device), CUdevice device)
+{
+    CUmemoryPool pool = NULL;
+
+    return find && find(&pool, device) == CUDA_SUCCESS ? pool : NULL;
+}
+
+// The device does not allocate from a pool that is destroyed. The driver sees to that only when it destroys the pool.
+static void put_out_of_use(CUmemoryPool pool, CUmemoryPool standard, CUdevice device)
+{
+    if (pool_of(driver.cuDeviceGetMemPool, device) == pool && driver.cuDeviceSetMemPool)
+        driver.cuDeviceSetMemPool(device, standard);
+}
+
 void serve_cuMemPoolDestroy(struct serve *serve, const struct args_cuMemPoolDestroy *args)
 {
-    CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool), standard = NULL;
-    int device = session.notes[handle_index(args->pool)].pool_device;
+    CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool);
 
     if (!serve_require(serve, driver.cuMemPoolDestroy))
         return;
-    // The default pool cannot be destroyed, and must not lose its account.
-    if (!driver.cuDeviceGetDefaultMemPool ||
-        driver.cuDeviceGetDefaultMemPool(&standard, gpus.list[device].handle) != CUDA_SUCCESS ||
-        standard != pool)
-        pool_note_destroy(pool);
+    // The handle is one of ours, so its index is one of the notes'.
+    CUdevice device = gpus.list[session.notes[handle_index(args->pool)].pool_device].handle;
+    CUmemoryPool standard = pool_of(driver.cuDeviceGetDefaultMemPool, device);
+    if (standard && standard != pool && pool_end(pool))
+        put_out_of_use(pool, standard, device);
+    else
+        serve_fail(serve, driver.cuMemPoolDestroy(pool));
+    if (serve_failed(serve))
+        return;
     shared_forget((uintptr_t)pool);
-    serve_fail(serve, driver.cuMemPoolDestroy(pool));
     import_forget((uintptr_t)pool);
     serve_unbind(serve, HANDLE_POOL, args->pool);
 }

@@ -69,7 +69,8 @@ void serve_cuModuleUnload(struct serve *serve, const struct args_cuModuleUnload 
     if (!serve_require(serve, driver.cuModuleUnload))
         return;
     serve_fail(serve, driver.cuModuleUnload(module));
-    charge_drop(module);
+    if (!serve_failed(serve))
+        charge_drop(module);
     serve_unbind(serve, HANDLE_MODULE, args->hmod);
 }
 
@@ -124,7 +125,8 @@ void serve_cuLibraryUnload(struct serve *serve, const struct args_cuLibraryUnloa
     if (!serve_require(serve, driver.cuLibraryUnload))
         return;
     serve_fail(serve, driver.cuLibraryUnload(library));
-    charge_drop(library);
+    if (!serve_failed(serve))
+        charge_drop(library);
     serve_unbind(serve, HANDLE_LIBRARY, args->library);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Streams, which take memory of the GPU as well.
 #include "worker/account/charge.h"
+#include "worker/account/passage.h"
 #include "worker/gpus.h"
 #include "worker/session.h"
 #include "worker_driver.h"
@@ -66,7 +67,12 @@ void serve_cuStreamDestroy_v2(struct serve *serve, const struct args_cuStreamDes
         serve_fail(serve, CUDA_ERROR_INVALID_HANDLE);
     if (!serve_require(serve, driver.cuStreamDestroy_v2))
         return;
-    charge_drop(stream);
+    // The driver keeps a stream until its work is done.
+    struct passage *passage = session.budgeted ? passage_begin(serve->current, stream) : NULL;
     serve_fail(serve, driver.cuStreamDestroy_v2(stream));
+    if (serve_failed(serve))
+        passage_end(passage);
+    else
+        charge_drop_behind(stream, passage);
     serve_unbind(serve, HANDLE_STREAM, args->hStream);
 }

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "worker/account/pools.h"
+#include "worker/account/budget.h"
 #include "worker/move/one_sided/reach.h"
 #include "worker/move/print.h"
 #include "worker/move/staged/pull.h"
@@ -19,5 +19,5 @@ void deliver_all(void)
     pull_deliver();
     small_pull_deliver(); // behind what they came behind
     reach_deliver();
-    pools_settle();
+    budget_settle();
 }

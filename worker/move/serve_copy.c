@@ -10,7 +10,7 @@
 #include "common/clock.h"
 #include "proto/wire.h"
 #include "transport/link.h"
-#include "worker/account/pools.h"
+#include "worker/account/budget.h"
 #include "worker/move/carriers.h"
 #include "worker/move/pinned.h"
 #include "worker/move/staged/push.h"
@@ -57,7 +57,7 @@ void serve_signal(struct serve *serve, const struct args_signal *args)
 static bool flag_says_all(const struct serve *serve)
 {
     return !serve_failed(serve) && !atomic_load_explicit(&session.deferred, memory_order_relaxed) &&
-           !atomic_load_explicit(&session.prints, memory_order_relaxed) && !pools_have_slack();
+           !atomic_load_explicit(&session.prints, memory_order_relaxed) && budget_is_settled();
 }
 
 static CUresult query_flag(struct serve *serve, const void *sync)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "worker_driver.h"
-#include "worker/move/mark.h"
+#include "worker/mark.h"
 
 // Writes are the small copies whose data came inside a record; with a link that reaches memory also
 // those that leave inside one.

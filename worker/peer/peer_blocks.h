@@ -10,7 +10,7 @@
 
 #include "proto/wire.h"
 #include "worker_driver.h"
-#include "worker/move/mark.h"
+#include "worker/mark.h"
 
 enum { PEER_OUT_BLOCKS = 8, PEER_IN_BLOCKS = 16 };
 

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that graphs allocate is taken from its device, whichever is current, when they are uploaded or launched for the
+// first time, by an allocator that all graphs of a device share. An allocation has its address from the beginning, so
+// what was instantiated needs the pages of its allocations' addresses and never more. That is counted before the first
+// upload, and until the driver has been asked to give back what is not in use. What the allocator says to have reserved
+// counts where it is more: memory that a launch has left allocated outlives what was instantiated.
+#include "worker/account/graph_memory.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "common/scope.h"
+#include "worker/account/budget.h"
+#include "worker/account/passage.h"
+#include "worker/gpus.h"
+#include "worker/session.h"
+
+enum { DEPTH_MAX = 32 }; // of graphs inside graphs
+
+struct graph_need {
+    CUgraphExec exec;        // NULL: not instantiated yet
+    bool counted;            // with what has memory
+    struct passage *passage; // behind its last launch; NULL: there was none
+    struct graph_need *next;
+    uint64_t bytes[GPUS_MAX]; // by device
+};
+
+struct range {
+    int device;
+    uint64_t start, end;
+};
+
+struct ranges {
+    struct range *list;
+    size_t count, room;
+};
+
+static _Atomic bool graphs_allocate;
+static struct graph_need *needs;
+static uint64_t charged[GPUS_MAX];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void graph_memory_note(void)
+{
+    atomic_store(&graphs_allocate, true);
+}
+
+bool graph_memory_counts(void)
+{
+    return session.budgeted && atomic_load_explicit(&graphs_allocate, memory_order_relaxed);
+}
+
+// ---- what a graph needs ----
+
+static CUresult add_range(struct ranges *ranges, CUgraphNode node)
+{
+    CUDA_MEM_ALLOC_NODE_PARAMS params = {0};
+
+    if (!driver.cuGraphMemAllocNodeGetParams)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    CUresult result = driver.cuGraphMemAllocNodeGetParams(node, &params);
+    int device = result == CUDA_SUCCESS ? session_device_of(params.poolProps.location.id) : 0;
+    if (result != CUDA_SUCCESS || !gpus.list[device].budget)
+        return result;
+    if (ranges->count == ranges->room) {
+        size_t more = ranges->room ? ranges->room * 2 : 64;
+        struct range *grown = realloc(ranges->list, more * sizeof(*grown));
+        if (!grown)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        ranges->list = grown;
+        ranges->room = more;
+    }
+    uint64_t page = gpus.list[device].page ? gpus.list[device].page : 1;
+    uint64_t end = params.dptr + params.bytesize;
+    ranges->list[ranges->count++] =
+        (struct range){device, params.dptr / page * page, (end + page - 1) / page * page};
+    return CUDA_SUCCESS;
+}
+
+static CUresult collect(CUgraph graph, struct ranges *ranges, unsigned depth);
+
+static CUresult collect_node(CUgraphNode node, struct ranges *ranges, unsigned depth)
+{
+    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+    CUgraph inside = NULL;
+    CUresult result = driver.cuGraphNodeGetType(node, &type);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+        return add_range(ranges, node);
+    if (type != CU_GRAPH_NODE_TYPE_GRAPH)
+        return CUDA_SUCCESS;
+    result = driver.cuGraphChildGraphNodeGetGraph(node, &inside);
+    return result == CUDA_SUCCESS ? collect(inside, ranges, depth + 1) : result;
+}
+
+static CUresult collect(CUgraph graph, struct ranges *ranges, unsigned depth)
+{
+    size_t count = 0;
+    CUresult result = depth < DEPTH_MAX ? driver.cuGraphGetNodes(graph, NULL, &count)
+                                        : CUDA_ERROR_NOT_SUPPORTED;
+
+    if (result != CUDA_SUCCESS || !count)
+        return result;
+    SCOPED_FREE CUgraphNode *nodes = calloc(count, sizeof(*nodes));
+    result = nodes ? driver.cuGraphGetNodes(graph, nodes, &count) : CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++)
+        result = collect_node(nodes[i], ranges, depth);
+    return result;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct range *one = a, *other = b;
+
+    if (one->device != other->device)
+        return one->device < other->device ? -1 : 1;
+    return one->start < other->start ? -1 : one->start > other->start;
+}
+
+// Allocations of which one follows the end of another may have the same place, which counts once.
+static void sum_up(struct ranges *ranges, uint64_t bytes[GPUS_MAX])
+{
+    const struct range *before = NULL;
+    uint64_t end = 0;
+
+    qsort(ranges->list, ranges->count, sizeof(*ranges->list), by_address);
+    for (size_t i = 0; i < ranges->count; i++) {
+        const struct range *range = &ranges->list[i];
+        uint64_t start =
+            before && before->device == range->device && end > range->start ? end : range->start;
+        if (range->end > start)
+            bytes[range->device] += range->end - start;
+        end = range->end > start ? range->end : start;
+        before = range;
+    }
+}
+
+CUresult graph_need_find(CUgraph graph, struct graph_need **out)
+{
+    struct ranges ranges = {0};
+
+    *out = NULL;
+    if (!graph_memory_counts() || !driver.cuGraphGetNodes || !driver.cuGraphNodeGetType ||
+        !driver.cuGraphChildGraphNodeGetGraph)
+        return CUDA_SUCCESS;
+    CUresult result = collect(graph, &ranges, 0);
+    struct graph_need *need = result == CUDA_SUCCESS && ranges.count ? calloc(1, sizeof(*need))
+                                                                     : NULL;
+    if (need) {
+        sum_up(&ranges, need->bytes);
+        SCOPED_LOCK(&lock);
+        need->next = needs;
+        needs = need;
+        *out = need;
+    } else if (result == CUDA_SUCCESS && ranges.count) {
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    free(ranges.list);
+    return result;
+}
+
+// ---- counting it. Under lock, as all that follows ----
+
+static uint64_t reserved(int device)
+{
+    cuuint64_t bytes = 0;
+
+    return driver.cuDeviceGetGraphMemAttribute &&
+                   driver.cuDeviceGetGraphMemAttribute(gpus.list[device].handle,
+                                                       CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT,
+                                                       &bytes) == CUDA_SUCCESS
+               ? bytes
+               : 0;
+}
+
+// What the driver can have taken by now.
+static uint64_t possible(int device)
+{
+    uint64_t now = reserved(device), sum = 0;
+
+    for (const struct graph_need *need = needs; need; need = need->next)
+        sum += need->counted ? need->bytes[device] : 0;
+    return now > sum ? now : sum;
+}
+
+static bool set(int device, uint64_t bytes)
+{
+    uint64_t before = charged[device];
+
+    if (bytes > before && !budget_find_beside_graphs(device, bytes - before))
+        return false;
+    if (bytes < before)
+        budget_give(device, before - bytes);
+    charged[device] = bytes;
+    return true;
+}
+
+// False: that is over the budget, and counts all the same.
+static bool set_to_possible(int device)
+{
+    uint64_t bytes = possible(device);
+    bool fits = set(device, bytes);
+
+    if (!fits) {
+        budget_hold(device, bytes - charged[device]);
+        charged[device] = bytes;
+    }
+    return fits;
+}
+
+// Memory of what is being launched stays.
+static void forget_idle(void)
+{
+    for (struct graph_need *need = needs; need; need = need->next)
+        need->counted &= need->passage && !passage_is_over(need->passage);
+}
+
+static bool trim(int device)
+{
+    uint64_t before = charged[device];
+
+    if (!driver.cuDeviceGraphMemTrim ||
+        driver.cuDeviceGraphMemTrim(gpus.list[device].handle) != CUDA_SUCCESS)
+        return false;
+    forget_idle();
+    set_to_possible(device);
+    return charged[device] < before;
+}
+
+static bool take_on(int device, uint64_t bytes)
+{
+    return set(device, possible(device) + bytes) ||
+           (trim(device) && set(device, possible(device) + bytes));
+}
+
+static CUresult take(struct graph_need *need)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    for (unsigned i = 0; i < session.device_count && !need->counted; i++) {
+        int device = session.ordinals[i];
+        if (need->bytes[device] && !take_on(device, need->bytes[device]))
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    need->counted |= result == CUDA_SUCCESS;
+    for (unsigned i = 0; i < session.device_count && result != CUDA_SUCCESS; i++)
+        set_to_possible(session.ordinals[i]);
+    return result;
+}
+
+static struct graph_need **find(CUgraphExec exec)
+{
+    struct graph_need **at = &needs;
+
+    while (*at && (*at)->exec != exec)
+        at = &(*at)->next;
+    return at;
+}
+
+static void settle(void)
+{
+    for (unsigned i = 0; i < session.device_count; i++)
+        if (charged[session.ordinals[i]])
+            set_to_possible(session.ordinals[i]);
+}
+
+static void take_out(struct graph_need **at)
+{
+    struct graph_need *gone = *at;
+
+    *at = gone->next;
+    passage_end(gone->passage);
+    free(gone);
+    settle();
+}
+
+// ---- what requests do ----
+
+void graph_need_is(struct graph_need *need, CUgraphExec exec)
+{
+    SCOPED_LOCK(&lock);
+    if (need)
+        need->exec = exec;
+}
+
+void graph_need_drop(struct graph_need *need)
+{
+    struct graph_need **at = &needs;
+
+    SCOPED_LOCK(&lock);
+    while (*at && *at != need)
+        at = &(*at)->next;
+    if (*at)
+        take_out(at);
+}
+
+void graph_memory_end(CUgraphExec exec)
+{
+    SCOPED_LOCK(&lock);
+    struct graph_need **at = find(exec);
+    if (*at)
+        take_out(at);
+    else
+        settle();
+}
+
+CUresult graph_need_take(struct graph_need *need)
+{
+    if (!need)
+        return CUDA_SUCCESS;
+    passages_query();
+    SCOPED_LOCK(&lock);
+    CUresult result = take(need);
+    return result;
+}
+
+CUresult graph_memory_take(CUgraphExec exec, bool *first)
+{
+    passages_query();
+    SCOPED_LOCK(&lock);
+    struct graph_need *need = *find(exec);
+    *first = need && !need->counted;
+    CUresult result = need ? take(need) : CUDA_SUCCESS;
+    return result;
+}
+
+CUresult graph_memory_taken(void)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    SCOPED_LOCK(&lock);
+    for (unsigned i = 0; i < session.device_count; i++) {
+        int device = session.ordinals[i];
+        if (gpus.list[device].budget && !set_to_possible(device)) {
+            trim(device);
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+        }
+    }
+    return result;
+}
+
+void graph_memory_launched(CUgraphExec exec, CUcontext context, CUstream stream)
+{
+    SCOPED_LOCK(&lock);
+    struct graph_need *need = *find(exec);
+    if (!need)
+        return;
+    passage_end(need->passage);
+    need->passage = passage_begin(context, stream);
+}
+
+void graph_memory_trimmed(int device)
+{
+    passages_query();
+    SCOPED_LOCK(&lock);
+    forget_idle();
+    set_to_possible(device);
+}
+
+bool graph_memory_reclaim(int device)
+{
+    if (!graph_memory_counts())
+        return false;
+    passages_query();
+    SCOPED_LOCK(&lock);
+    bool any = charged[device] && trim(device);
+    return any;
+}

@@ -66,6 +66,7 @@ struct box {
     struct account_list accounts;   // of leases that have sessions
     struct vm_window_list windows;  // into virtual machines of this host
     struct export_list exports;     // memory that processes of a lease share
+    struct limits *limits;          // of what clients take of the box
     struct gpu_time_list gpu_times; // of leases
     uint64_t gpu_time_counts;       // that have been begun
     int64_t shares_ms;              // when shares of time were settled last; 0: not yet

@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "common/helper.h"
-#include "common/log.h"
+#include "common/log_limit.h"
 #include "daemon/accounts.h"
+#include "daemon/limits.h"
 
 enum {
-    EXPORTS_PER_SESSION = 16384,
-    FILES_PER_SESSION = 1024, // of them, that come with a descriptor
-    USES_MAX = 4096,          // of one exported
+    USES_MAX = 4096, // of one exported
+    CHAINS = 4096,   // of a power of two
 };
 
 struct memory_use {
@@ -27,6 +27,7 @@ struct memory_use {
 
 struct exported_memory {
     TAILQ_ENTRY(exported_memory) link;
+    LIST_ENTRY(exported_memory) chain;
     uint8_t token[CONTROL_EXPORT_TOKEN_BYTES];
     char lease[128];
     int64_t owner;     // user of that lease; -1: nobody says
@@ -39,13 +40,27 @@ struct exported_memory {
     int fd; // -1: none
     struct memory_use *uses;
     size_t use_count;
+    struct limit_holder *counted,
+        *file_counted; // whose limits it counts against; NULL: it does not
 };
 
-static struct exported_memory *find(const struct box *box, const uint8_t *token)
+// By token, of this process's box.
+static LIST_HEAD(, exported_memory) chains[CHAINS];
+
+// The secret part is random, so its first bytes are as good as any.
+static size_t chain_of(const uint8_t *token)
+{
+    uint32_t word;
+
+    memcpy(&word, token + CONTROL_EXPORT_SECRET_AT, sizeof(word));
+    return word % CHAINS;
+}
+
+static struct exported_memory *find(const uint8_t *token)
 {
     struct exported_memory *exported;
 
-    TAILQ_FOREACH(exported, &box->exports, link)
+    LIST_FOREACH(exported, &chains[chain_of(token)], chain)
         if (!memcmp(exported->token, token, sizeof(exported->token)))
             return exported;
     return NULL;
@@ -79,13 +94,23 @@ static struct worker_process *worker_of(const struct box *box, uint64_t session)
     return NULL;
 }
 
-static void forget(struct box *box, struct exported_memory *exported)
+static void give_back(struct box *box, struct exported_memory *exported)
 {
-    TAILQ_REMOVE(&box->exports, exported, link);
+    if (exported->file_counted)
+        limits_give(box->limits, LIMITED_EXPORT_FILES, &exported->file_counted);
+    if (exported->counted)
+        limits_give(box->limits, LIMITED_EXPORTS, &exported->counted);
     if (exported->fd >= 0)
         close_aside(exported->fd);
     free(exported->uses);
     free(exported);
+}
+
+static void forget(struct box *box, struct exported_memory *exported)
+{
+    TAILQ_REMOVE(&box->exports, exported, link);
+    LIST_REMOVE(exported, chain);
+    give_back(box, exported);
 }
 
 // ---- who pays ----
@@ -137,51 +162,39 @@ static void settle(struct box *box, struct exported_memory *exported, uint64_t g
 
 // ---- sharing ----
 
-static void count(const struct box *box, uint64_t session, unsigned *exports, unsigned *files)
+// What is shared counts against the limits of who has made it, as long as anybody has it.
+static bool count(struct worker_process *worker, struct exported_memory *made)
 {
-    const struct exported_memory *exported;
+    struct limits *limits = worker->box->limits;
+    uint64_t session = worker->session.id;
+    const char *lease = worker->session.grant.lease;
 
-    *exports = *files = 0;
-    TAILQ_FOREACH(exported, &box->exports, link)
-        if (exported->exporter == session || exported->payer == session) {
-            ++*exports;
-            *files += exported->fd >= 0;
-        }
+    return !limits_take(limits, LIMITED_EXPORTS, session, lease, &made->counted) &&
+           (made->fd < 0 ||
+            !limits_take(limits, LIMITED_EXPORT_FILES, session, lease, &made->file_counted));
 }
 
-static bool may_export(const struct worker_process *worker, const struct control_export *exported,
-                       int fd)
+static bool make_token(const struct worker_process *worker, uint8_t *token)
 {
-    unsigned exports, files;
-
-    count(worker->box, worker->session.id, &exports, &files);
-    if (exports < EXPORTS_PER_SESSION && (fd < 0 || files < FILES_PER_SESSION))
-        return true;
-    log_warn("session=%llu exports too much exports=%u files=%u",
-             (unsigned long long)worker->session.id, exports, files);
-    return false;
+    memcpy(token, CONTROL_EXPORT_MAGIC, CONTROL_EXPORT_SECRET_AT);
+    memcpy(token + CONTROL_EXPORT_BOX_AT, worker->box->name,
+           strnlen(worker->box->name, CONTROL_EXPORT_TOKEN_BYTES - CONTROL_EXPORT_BOX_AT));
+    return getrandom(token + CONTROL_EXPORT_SECRET_AT, CONTROL_EXPORT_SECRET_BYTES, 0) ==
+           CONTROL_EXPORT_SECRET_BYTES;
 }
 
-static struct exported_memory *make(const struct worker_process *worker,
+static struct exported_memory *make(struct worker_process *worker,
                                     const struct control_export *exported, int fd)
 {
-    struct exported_memory *made = may_export(worker, exported, fd) ? calloc(1, sizeof(*made))
-                                                                    : NULL;
+    struct exported_memory *made = calloc(1, sizeof(*made));
 
     if (!made)
         return NULL;
     made->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
-    memcpy(made->token, CONTROL_EXPORT_MAGIC, CONTROL_EXPORT_SECRET_AT);
-    if ((fd >= 0 && made->fd < 0) ||
-        getrandom(made->token + CONTROL_EXPORT_SECRET_AT, CONTROL_EXPORT_SECRET_BYTES, 0) !=
-            CONTROL_EXPORT_SECRET_BYTES) {
-        if (made->fd >= 0)
-            close(made->fd);
-        free(made);
+    if ((fd >= 0 && made->fd < 0) || !make_token(worker, made->token) || !count(worker, made)) {
+        give_back(worker->box, made);
         return NULL;
     }
-    memcpy(made->token + CONTROL_EXPORT_BOX_AT, worker->box->name,
-           strnlen(worker->box->name, CONTROL_EXPORT_TOKEN_BYTES - CONTROL_EXPORT_BOX_AT));
     memcpy(made->lease, worker->session.grant.lease, sizeof(made->lease));
     made->owner = worker->session.grant.owner;
     made->exporter = made->payer = worker->session.id;
@@ -219,6 +232,7 @@ int exports_add(struct worker_process *worker, const struct control_export *expo
     struct exported_memory *made = make(worker, exported, fd);
     if (made) {
         TAILQ_INSERT_HEAD(&worker->box->exports, made, link);
+        LIST_INSERT_HEAD(&chains[chain_of(made->token)], made, chain);
         memcpy(answer.token, made->token, sizeof(answer.token));
     } else {
         answer.failure = CONTROL_EXPORT_FAILURE_NO_ROOM;
@@ -274,8 +288,9 @@ static bool add_use(struct exported_memory *exported, uint64_t session)
 
 int exports_redeem(struct worker_process *worker, const struct control_redeem *redeem)
 {
+    static struct log_limit wrong = LOG_LIMIT(5, 60);
     struct control_redeemed answer = {.request = redeem->request};
-    struct exported_memory *exported = find(worker->box, redeem->token);
+    struct exported_memory *exported = find(redeem->token);
 
     if (!worker->session.id)
         return -EPROTO;
@@ -283,9 +298,10 @@ int exports_redeem(struct worker_process *worker, const struct control_redeem *r
     if (!answer.failure && !add_use(exported, worker->session.id))
         answer.failure = CONTROL_EXPORT_FAILURE_NO_ROOM;
     if (answer.failure) {
-        log_warn("session=%llu shows a token that is not good for it reason=%s",
-                 (unsigned long long)worker->session.id,
-                 control_export_failure_name(answer.failure));
+        log_limited(&wrong, LOG_LEVEL_WARN,
+                    "session=%llu shows a token that is not good for it reason=%s",
+                    (unsigned long long)worker->session.id,
+                    control_export_failure_name(answer.failure));
         return control_send_packet(worker->control_fd, CONTROL_REDEEMED, &answer, -1);
     }
     answer.device = exported->device;
@@ -304,7 +320,7 @@ static void drop_use(struct exported_memory *exported, struct memory_use *use)
 
 int exports_end(struct worker_process *worker, const struct control_export_end *end)
 {
-    struct exported_memory *exported = find(worker->box, end->token);
+    struct exported_memory *exported = find(end->token);
     uint64_t session = worker->session.id;
     struct memory_use *use = exported ? use_of(exported, session) : NULL;
 

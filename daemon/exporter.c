@@ -15,6 +15,7 @@
 #include "daemon/accounts.h"
 #include "daemon/askers.h"
 #include "daemon/figures.h"
+#include "daemon/limits.h"
 #include "daemon/overcommit.h"
 #include "daemon/overcommit_factor.h"
 #include "daemon/shares.h"
@@ -42,6 +43,7 @@ static void put_box(FILE *out, struct box *box)
                 "Memory of this machine that suspended sessions have for it.",
                 (double)suspension_bytes(box));
     loop_stall_put(out, "box_");
+    limits_put(out, box->limits);
     metrics_put_histogram(out, "box_session_start_seconds",
                           "From the end of the handshake to a worker.", &box->session_starts);
 }

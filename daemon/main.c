@@ -32,6 +32,7 @@
 #include "daemon/gpu_time.h"
 #include "daemon/instances.h"
 #include "daemon/lifecycle.h"
+#include "daemon/limits.h"
 #include "daemon/listeners.h"
 #include "daemon/look.h"
 #include "daemon/mps_daemon.h"
@@ -302,6 +303,9 @@ static int set_up(struct program *program)
         return err;
     control_boot_id(box->boot_id);
     raise_descriptor_limit();
+    box->limits = limits_new();
+    if (!box->limits)
+        return -ENOMEM;
     if (box->keys.count && (err = tls_prepare_server())) {
         log_error("OpenSSL cannot be used");
         return err;
@@ -354,6 +358,7 @@ static void tear_down(struct program *program)
         warm_pool_free(&box->devices[i].pool);
     warm_pool_free(&box->probe);
     gpu_time_free(box);
+    limits_free(&box->limits);
     free(box->devices);
     for (int i = 0; i < 4; i++)
         if (program->signals[i])

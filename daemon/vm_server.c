@@ -15,7 +15,7 @@
 
 #include "common/fdpass.h"
 #include "common/helper.h"
-#include "common/log.h"
+#include "common/log_limit.h"
 #include "common/scope.h"
 
 enum { MACHINES_MAX = 64, WORDS_BEFORE_BELLS = 3 };
@@ -108,6 +108,7 @@ static void readable(evutil_socket_t fd, short events, void *argument)
 
 static bool may_connect(const struct vm_server *server, int fd)
 {
+    static struct log_limit others = LOG_LIMIT(5, 60);
     struct ucred peer;
     socklen_t size = sizeof(peer);
 
@@ -115,8 +116,9 @@ static bool may_connect(const struct vm_server *server, int fd)
         return false;
     if (!peer.uid || peer.uid == server->window.user || peer.uid == geteuid())
         return true;
-    log_warn("somebody else wants the window of a virtual machine uid=%u pid=%d",
-             (unsigned)peer.uid, (int)peer.pid);
+    log_limited(&others, LOG_LEVEL_WARN,
+                "somebody else wants the window of a virtual machine uid=%u pid=%d",
+                (unsigned)peer.uid, (int)peer.pid);
     return false;
 }
 

@@ -16,7 +16,6 @@
 #include "client-lib/objects/ranges.h"
 #include "client-lib/report/tell.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/log.h"
 #include "common/scope.h"
 
@@ -298,14 +297,25 @@ static void free_mirror(struct mirror *mirror)
     free(mirror);
 }
 
-static void *map_file(int file, size_t size, uint64_t at)
+// Memory that can be mapped a second time. It is no file, whose size a process may have limited.
+static void *map_back(size_t size)
 {
-    void *mapped = mmap((void *)(uintptr_t)at, size, at ? PROT_NONE : PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), file, 0);
+    void *mapped =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED)
         return NULL;
     madvise(mapped, size, MADV_DONTFORK); // a child has no managed memory
     return mapped;
+}
+
+// The same pages at AT, closed.
+static bool map_front(void *back, size_t size, uint64_t at)
+{
+    void *mapped = mremap(back, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)(uintptr_t)at);
+    if (mapped == MAP_FAILED)
+        return false;
+    madvise(mapped, size, MADV_DONTFORK);
+    return mprotect(mapped, size, PROT_NONE) == 0;
 }
 
 static void *map_own(size_t size)
@@ -326,19 +336,16 @@ static struct mirror *make_mirror(const struct mirror_place *place)
 {
     size_t count = (place->size + MIRROR_CHUNK - 1) / MIRROR_CHUNK;
     struct mirror *mirror = calloc(1, sizeof(*mirror) + count);
-    SCOPED_FD int file = descriptor_own(memfd_create("rgpu-managed", MFD_CLOEXEC));
-    if (!mirror || file < 0 || ftruncate(file, (off_t)place->size) != 0) {
-        free(mirror);
+    if (!mirror)
         return NULL;
-    }
     mirror->place = *place;
     mirror->count = count;
     mirror->piece = RUN_FROM;
     mirror->away = true;
-    mirror->back = map_file(file, place->size, 0);
+    mirror->back = map_back(place->size);
     mirror->known = place->region ? map_own(place->size) : NULL;
     if (mirror->back && (mirror->known || !place->region) &&
-        map_file(file, place->size, place->base)) {
+        map_front(mirror->back, place->size, place->base)) {
         set_chunks(mirror, 0, count, place->fresh ? CHUNK_FRESH : CHUNK_AWAY);
         return mirror;
     }

@@ -2,8 +2,7 @@
 # Programs on the library that scripts start, here and in other folders.
 SESSION_PROGRAMS := error-logs visible-list copy-pattern registered-elsewhere graph-running images-running \
                     graph-handles token-holder variable-clash pinned-faults managed-touch entry-points java-beside \
-                    held-data left-behind out-of-reach window-filler any-order path-copies wide-copies \
-                    rough-process
+                    held-data left-behind out-of-reach window-filler any-order path-copies wide-copies
 define session_program
 TEST_EXTRAS += $(B)/tests/$(1)
 $(call link_rule,$(B)/tests/$(1),tests/session/$(subst -,_,$(1)).c,,\
@@ -15,6 +14,12 @@ $(B)/obj/tests/session/images_running.o: tests/programs/images.ptx
 
 $(call test_program,session-stopwatch,tests/session/stopwatch.c client-lib/report/stopwatch.c)
 $(call test_program,session-idle_or_not,tests/session/idle_or_not.c client-lib/objects/known_idle.c)
+
+# It has the kernel refuse system calls.
+TEST_EXTRAS += $(B)/tests/rough-process
+$(eval $(call link_rule,$(B)/tests/rough-process,tests/session/rough_process.c,,\
+    -L$(B)/lib -l:libcuda.so.1 -ldl -lseccomp,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/rough_process.o: tests/programs/kernels.ptx
 
 # Linked without the library, which they load.
 $(call test_helper,reloaded,tests/session/reloaded.c,,-ldl)

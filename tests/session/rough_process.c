@@ -2,8 +2,10 @@
 // A process as programs of strangers have it: rough-process MODE [ARGUMENT]. Each mode does to its process what some
 // program does, and checks that the library goes on beside it.
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -274,14 +276,91 @@ static void gone(const char *bytes)
     bail("the copy has returned");
 }
 
+// ---- tour: a little of everything that programs do, for surroundings.t ----
+
+static void *tour_thread(void *argument)
+{
+    enum { WORDS = 4096 };
+    static const unsigned value = 7;
+    unsigned n = WORDS, *wrong = argument;
+    uint32_t words[WORDS] = {0};
+    CUstream stream;
+    CUdeviceptr data;
+    CUfunction add = kernel(&gpu, "add");
+    CHECK(cuCtxSetCurrent(gpu.context));
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CHECK(cuMemAlloc(&data, sizeof(words)));
+    for (int round = 0; round < 3; round++) {
+        CHECK(cuMemcpyHtoDAsync(data, words, sizeof(words), stream));
+        launch(add, 32, 128, stream, &data, (void *)&value, &n);
+        CHECK(cuMemcpyDtoHAsync(words, data, sizeof(words), stream));
+        CHECK(cuStreamSynchronize(stream));
+    }
+    for (int i = 0; i < WORDS; i++)
+        *wrong += words[i] != 3 * value;
+    CHECK(cuMemFree(data));
+    CHECK(cuStreamDestroy(stream));
+    return NULL;
+}
+
+static void tour(const char *argument)
+{
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    unsigned wrong[THREADS] = {0}, sum = 0;
+    void *locked;
+    CUdeviceptr managed, data;
+    gpu = open_gpu(0);
+    round_trip("ordinary memory");
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, tour_thread, &wrong[i]))
+            bail("pthread_create");
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        sum += wrong[i];
+    is_int(sum, 0, "kernels and copies in the streams of %d threads", THREADS);
+    CHECK(cuMemHostAlloc(&locked, 65536, 0));
+    fill(locked, 65536, 9);
+    data = device_alloc(65536);
+    CHECK(cuMemcpyHtoD(data, locked, 65536));
+    memset(locked, 0, 65536);
+    CHECK(cuMemcpyDtoH(locked, data, 65536));
+    is_int((long long)differences(locked, 65536, 9), 0, "page-locked memory");
+    CHECK(cuMemFreeHost(locked));
+    CHECK(cuMemFree(data));
+    CHECK(cuMemAllocManaged(&managed, 65536, CU_MEM_ATTACH_GLOBAL));
+    fill((uint8_t *)managed, 65536, 4);
+    CHECK(cuMemsetD8((CUdeviceptr)managed, 1, 16));
+    CHECK(cuCtxSynchronize());
+    is_int(*(volatile uint8_t *)managed, 1, "managed memory");
+    CHECK(cuMemFree(managed));
+    close_gpu(&gpu);
+}
+
+// ---- deny CALL=ERROR: the kernel refuses one kind of system call of the process ----
+
+static void deny(const char *argument)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument, "="), argument);
+    int error = strstr(argument, "=ENOSYS") ? ENOSYS : EPERM;
+    int call = seccomp_syscall_resolve_name(name);
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    if (call == __NR_SCMP_ERROR)
+        skip_all("no call of that name");
+    if (!filter || seccomp_rule_add(filter, SCMP_ACT_ERRNO((unsigned)error), call, 0) ||
+        seccomp_load(filter))
+        skip_all("no filter can be loaded");
+    tour(argument);
+}
+
 static const struct mode {
     const char *name;
     void (*run)(const char *argument);
 } modes[] = {
-    {"cancelled", cancelled},
-    {"closed", closed},
-    {"barriers", barriers},
-    {"gone", gone},
+    {"cancelled", cancelled}, {"closed", closed}, {"barriers", barriers},
+    {"gone", gone},           {"tour", tour},     {"deny", deny},
 };
 
 int main(int argc, char **argv)

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "common/descriptor.h"
+#include "common/uncancelled.h"
 #include "common/driver/error.h"
 #include "common/scope.h"
 #include "cuda_ops.h"
@@ -87,6 +88,7 @@ static void write_at_once(const struct logged_error *message)
 
 CUresult error_log_failed(unsigned int op, CUresult result)
 {
+    SCOPED_UNCANCELLED;
     const char *name = cuda_error_name(result);
     struct logged_error message = {.thread = pthread_self()};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Generated from proto/cuda.spec: the calls as they are exported. Each does what its NAME_call does without being
  * cancelled meanwhile, tells those who watch (client-lib/report/watch.h), and leaves a line in the program's log of errors
- * if it fails. */
+ * if it fails. A call that is too short to be timed waits for nothing, and has no point at which it could be cancelled. */
 #include "client-lib/objects/captures.h"
 #include "client-lib/objects/error_log.h"
 #include "client-lib/report/watch.h"
@@ -17,7 +17,9 @@ EXPORT CUresult ${symbol}(${c.prototype});
 CUresult ${symbol}_call(${c.prototype});
 CUresult ${symbol}(${c.prototype})
 {
+%           if 'glance' not in c.flags:
     SCOPED_UNCANCELLED;
+%           end
 %           if 'unsafe' in c.flags:
     if (captures_any() && capture_forbids())
         return error_log_note(${c.number}, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);

@@ -23,7 +23,7 @@ struct resident_piece {
     char *base;
     size_t size;
     pthread_t thread;
-    bool started;
+    bool started, refused;
 };
 
 bool memory_enter_pages(void *base, size_t size, bool write)
@@ -33,9 +33,10 @@ bool memory_enter_pages(void *base, size_t size, bool write)
 
 static void *populate(void *argument)
 {
-    const struct resident_piece *piece = argument;
+    struct resident_piece *piece = argument;
 
-    (void)memory_enter_pages(piece->base, piece->size, true);
+    // Kernels before 5.14 do not know the advice.
+    piece->refused = !memory_enter_pages(piece->base, piece->size, true) && errno != EINVAL;
     return NULL;
 }
 
@@ -55,7 +56,7 @@ static void start(struct resident_piece *pieces, unsigned count)
         pieces[i].started = !quiet_thread_start(&pieces[i].thread, populate, &pieces[i]);
 }
 
-void memory_make_resident(void *base, size_t size)
+bool memory_make_resident(void *base, size_t size)
 {
     struct resident_piece pieces[THREADS_MAX];
     unsigned count = pieces_of(size);
@@ -67,14 +68,18 @@ void memory_make_resident(void *base, size_t size)
     struct resident_piece own = {.base = (char *)base + done, .size = size - done};
     start(pieces, count ? count - 1 : 0);
     populate(&own);
-    for (unsigned i = 0; i + 1 < count; i++)
+    bool refused = own.refused;
+    for (unsigned i = 0; i + 1 < count; i++) {
         if (pieces[i].started)
             pthread_join(pieces[i].thread, NULL);
         else
             populate(&pieces[i]);
+        refused |= pieces[i].refused;
+    }
+    return !refused;
 }
 
-static bool kernel_enters_pages(void)
+bool kernel_enters_pages(void)
 {
     static char page[2 * PAGE];
 
@@ -94,6 +99,6 @@ int memory_make_lockable(void *base, size_t size, bool write)
     if (msync((void *)first, whole, MS_ASYNC) && errno == ENOMEM)
         return -EFAULT;
     if (write)
-        memory_make_resident((void *)first, whole);
+        (void)!memory_make_resident((void *)first, whole); // locking finds out
     return memory_enter_pages((void *)first, whole, write) || !kernel_enters_pages() ? 0 : -EFAULT;
 }

@@ -17,6 +17,7 @@
 #include "client-lib/objects/mapped_file.h"
 #include "client-lib/objects/object.h"
 #include "client_calls.h"
+#include "common/available.h"
 #include "common/descriptor.h"
 #include "common/log.h"
 #include "common/resident.h"
@@ -97,8 +98,8 @@ static CUresult map_shared(struct box_session *session, int fd, size_t size, uns
         }
         // A child of a fork would share these pages with the GPU: it does not get them.
         madvise(at, size, MADV_DONTFORK);
-        memory_make_resident(at, size);
-        result = link_send_region(session->link, region, fd) == 0
+        result = !memory_make_resident(at, size) ? CUDA_ERROR_OUT_OF_MEMORY
+                 : link_send_region(session->link, region, fd) == 0
                      ? remote_host_map((uintptr_t)at, size, region, flags, device_address)
                      : CUDA_ERROR_DEVICE_UNAVAILABLE;
         if (result == CUDA_SUCCESS)
@@ -111,11 +112,23 @@ static CUresult map_shared(struct box_session *session, int fd, size_t size, uns
     return result;
 }
 
+// The kernel would make pages of shared memory for as long as it can end other processes for them.
+static bool host_has(size_t size)
+{
+    uint64_t available = memory_available();
+    if (size < available)
+        return true;
+    log_warn("no page-locked memory: this host has less than that available size=%zu "
+             "available=%llu",
+             size, (unsigned long long)available);
+    return false;
+}
+
 static CUresult allocate_shared(struct allocation *allocation)
 {
     size_t size = allocation->size;
     uint32_t region = page_locked_new_region();
-    if (!region)
+    if (!region || !host_has(size))
         return CUDA_ERROR_OUT_OF_MEMORY;
     int fd = sealed_memory(size);
     if (fd < 0) {

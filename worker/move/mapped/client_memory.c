@@ -23,6 +23,7 @@
 #include "worker/context_watchers.h"
 #include "worker/move/pinned.h"
 #include "worker/session.h"
+#include "worker/setup.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
 
@@ -74,6 +75,17 @@ struct region_place {
     uint64_t window_place; // 0: not in the window
 };
 
+// Shared memory is no part of what the kernel limits, so what is mapped is compared with the same limit here.
+static bool session_may_map(uint64_t size)
+{
+    uint64_t sum = 0, limit = setup.worker.worker_memory;
+
+    for (unsigned i = 0; i < WIRE_REGION_LIMIT; i++)
+        if (atomic_load(&regions[i].base))
+            sum += regions[i].size;
+    return !limit || (sum <= limit && size <= limit - sum);
+}
+
 // Our client's own file is sealed, so that it cannot shrink under us. A file of its program cannot be: who makes
 // it shorter while it is registered ends the session that has it, and no other.
 static CUresult check_file(int fd, const struct region_place *place, bool sealed)
@@ -87,7 +99,12 @@ static CUresult check_file(int fd, const struct region_place *place, bool sealed
         return CUDA_ERROR_INVALID_VALUE;
     // Its last page is there as a whole.
     uint64_t end = ((uint64_t)status.st_size + page - 1) & ~(page - 1);
-    return place->size <= end - place->offset ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (place->size > end - place->offset)
+        return CUDA_ERROR_INVALID_VALUE;
+    // No page of it is made here, where it would be the box's.
+    bool there = !sealed || !kernel_enters_pages() ||
+                 (uint64_t)status.st_blocks * 512 >= place->size;
+    return there && session_may_map(place->size) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult host_memory_map(int fd, uint64_t offset, uint64_t address, uint64_t size, uint8_t **out)
@@ -125,8 +142,11 @@ static bool sensible(const struct region_place *place)
 
 CUresult host_memory_register(void *base, uint64_t size, CUdeviceptr *device)
 {
-    memory_make_resident(base, size); // the driver would find page after page missing
-    CUresult result =
+    // The driver would find page after page missing.
+    CUresult result = memory_make_resident(base, size) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (result != CUDA_SUCCESS)
+        return result;
+    result =
         driver.cuMemHostRegister_v2(base, size,
                                     CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
 

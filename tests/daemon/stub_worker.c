@@ -19,6 +19,7 @@
 
 #include "common/clock.h"
 #include "common/control_stream.h"
+#include "common/fdpass.h"
 
 enum { CONTROL_FD = CONTROL_WORKER_SUPERVISOR_FD };
 
@@ -96,10 +97,10 @@ static void say_ready(void)
 static int await_grant(void)
 {
     static struct control_frame frame;
-    int fds[2];
+    int fds[FDPASS_MAX];
 
     for (;;) {
-        size_t count = 2; // the client's socket, and the lease's account where it has a budget
+        size_t count = FDPASS_MAX; // the client's socket, and the lease's account
         if (control_receive_packet_with(CONTROL_FD, &frame, fds, &count))
             _exit(0);
         if (!control_decode(&frame, CONTROL_GRANT, &grant) && count)

@@ -24,6 +24,9 @@ static const char export_label[] = "EXPORTER-rgpu-session";
 
 enum {
     READ_AHEAD_BYTES = 128 * 1024,
+    // Of a handshake: the longest name of a secret and what surrounds it. OpenSSL would take a hello of 128 KiB, keep
+    // it, and look for each of thousands of names in it.
+    HANDSHAKE_BYTES_MAX = TLS_IDENTITY_MAX + 4096,
     // Of OpenSSL's binary interface, though not of its headers: an order to the socket to encrypt in
     // the kernel (for sending, or for receiving), and the mark of what is an alert there.
     CONTROL_SET_KTLS = 72,
@@ -34,6 +37,7 @@ struct tls {
     SSL *ssl;
     pthread_mutex_t lock;   // OpenSSL lets one thread at a time touch a connection
     bool ready, send_again; // handshake done; the last send is to be repeated
+    uint32_t handshake;     // bytes that the peer has sent before it was done
     short wants;
     uint64_t sent, renew_after;
     char problem[160];
@@ -76,6 +80,22 @@ static int socket_write(BIO *bio, const char *data, int size)
     return (int)n;
 }
 
+// As OpenSSL's own, with a bound for a peer that has proved nothing.
+static int socket_read(BIO *bio, char *data, int size)
+{
+    struct tls *tls = (struct tls *)BIO_get_callback_arg(bio);
+    int n = BIO_meth_get_read(BIO_s_socket())(bio, data, size);
+
+    if (n <= 0 || tls->ready)
+        return n;
+    tls->handshake += (uint32_t)n;
+    if (tls->handshake <= HANDSHAKE_BYTES_MAX)
+        return n;
+    snprintf(tls->problem, sizeof(tls->problem), "the handshake is too long");
+    errno = EPROTO;
+    return -1;
+}
+
 // The kernel may encrypt, but decrypting is ours: it could not follow when the peer renews its keys.
 static long socket_control(BIO *bio, int command, long number, void *pointer)
 {
@@ -91,11 +111,11 @@ static BIO_METHOD *make_socket_method(void)
         BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK | BIO_TYPE_DESCRIPTOR,
                      "rgpu socket");
 
-    if (method && (!BIO_meth_set_write(method, socket_write) ||
-                   !BIO_meth_set_read(method, BIO_meth_get_read(usual)) ||
-                   !BIO_meth_set_ctrl(method, socket_control) ||
-                   !BIO_meth_set_create(method, BIO_meth_get_create(usual)) ||
-                   !BIO_meth_set_destroy(method, BIO_meth_get_destroy(usual)))) {
+    if (method &&
+        (!BIO_meth_set_write(method, socket_write) || !BIO_meth_set_read(method, socket_read) ||
+         !BIO_meth_set_ctrl(method, socket_control) ||
+         !BIO_meth_set_create(method, BIO_meth_get_create(usual)) ||
+         !BIO_meth_set_destroy(method, BIO_meth_get_destroy(usual)))) {
         BIO_meth_free(method);
         method = NULL;
     }
@@ -229,6 +249,7 @@ static int tls_new(SSL_CTX *context, int fd, bool for_data, struct tls **out)
         return -ENOMEM;
     }
     BIO_set_fd(bio, fd, BIO_NOCLOSE);
+    BIO_set_callback_arg(bio, (char *)tls);
     SSL_set_bio(ssl, bio, bio);
     SSL_set_app_data(ssl, tls);
     if (for_data) {

@@ -87,6 +87,30 @@ static void test_large_names(void)
     tls_pair_close(&pair);
 }
 
+// Who has proved nothing gets no more room than the longest name needs.
+static void test_long_hellos(void)
+{
+    // A hello of 128,000 bytes, in records of 16 KiB of which the first begins it.
+    static const uint8_t head[] = {0x16, 3, 1, 0x40, 0, 1, 1, 0xf4, 0},
+                         more[] = {0x16, 3, 1, 0x40, 0};
+    static uint8_t record[5 + 16384];
+    struct keeper keeper = good_keeper();
+    struct tls_pair pair;
+    bool sent = true;
+
+    tls_pair_open(&pair, &secret, find, &keeper);
+    for (int i = 0; i < 3 && pair.errors[1] == -EAGAIN; i++) {
+        memset(record, 0, sizeof(record));
+        memcpy(record, i ? more : head, i ? sizeof(more) : sizeof(head));
+        sent = send(pair.fds[0], record, sizeof(record), MSG_NOSIGNAL) == sizeof(record) && sent;
+        pair.errors[1] = tls_handshake(pair.ends[1]);
+    }
+    ok(sent, "a stranger sends the beginning of a hello of 128 KB");
+    is_int(pair.errors[1], -EPROTO, "and is not heard to its end");
+    is_str(tls_problem(pair.ends[1]), "the handshake is too long", "for that reason");
+    tls_pair_close(&pair);
+}
+
 static void test_exported_secrets(void)
 {
     uint8_t secrets[2][2][TLS_SECRET_BYTES];
@@ -206,6 +230,7 @@ int main(void)
     unlink(path);
     test_who_is_believed();
     test_large_names();
+    test_long_hellos();
     test_exported_secrets();
     test_keys_are_renewed();
     test_changed_data();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who asks this box one thing over a connection of its own and gets one answer: the administrator's socket and the
-// exporter. What is read is bounded, and whoever is slow or one too many is dropped: sessions must not suffer from who
-// watches them.
+// exporter. What is read is bounded, who is slow is dropped, and one too many takes the place of the oldest: sessions must
+// not suffer from who watches them, nor who watches from a crowd.
 #ifndef RGPU_DAEMON_ASKERS_H
 #define RGPU_DAEMON_ASKERS_H
 
@@ -13,7 +13,7 @@ struct askers;
 struct asker_rules {
     const char *end; // of a question
     size_t size_max; // of a question, bytes
-    int seconds;     // that one may take to ask or to read
+    int seconds;     // that one may take to ask, and then without reading anything
     unsigned count_max;
     // LINE is the question's first line, empty where there was no end within the bounds. What stands in OUT when this
     // returns is the whole answer.

@@ -22,7 +22,10 @@
 #include "daemon/suspension.h"
 #include "daemon/waiting_clients.h"
 
-enum { DEFAULT_PORT = 7301 };
+enum {
+    DEFAULT_PORT = 7301,
+    BACKLOG = 1024, // a crowd of strangers does not fill it
+};
 
 // ---- figures ----
 
@@ -245,7 +248,7 @@ static void answer(void *box, const char *line, struct evbuffer *out)
 }
 
 static const struct asker_rules rules = {
-    .end = "\r\n\r\n", .size_max = 8192, .seconds = 10, .count_max = 16, .answer = answer};
+    .end = "\r\n\r\n", .size_max = 8192, .seconds = 10, .count_max = 64, .answer = answer};
 
 static int parse(const char *text, struct endpoint *endpoint)
 {
@@ -275,7 +278,7 @@ int exporter_open(struct box *box, struct askers **out)
         return 0;
     if (parse(text, &endpoint))
         return -EINVAL;
-    fd = endpoint_listen(&endpoint, 16, &port);
+    fd = endpoint_listen(&endpoint, BACKLOG, &port);
     if (fd < 0) {
         log_error("cannot listen metrics_listen=%s error=\"%s\"", text, strerror(-fd));
         return fd;

@@ -14,8 +14,8 @@
 #include "common/endpoint.h"
 #include "common/scope.h"
 #include "team-lib/company_bytes.h"
-#include "team-lib/introduction.h"
 #include "team-lib/meeting_name.h"
+#include "team-lib/newcomers.h"
 
 enum {
     RETRY_MS = 20,
@@ -96,13 +96,12 @@ static const char *objection(const struct company *company, const struct introdu
     return taken ? "another process has one of these members" : NULL;
 }
 
-static void admit(struct company *company, const struct meeting_place *place, int fd)
+// FD is taken.
+static void admit(struct company *company, const struct introduction *hello, int fd)
 {
-    struct introduction hello;
-    const char *why = NULL;
-    if (!introduction_hear(fd, place, &hello) && !(why = objection(company, &hello)) &&
-        !send_frame(fd, FRAME_ALL, &(int32_t){company->first}, sizeof(int32_t))) {
-        company->others[company->other_count++] = (struct process){hello.first, hello.count, fd};
+    const char *why = objection(company, hello);
+    if (!why && !send_frame(fd, FRAME_ALL, &(int32_t){company->first}, sizeof(int32_t))) {
+        company->others[company->other_count++] = (struct process){hello->first, hello->count, fd};
         return;
     }
     if (why)
@@ -118,34 +117,50 @@ static int members_here(const struct company *company)
     return here;
 }
 
-// Somebody comes to the listener (1), one who had come has gone (-ECONNRESET, *WHO), or it is too late.
-static int await_anybody(const struct company *company, int listener, uint64_t deadline, int *who)
+// Somebody comes to the listener or says something (1), one who had come has gone (-ECONNRESET, *WHO), or it is too late.
+static int await_anybody(const struct company *company, const struct newcomers *newcomers,
+                         int listener, uint64_t deadline, int *who)
 {
-    struct pollfd pollers[RGPU_MEMBERS_MAX + 1] = {{.fd = listener, .events = POLLIN}};
-    for (int i = 0; i < company->other_count; i++)
+    struct pollfd pollers[1 + RGPU_MEMBERS_MAX + NEWCOMERS_MAX] = {
+        {.fd = listener, .events = POLLIN}};
+    int others = company->other_count;
+    for (int i = 0; i < others; i++)
         pollers[i + 1] = (struct pollfd){.fd = company->others[i].fd, .events = POLLRDHUP};
-    int ready = poll(pollers, (nfds_t)company->other_count + 1, deadline_left(deadline));
-    for (*who = 0; ready > 0 && *who < company->other_count; ++*who)
+    newcomers_watch(newcomers, pollers + 1 + others);
+    int ready = poll(pollers, (nfds_t)(1 + others + newcomers->count), deadline_left(deadline));
+    for (*who = 0; ready > 0 && *who < others; ++*who)
         if (pollers[*who + 1].revents)
             return -ECONNRESET;
     return ready > 0 ? 1 : ready ? -errno : -ETIMEDOUT;
 }
 
-static enum rgpu_result wait_for_others(struct company *company, const struct meeting_place *place,
-                                        int listener, uint64_t deadline)
+static enum rgpu_result meet_newcomers(struct company *company, const struct meeting_place *place,
+                                       struct newcomers *newcomers, int listener, uint64_t deadline)
 {
     while (members_here(company) < company->size) {
-        int who, ready = await_anybody(company, listener, deadline, &who);
+        struct introduction hello;
+        int who, fd, ready = await_anybody(company, newcomers, listener, deadline, &who);
         if (ready == -ECONNRESET)
             return gone(&company->others[who]);
         if (ready == -ETIMEDOUT)
             return failure(RGPU_ERROR_LOST, "%d of %d members have come in time",
                            members_here(company), company->size);
-        int fd = descriptor_own(accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (fd >= 0)
-            admit(company, place, fd);
+        // What has been said is taken first, so that nobody is closed because we are late.
+        while ((fd = newcomers_hear(newcomers, place, &hello)) >= 0)
+            admit(company, &hello, fd);
+        newcomers_accept(newcomers, listener);
     }
     return RGPU_SUCCESS;
+}
+
+static enum rgpu_result wait_for_others(struct company *company, const struct meeting_place *place,
+                                        int listener, uint64_t deadline)
+{
+    struct newcomers newcomers;
+    newcomers.count = 0;
+    enum rgpu_result result = meet_newcomers(company, place, &newcomers, listener, deadline);
+    newcomers_close(&newcomers);
+    return result;
 }
 
 static enum rgpu_result lead(struct company *company, const char *name, uint64_t deadline)

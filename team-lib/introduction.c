@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 
 #include "common/clock.h"
 #include "team-lib/company_bytes.h"
@@ -27,23 +28,35 @@ static bool is_proven(const struct meeting_place *place, const char *role,
     return secret_equal(want, proof, sizeof(want));
 }
 
-int introduction_hear(int fd, const struct meeting_place *place, struct introduction *hello)
+_Static_assert(sizeof(((struct newcomer *)0)->said) == sizeof(struct introduction) + SHA256_SIZE,
+               "what is said comes in one piece");
+
+int introduction_begin(int fd, struct newcomer *newcomer)
 {
-    uint8_t nonce[NONCE], proof[SHA256_SIZE];
-    uint64_t deadline = deadline_in(PROOF_MS);
-    if (getrandom(nonce, NONCE, 0) != NONCE)
+    *newcomer = (struct newcomer){.fd = fd};
+    if (getrandom(newcomer->nonce, NONCE, 0) != NONCE)
         return -EIO;
-    int err = bytes_send(fd, nonce, NONCE, deadline);
-    if (!err)
-        err = bytes_take(fd, hello, sizeof(*hello), deadline);
-    if (!err)
-        err = bytes_take(fd, proof, sizeof(proof), deadline);
-    if (err)
-        return err;
-    if (!is_proven(place, "member", hello, nonce, proof))
+    // A fresh socket has room for it.
+    ssize_t sent = send(fd, newcomer->nonce, NONCE, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return sent == NONCE ? 0 : sent < 0 ? -errno : -EIO;
+}
+
+int introduction_hear(struct newcomer *newcomer, const struct meeting_place *place)
+{
+    const struct introduction *hello = &newcomer->said.hello;
+    uint8_t proof[SHA256_SIZE];
+    ssize_t got = recv(newcomer->fd, (char *)&newcomer->said + newcomer->got,
+                       sizeof(newcomer->said) - newcomer->got, MSG_DONTWAIT);
+
+    if (got <= 0)
+        return !got ? -ECONNRESET : errno == EINTR ? -EAGAIN : -errno;
+    newcomer->got += (size_t)got;
+    if (newcomer->got < sizeof(newcomer->said))
+        return -EAGAIN;
+    if (!is_proven(place, "member", hello, newcomer->nonce, newcomer->said.proof))
         return -EPERM;
-    prove(place, "leader", hello, nonce, proof);
-    return bytes_send(fd, proof, sizeof(proof), deadline);
+    prove(place, "leader", hello, newcomer->nonce, proof);
+    return bytes_send(newcomer->fd, proof, sizeof(proof), deadline_in(PROOF_MS));
 }
 
 int introduction_make(int fd, const struct meeting_place *place, struct introduction *hello)

@@ -16,8 +16,22 @@ struct introduction {
     int32_t size, first, count;
 };
 
-// The one that leads hears of another process, which has connected. -EPERM: that does not know the key; -errno.
-int introduction_hear(int fd, const struct meeting_place *place, struct introduction *hello);
+// A process that has connected and has not proved that it knows the key.
+struct newcomer {
+    int fd; // non-blocking
+    uint8_t nonce[NONCE];
+    struct {
+        struct introduction hello;
+        uint8_t proof[SHA256_SIZE];
+    } said;
+    size_t got; // bytes of `said`
+};
+
+// The one that leads takes FD, which has connected, as a newcomer. -errno: it cannot be, and FD is the caller's still.
+int introduction_begin(int fd, struct newcomer *newcomer);
+// Takes what the newcomer has sent, and waits for nothing: -EAGAIN: not all has come. 0: it has proved itself, and
+// `said.hello` is what it is. -EPERM: it does not know the key; -errno.
+int introduction_hear(struct newcomer *newcomer, const struct meeting_place *place);
 // The other side of it; the nonce of HELLO is filled in.
 int introduction_make(int fd, const struct meeting_place *place, struct introduction *hello);
 

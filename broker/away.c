@@ -213,7 +213,8 @@ static enum outcome hear_idle(struct broker *broker, struct pool_box *box, struc
 
     if (lease->suspension == LEASE_HERE && calls)
         tell_boxes(broker, lease);
-    if (lease->suspension == LEASE_HERE && !calls && is_all_on(lease, box))
+    // The box says it again with its next report.
+    if (lease->suspension == LEASE_HERE && !calls && is_all_on(lease, box) && box_may_write(box))
         error = change_to(broker, lease, LEASE_AWAY, "lease.suspending", idleness, actor);
     if (!error && lease->suspension == LEASE_AWAY && holds_there(lease, box))
         error = give_way(broker, box, lease, actor);
@@ -227,7 +228,7 @@ static enum outcome hear(struct broker *broker, struct pool_box *box, const json
 {
     const char *id = json_string_value(json_object_get(said, "lease"));
     const char *state = json_string_value(json_object_get(said, "state"));
-    const char *reason = json_string_value(json_object_get(said, "reason"));
+    char reason[BOX_REASON_MAX];
     struct pool_lease *lease = id ? pool_find_lease(broker->pool, id) : NULL;
 
     if (lease && lease->state == LEASE_GRANTED && state && !strcmp(state, "suspended") &&
@@ -237,7 +238,8 @@ static enum outcome hear(struct broker *broker, struct pool_box *box, const json
         return OUTCOME_DONE;
     if (!strcmp(state, "suspended"))
         return give_way(broker, box, lease, actor);
-    if (!strcmp(state, "running") && reason && *reason && lease->suspension == LEASE_AWAY)
+    if (!strcmp(state, "running") && broker_read_reason(said, reason) &&
+        lease->suspension == LEASE_AWAY)
         return stay(broker, lease, reason, actor);
     return OUTCOME_DONE;
 }

@@ -2,6 +2,8 @@
 // Transactions, each with its event.
 #include "broker/core.h"
 
+#include <stdio.h>
+
 #include "broker/holder.h"
 #include "common/clock.h"
 #include "common/fault.h"
@@ -70,4 +72,15 @@ enum outcome broker_save_lease(struct broker *broker, const struct change *chang
         return error;
     error = store_update_lease(broker->store, lease, lease->state, lease->reason, 0);
     return broker_commit(broker, error, change);
+}
+
+bool broker_read_reason(const json_t *said, char reason[BOX_REASON_MAX])
+{
+    const char *text = json_string_value(json_object_get(said, "reason"));
+
+    snprintf(reason, BOX_REASON_MAX, "%s", text ? text : "");
+    for (char *at = reason; *at; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+    return *reason;
 }

@@ -78,4 +78,8 @@ enum outcome broker_commit(struct broker *broker, enum outcome error, const stru
 enum outcome broker_save_lease(struct broker *broker, const struct change *change)
     __attribute__((warn_unused_result));
 
+// The "reason" in what a box says, without bytes that could steer a terminal. Returns false if there is none.
+enum { BOX_REASON_MAX = 256 };
+bool broker_read_reason(const json_t *said, char reason[BOX_REASON_MAX]);
+
 #endif

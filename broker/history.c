@@ -10,7 +10,11 @@
 #include "broker/leases.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/log_limit.h"
 #include "common/sha256.h"
+
+// What a box can say in each report.
+static struct log_limit repeated = LOG_LIMIT(20, 60);
 
 enum outcome history_start(struct broker *broker)
 {
@@ -107,7 +111,8 @@ enum outcome history_check_point(struct broker *broker, const struct pool_box *b
     // What a box hears from one process of the broker is in the database of that process. Only what it heard before
     // can have been lost, so that it says so once, and not again and again.
     if (box->registered_here) {
-        log_warn(
+        log_limited(
+            &repeated, LOG_LEVEL_WARN,
             "box=%s says that it has seen what this broker has never told it: no sign of a loss",
             box->name);
         return OUTCOME_DONE;
@@ -171,24 +176,28 @@ json_t *history_live_leases(struct broker *broker, const struct pool_box *box)
 enum outcome history_reconcile(struct broker *broker, const struct pool_box *box,
                                const json_t *refused, const char *actor, json_t **restored)
 {
-    json_t *entry, *list = json_array();
+    json_t *entry, *list = json_array(), *seen = json_object();
     enum outcome error = OUTCOME_DONE;
     size_t i;
 
     json_array_foreach(refused, i, entry) {
         const char *id = json_string_value(entry);
         struct pool_lease *lease = id ? pool_find_lease(broker->pool, id) : NULL;
-        if (error || !lease || lease->state == LEASE_ENDING || !lease_holds_on(lease, box))
+        if (error || !lease || lease->state == LEASE_ENDING || !lease_holds_on(lease, box) ||
+            json_object_get(seen, id))
             continue;
+        json_object_set_new(seen, id, json_true());
         if (lease->epoch < broker->epoch) {
             log_warn("lease=%s had ended before the database was restored: box=%s", id, box->name);
             error =
                 broker_end_lease(broker, &lease, "ended before the database was restored", actor);
         } else {
-            log_warn("box=%s refuses lease=%s, which lives: it takes it again", box->name, id);
+            log_limited(&repeated, LOG_LEVEL_WARN,
+                        "box=%s refuses lease=%s, which lives: it takes it again", box->name, id);
             json_array_append_new(list, json_string(id));
         }
     }
+    json_decref(seen);
     *restored = list;
     return error;
 }

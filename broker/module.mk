@@ -3,7 +3,7 @@
 # and benchmarks use without HTTP.
 $(call static_library,rgpubroker,$(addprefix broker/,pool.c queue.c request.c plan.c survey.c near.c claims.c explain.c capacity.c \
     outcome.c columns.c statements.c store_run.c store_open.c store_sound.c store.c store_past.c store_usage.c store_copy.c store_log.c \
-    reserve.c holder.c storage.c core.c start.c tick.c leases.c grant.c queue_pass.c boxes.c drain.c away.c moving.c history.c busy_time.c tickets.c view.c pool_figures.c))
+    reserve.c holder.c storage.c core.c start.c tick.c leases.c grant.c queue_pass.c registration.c boxes.c drain.c away.c moving.c history.c busy_time.c tickets.c view.c pool_figures.c))
 
 # Expanded late: common/module.mk is read after this file.
 BROKER_CORE_LIBS  = $$(COMMON_LIBS) -lsqlite3 -ljansson -ljwt

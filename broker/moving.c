@@ -296,7 +296,7 @@ static enum outcome hear(struct broker *broker, struct pool_box *box, const json
                          const char *actor)
 {
     const char *id = json_string_value(json_object_get(said, "lease"));
-    const char *reason = json_string_value(json_object_get(said, "reason"));
+    char reason[BOX_REASON_MAX];
     json_int_t ordinal = json_integer_value(json_object_get(said, "ordinal"));
     struct pool_lease *lease = id ? pool_find_lease(broker->pool, id) : NULL;
 
@@ -306,7 +306,7 @@ static enum outcome hear(struct broker *broker, struct pool_box *box, const json
             continue;
         if (names(said, "gpu", hold->target) && json_is_true(json_object_get(said, "done")))
             return arrive(broker, lease, hold, actor);
-        if (names(said, "refused", hold->target) && reason && *reason)
+        if (names(said, "refused", hold->target) && broker_read_reason(said, reason))
             return stay(broker, lease, hold, reason, actor);
     }
     return OUTCOME_DONE;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "broker/queue.h"
+#include "common/clock.h"
 
 const char *const gpu_sharing_names[] = {"time", "mps-lease", "mps-user", "mps-all", NULL};
 const char *const gpu_mode_names[] = {
@@ -290,19 +291,59 @@ const char *pool_intern_model(struct pool *pool, const char *model)
         free(known);
         known = NULL;
     }
+    pool->new_models++;
     return known ? known : "";
+}
+
+// The models of the GPUs that are left, while pool_forget_models() frees all others.
+static void *models_in_use;
+
+static void free_unused_model(void *model)
+{
+    if (found(tfind(model, &models_in_use, compare_texts)) != model)
+        free(model);
+}
+
+void pool_forget_models(struct pool *pool)
+{
+    if (pool->new_models < POOL_NEW_MODELS)
+        return;
+    for (size_t i = 0; i < pool->box_count; i++)
+        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++) {
+            const char *model = pool->boxes[i]->gpus[j]->model;
+            if (*model && !tsearch(model, &models_in_use, compare_texts))
+                abort();
+        }
+    tdestroy(pool->models, free_unused_model);
+    pool->models = models_in_use;
+    models_in_use = NULL;
+    pool->new_models = 0;
+}
+
+bool pool_names_gpu(const struct pool *pool, const struct pool_gpu *gpu)
+{
+    const struct pool_lease *lease;
+
+    TAILQ_FOREACH(lease, &pool->leases, all)
+        for (size_t i = 0; i < lease->hold_count; i++)
+            if (lease->holds[i].gpu == gpu || lease->holds[i].target == gpu)
+                return true;
+    return false;
+}
+
+void pool_remove_gpu(struct pool *pool, struct pool_gpu *gpu)
+{
+    pool->freed_count = POOL_FREED_MAX + 1; // it may be in the list
+    leave_box(gpu);
+    tdelete(gpu, &pool->gpus_by_uuid, compare_gpus);
+    pool->gpu_count--;
+    free_gpu(gpu);
 }
 
 void pool_remove_box(struct pool *pool, struct pool_box *box)
 {
-    pool->freed_count = POOL_FREED_MAX + 1; // its GPUs may be in the list
-    while (box->gpu_count > 0) {
-        struct pool_gpu *gpu = box->gpus[0];
-        leave_box(gpu);
-        tdelete(gpu, &pool->gpus_by_uuid, compare_gpus);
-        pool->gpu_count--;
-        free_gpu(gpu);
-    }
+    while (box->gpu_count > 0)
+        pool_remove_gpu(pool, box->gpus[0]);
     tdelete(box, &pool->boxes_by_name, compare_boxes);
     if (box->has_orders)
         TAILQ_REMOVE(&pool->orders, box, orders);
@@ -579,6 +620,19 @@ int gpu_parse_mode(const char *text, enum gpu_mode *mode, bool *automatic)
         return -EINVAL;
     *mode = (enum gpu_mode)index;
     return 0;
+}
+
+bool box_may_write(struct pool_box *box)
+{
+    enum { AT_ONCE = 100, EVERY_SECONDS = 1 };
+    double now = clock_boot_seconds(), earliest = now - AT_ONCE * EVERY_SECONDS;
+
+    if (!box->written || box->written < earliest)
+        box->written = earliest;
+    if (box->written + EVERY_SECONDS > now)
+        return false;
+    box->written += EVERY_SECONDS;
+    return true;
 }
 
 bool box_usable(const struct pool_box *box)

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #define POOL_NAME_MAX 128
+#define GPU_MODEL_MAX 255
 #define POOL_PATTERN_MAX 96
 #define POOL_NEAR_MAX 256
 #define REQUEST_PARTS_MAX 8
@@ -154,6 +155,7 @@ struct pool_box {
     bool reported_here;       // the same for its sessions
     double heard;             // monotonic seconds
     double busy_stored;       // when GPU time of its leases was written last
+    double written;           // of box_may_write()
     int64_t seen, registered; // seconds since 1970, for people
     struct pool_gpu *gpus[POOL_GPUS_PER_BOX];
 } __attribute__((aligned(64)));
@@ -211,12 +213,13 @@ TAILQ_HEAD(box_list, pool_box);
 
 struct queue;
 
-enum { POOL_FREED_MAX = 64 };
+enum { POOL_FREED_MAX = 64, POOL_NEW_MODELS = 256 };
 
 struct pool {
     struct pool_box **boxes;
     size_t box_count;
     size_t gpu_count;
+    size_t new_models;   // interned since pool_forget_models() freed those that no GPU has
     uint64_t generation; // changes with what could be granted in an empty pool
     void *boxes_by_name, *gpus_by_uuid, *leases_by_id, *leases_by_key, *models;
     struct lease_list leases;    // all that have not ended
@@ -245,6 +248,12 @@ struct pool_box *pool_add_box(struct pool *pool, const char *name);
 struct pool_gpu *pool_add_gpu(struct pool *pool, const char *uuid);
 int pool_place_gpu(struct pool_gpu *gpu, struct pool_box *box) __attribute__((warn_unused_result));
 const char *pool_intern_model(struct pool *pool, const char *model);
+// Frees models that no GPU has, once there may be many of them.
+void pool_forget_models(struct pool *pool);
+// Returns true if a lease names the GPU, also one that has given it back.
+bool pool_names_gpu(const struct pool *pool, const struct pool_gpu *gpu);
+// No lease may name the GPU.
+void pool_remove_gpu(struct pool *pool, struct pool_gpu *gpu);
 // The box must hold nothing; its GPUs go with it.
 void pool_remove_box(struct pool *pool, struct pool_box *box);
 
@@ -286,6 +295,9 @@ void pool_settle(struct pool_hold *hold);
 // Counts what is free on a box, where something has changed; placement skips full boxes by it, and GPUs that are
 // alike.
 void box_count_free(struct pool_box *box);
+// Returns true if the box may have something written to the database now that it could repeat for ever; events that one
+// box causes must not displace those of others. Honest boxes seldom do.
+bool box_may_write(struct pool_box *box);
 // Whether GPUs of the box may be granted at all just now, as far as the box is concerned.
 bool box_usable(const struct pool_box *box);
 

@@ -27,6 +27,7 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
     [PUT_GPU] = {"INSERT INTO gpus ({columns}) VALUES ({values})"
                  " ON CONFLICT (uuid) DO UPDATE SET {said}",
                  gpu_columns},
+    [DELETE_GPU] = {"DELETE FROM gpus WHERE uuid = ?", NULL},
     [DELETE_BOX] = {"DELETE FROM boxes WHERE name = ?", NULL},
     [BOX_DRAINED] = {"UPDATE boxes SET {steered} WHERE name = :name", box_columns},
     [GPU_DRAINED] = {"UPDATE gpus SET {steered} WHERE uuid = :uuid", gpu_columns},

@@ -15,6 +15,7 @@ enum statement {
     ADD_EVENT,
     PUT_BOX,
     PUT_GPU,
+    DELETE_GPU,
     DELETE_BOX,
     BOX_DRAINED,
     GPU_DRAINED,

@@ -263,6 +263,11 @@ enum outcome store_put_gpu(struct store *store, const struct pool_gpu *gpu)
     return statement_run_with(store, PUT_GPU, gpu, NULL);
 }
 
+enum outcome store_delete_gpu(struct store *store, const char *uuid)
+{
+    return statement_run(store, DELETE_GPU, "t", uuid);
+}
+
 enum outcome store_delete_box(struct store *store, const char *name)
 {
     return statement_run(store, DELETE_BOX, "t", name);

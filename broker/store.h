@@ -69,6 +69,8 @@ enum outcome store_put_box(struct store *store, const struct pool_box *box)
     __attribute__((warn_unused_result));
 enum outcome store_put_gpu(struct store *store, const struct pool_gpu *gpu)
     __attribute__((warn_unused_result));
+enum outcome store_delete_gpu(struct store *store, const char *uuid)
+    __attribute__((warn_unused_result));
 enum outcome store_delete_box(struct store *store, const char *name)
     __attribute__((warn_unused_result));
 // Writes whether it is drained, and why.

@@ -14,6 +14,7 @@ parser.add_argument("address")
 parser.add_argument("key")
 parser.add_argument("--time", type=int, default=0, help="how far off the signature's time is")
 parser.add_argument("--twice", action="store_true", help="send the very same request again")
+parser.add_argument("--times", type=int, default=1, help="send it so often, signed anew each time")
 parser.add_argument("--sign-body", help="sign another body, and give its digest")
 parser.add_argument("--digest", help="instead of that of the body that is signed")
 parser.add_argument("--sign-path")
@@ -79,6 +80,8 @@ while "older than the broker" in text and not options.time:
     time.sleep(0.2)  # a broker takes nothing signed before its own start
     headers = fresh()
     status, text = send(headers)
+for _ in range(options.times - 1):
+    status, text = send(fresh())
 if options.twice:
     status, text = send(headers)
 print(status)

@@ -6,11 +6,39 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "common/descriptor.h"
+#include "common/sha256.h"
+
+// 0 if it is not known; no namespace has that number.
+static unsigned long own_namespace(void)
+{
+    struct stat status;
+
+    return stat("/proc/self/ns/net", &status) ? 0 : (unsigned long)status.st_ino;
+}
+
+int worker_socket_name(char name[WORKER_SOCKET_NAME_MAX])
+{
+    unsigned long space = own_namespace();
+    uint8_t random[12];
+    char hex[2 * sizeof(random) + 1];
+
+    if (!space)
+        return -ENOENT;
+    if (getrandom(random, sizeof(random), 0) != sizeof(random))
+        return -EIO;
+    hex_encode(random, sizeof(random), hex);
+    snprintf(name, WORKER_SOCKET_NAME_MAX, WORKER_SOCKET_PREFIX "%d-%lx-%s", (int)getpid(), space,
+             hex);
+    return 0;
+}
 
 int worker_socket_abstract(const char *name, struct worker_socket_address *address)
 {
@@ -36,12 +64,13 @@ int worker_socket_path(const char *directory, const char *name,
 static int connect_to(const struct worker_socket_address *address, int timeout_ms)
 {
     struct timeval limit = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
-    int fd = descriptor_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    int wait = timeout_ms ? 0 : SOCK_NONBLOCK;
+    int fd = descriptor_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | wait, 0));
 
     if (fd < 0)
         return -errno;
     // Blocks only where others fill the queue of the listener; poll() does not tell when it has room.
-    if (timeout_ms >= 0)
+    if (timeout_ms > 0)
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
     if (connect(fd, (const struct sockaddr *)&address->un, address->size) ||
         fcntl(fd, F_SETFL, O_NONBLOCK)) {
@@ -58,6 +87,16 @@ static bool is_plain(const char *name)
     return !strncmp(name, WORKER_SOCKET_PREFIX, strlen(WORKER_SOCKET_PREFIX)) && !strchr(name, '/');
 }
 
+// Returns false if the abstract socket of NAME is in another network namespace, where it could be anybody's here.
+static bool is_of_this_namespace(const char *name)
+{
+    const char *space = strchr(name + strlen(WORKER_SOCKET_PREFIX), '-');
+
+    if (!space || !strchr(space + 1, '-'))
+        return true; // of an earlier release
+    return strtoul(space + 1, NULL, 16) == own_namespace();
+}
+
 int worker_socket_reach(const char *name, const char *directory, int timeout_ms)
 {
     struct worker_socket_address address;
@@ -65,9 +104,10 @@ int worker_socket_reach(const char *name, const char *directory, int timeout_ms)
 
     if (err)
         return err;
-    int fd = connect_to(&address, timeout_ms);
+    int fd = is_of_this_namespace(name) ? connect_to(&address, timeout_ms) : -ECONNREFUSED;
     if (fd >= 0 || !directory || !*directory)
         return fd;
     err = worker_socket_path(directory, name, &address);
-    return err ? err : connect_to(&address, timeout_ms);
+    int second = err ? err : connect_to(&address, timeout_ms);
+    return second >= 0 || fd != -EAGAIN ? second : fd;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The unix sockets of a worker, of one name "rgpu-PID-RANDOM": an abstract one, which all processes of its network
-// namespace find whatever they see of the file system, and one in a directory, which a container with another network
-// namespace finds if that directory is mounted into it.
+// The unix sockets of a worker, of one name "rgpu-PID-NAMESPACE-RANDOM": an abstract one, which all processes of its
+// network namespace find whatever they see of the file system, and one in a directory, which a container with another
+// network namespace finds if that directory is mounted into it. Everybody on the host can read the names in
+// /proc/PID/net/unix. In the worker's own namespace nobody else can bind the abstract name, and in others anybody can, so
+// the name says which namespace it is (its inode, in hexadecimal), and is connected in that one only.
 #ifndef RGPU_COMMON_WORKER_SOCKET_H
 #define RGPU_COMMON_WORKER_SOCKET_H
 
@@ -10,18 +12,26 @@
 
 #define WORKER_SOCKET_PREFIX "rgpu-"
 
+enum { WORKER_SOCKET_NAME_MAX = 64 };
+
 struct worker_socket_address {
     struct sockaddr_un un;
     socklen_t size;
 };
 
+// Makes the name of the calling worker. -errno: /proc does not say which network namespace this is, or there are no
+// random numbers.
+int worker_socket_name(char name[WORKER_SOCKET_NAME_MAX]);
 // -EINVAL, -ENAMETOOLONG.
 int worker_socket_abstract(const char *name, struct worker_socket_address *address);
 int worker_socket_path(const char *directory, const char *name,
                        struct worker_socket_address *address);
-// A connected, non-blocking SOCK_SEQPACKET socket to the worker of that name: by its abstract address, else by DIRECTORY
-// (NULL or empty: none). -errno: of the first where there is no such socket, else of the second; -EINVAL: no worker has
-// such a name.
+// A connected, non-blocking SOCK_SEQPACKET socket to the worker of that name: by its abstract address, if that is of this
+// network namespace, else by DIRECTORY (NULL or empty: none). A name of an earlier release does not say its namespace and
+// is taken as being of this one. -errno: of the first where there is no directory, else of the second; -ECONNREFUSED: the
+// name is of another namespace; -EINVAL: no worker has such a name; -EAGAIN: the socket is there, and its queue was full for
+// TIMEOUT_MS. Any user can fill the queue until the worker takes connections from it, which it does once it has agreed to
+// shared memory.
 int worker_socket_reach(const char *name, const char *directory, int timeout_ms);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See client_sockets.h. The names are the workers': "rgpu-PID-RANDOM" (transport/link.h), and with a dot before it until
+// See client_sockets.h. The names are the workers' (common/worker_socket.h), and with a dot before it until
 // the worker listens.
 #include "daemon/client_sockets.h"
 

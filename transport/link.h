@@ -206,7 +206,7 @@ const struct link_staging *shm_memory_staging(const struct shm_memory *memory);
 enum { SHM_LISTENERS = 2 };
 struct shm_listener {
     int fds[SHM_LISTENERS];
-    char name[64]; // "rgpu-PID-RANDOM", of both
+    char name[64]; // of both, see common/worker_socket.h
 };
 // DIRECTORY: NULL or empty for none. Whoever started the worker removes the name there when it has ended.
 int shm_listen(const char *directory, struct shm_listener *out);

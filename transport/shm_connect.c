@@ -12,6 +12,7 @@
 #include "common/scope.h"
 #include "common/fdpass.h"
 #include "common/log.h"
+#include "common/log_limit.h"
 #include "common/sha256.h"
 #include "transport/shm_private.h"
 #include "common/wait.h"
@@ -47,6 +48,8 @@ _Static_assert(sizeof(struct offer) == 32, "layout is part of the protocol");
 _Static_assert((int)DESCRIPTORS <= (int)FDPASS_MAX, "all descriptors go in one message");
 
 // ---- the worker's side ----
+
+static struct log_limit turned_away = LOG_LIMIT(5, 60);
 
 struct accepting {
     const struct shm_listener *listener;
@@ -94,7 +97,8 @@ static bool has_token(const struct accepting *accepting, int fd)
     bool right = n == sizeof(hello) && hello.magic == SHM_MAGIC && hello.version == SHM_VERSION &&
                  secret_equal(hello.token, accepting->token, sizeof(hello.token));
     if (!right)
-        log_warn("a local process without the token was turned away");
+        log_limited(&turned_away, LOG_LEVEL_WARN, "%s",
+                    "a local process without the token was turned away");
     return right;
 }
 

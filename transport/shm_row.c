@@ -65,9 +65,8 @@ static const char *obstacle_of_shm(const struct transport_client *client, char *
         return NULL;
     if (!same_kernel(client->boot_id))
         return "the box is another host";
-    SCOPED_FD int fd =
-        worker_socket_reach(client->offer->address, client->sockets, CONNECT_TIMEOUT_MS);
-    if (fd < 0) {
+    SCOPED_FD int fd = worker_socket_reach(client->offer->address, client->sockets, 0);
+    if (fd < 0 && fd != -EAGAIN) {
         snprintf(reason, room, "the box is in another network namespace, and not reached by %s: %s",
                  *client->sockets ? client->sockets : "a socket", strerror(-fd));
         return reason;

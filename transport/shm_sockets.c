@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -65,15 +64,12 @@ static int listen_in(const char *directory, const char *name, int *out)
 int shm_listen(const char *directory, struct shm_listener *out)
 {
     struct worker_socket_address address;
-    uint64_t random[2];
     int err;
 
     *out = (struct shm_listener){.fds = {-1, -1}};
-    if (getrandom(random, sizeof(random), 0) != sizeof(random))
-        return -EIO;
-    snprintf(out->name, sizeof(out->name), WORKER_SOCKET_PREFIX "%d-%016llx%016llx", (int)getpid(),
-             (unsigned long long)random[0], (unsigned long long)random[1]);
-    err = worker_socket_abstract(out->name, &address);
+    err = worker_socket_name(out->name);
+    if (!err)
+        err = worker_socket_abstract(out->name, &address);
     if (!err)
         err = listen_at(&address, &out->fds[0]);
     if (!err && directory && *directory)

@@ -187,6 +187,19 @@ static bool is_signed_body(const struct api_call *call, const char *text, size_t
     return !strcmp(digest, call->head->body_digest);
 }
 
+// In memory a value takes up to a hundred times its text, so their number is bounded, too. What real requests and reports
+// say has more than 16 bytes for each value.
+enum { BODY_VALUES_MAX = HTTP_BODY_MAX / 16 };
+
+static bool has_many_values(const char *text, size_t size)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < size; i++)
+        count += text[i] == ',' || text[i] == '[' || text[i] == '{';
+    return count > BODY_VALUES_MAX;
+}
+
 static void on_body(void *request, const char *text, size_t size)
 {
     struct api_call *call = request;
@@ -195,6 +208,10 @@ static void on_body(void *request, const char *text, size_t size)
     if (!is_signed_body(call, text, size)) {
         server->unauthorized++;
         api_refuse(call, OUTCOME_UNAUTHORIZED, "the body is not the one that was signed");
+        return;
+    }
+    if (has_many_values(text, size)) {
+        api_refuse(call, OUTCOME_BAD_JSON, "the body has more than %d values", BODY_VALUES_MAX);
         return;
     }
     if (size > 0) {

@@ -41,6 +41,7 @@
     /* boxes */ \
     ROW(OUTCOME_TAKEN, 409, "taken", "a GPU is held or registered at another box") \
     ROW(OUTCOME_UNREGISTERED, 409, "register", "the box must register first") \
+    ROW(OUTCOME_OVERTAKEN, 409, "overtaken", "the box has sent another report meanwhile") \
     ROW(OUTCOME_TOO_OFTEN, 429, "too-often", "the box registers too often") \
     ROW(OUTCOME_IN_USE, 409, "in-use", "a lease holds it; drain it first and wait") \
     ROW(OUTCOME_CONNECTED, 409, "connected", "the box is there and answers for itself") \

@@ -71,8 +71,9 @@ static const char *read_gpu(const json_t *object, struct pool_gpu *gpu)
         return "a GPU needs an \"index\"";
     if (!read_number(object, "memory", true, &gpu->memory) ||
         !read_number(object, "reserved", false, &gpu->reserved) ||
-        !read_number(object, "context", false, &gpu->context))
-        return "\"memory\", \"reserved\" and \"context\" of a GPU are numbers of bytes";
+        !read_number(object, "context", false, &gpu->context) ||
+        (gpu->memory | gpu->reserved | gpu->context) >> 50)
+        return "\"memory\", \"reserved\" and \"context\" of a GPU are numbers of bytes below 1 PiB";
     if (!read_number(object, "capability", false, &capability) || capability > UINT8_MAX)
         return "\"capability\" of a GPU is ten times the major number, and the minor";
     if (!model || strlen(model) > GPU_MODEL_MAX || !is_printable(model) || bad_mode)

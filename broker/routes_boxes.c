@@ -218,6 +218,9 @@ static void sync_box(struct api_call *call)
         return;
     first = !box->reported_here;
     line = box_line(&server->lines, box->name);
+    // One report of a box is kept while it waits, however many connections the box makes.
+    if (!call->waits && line->call)
+        api_fail(line->call, OUTCOME_OVERTAKEN);
     running = running_leases(json_object_get(call->body, "sessions"));
     if (!call->waits)
         error = take_report(call, box, running, &restored);

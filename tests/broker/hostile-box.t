@@ -47,6 +47,9 @@ is "$(status "$(register new 64 "$(printf 'M%.0s' {1..300})")")" 400 "so is one 
 is "$(status "$(register "$(printf 'a\033[2J')" 1)")" 400 "and a UUID with control characters"
 is "$(status "$(register gpubox:0 1)")" 400 "and one that looks like BOX:INDEX"
 
+body=$(description new 1)
+is "$(status "$(send PUT /v1/boxes/evil "${body/17179869184/9223372036854775807}")")" 400 "and a memory that would overflow sums"
+
 # ---- events without end ----
 
 cat >"$TMP/idle.py" <<'PY'
@@ -63,4 +66,25 @@ ok "and the lease runs" lease_is "$lease" granted
 like "$(send --times 150 PUT /v1/boxes/evil "$(description new 64)")" '"too-often"' "a box that registers all the time is refused"
 is "$(status "$(report ", \"refused\": [$(printf "\"$lease\",%.0s" {1..2000})\"$lease\"]")")" 200 "a lease is refused 2001 times in one report"
 ok "which makes few lines in the log" test "$(grep -c 'it takes it again' "$BROKER_LOG")" -le 1
+
+# ---- a GPU that another box has given away for a while ----
+
+gpu=$(api GET "/v1/leases/$lease" | at lease.gpus.0.gpu)
+api POST "/v1/leases/$lease/suspend" '{}' >/dev/null
+report ", \"suspensions\": [{\"lease\": \"$lease\", \"state\": \"suspended\"}]" >/dev/null
+is "$(api GET "/v1/gpus/$gpu" | at gpu.leases)" 0 "a suspended lease has left its GPU"
+kill -KILL "$BROKER_PID"
+wait "$BROKER_PID" 2>/dev/null || true
+start_broker --heartbeat 60s --away-after 150s
+is "$(error_code PUT /v1/boxes/thief "$(python3 -c '
+import json, sys
+print(json.dumps({"instance": "i", "addresses": "127.0.0.1:2", "gpus": [
+    {"uuid": sys.argv[1], "index": 0, "model": "M", "memory": 1 << 34}]}))' "$gpu")")" taken "no other box gets it while its own is away"
+
+# ---- memory ----
+
+is "$(status "$(register new 64)")" 200 "the box registers with a broker that lets reports wait for long"
+said=$(python3 "$TOP/tests/broker/hostile_reports.py" "$BROKER" "$TMP/evil.key")
+like "$said" 'more than 65536 values' "a report with more values than reports have is refused"
+like "$said" '"overtaken"' "and of two reports at once one is kept"
 done_testing

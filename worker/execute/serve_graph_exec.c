@@ -105,10 +105,9 @@ static void tell(struct serve *serve, int result, CUgraphNode node, CUgraphNode 
 void exec_need(struct serve *serve, uint64_t handle, const struct context_set *contexts,
                enum part_need_how how)
 {
-    struct context_set *needs = session.notes[handle_index(handle)].needs;
-
     if (serve_failed(serve))
         return;
+    struct context_set *needs = session.notes[handle_index(handle)].needs;
     if (how == PART_NEEDS_ONLY)
         context_set_clear(needs);
     if (!context_set_join(needs, contexts))

@@ -72,9 +72,9 @@ static void check_side(struct serve *serve, const struct peer_shape *shape, uint
 // Streams are asked in their own context. The default ones are those of the current one.
 static CUcontext context_of_stream(const struct serve *serve, uint64_t stream)
 {
-    return stream > 1 ? handle_find(session.handles, session.notes[handle_index(stream)].parent,
-                                    HANDLE_CONTEXT)
-                      : serve->current;
+    if (stream <= 1 || serve_failed(serve))
+        return serve->current;
+    return handle_find(session.handles, session.notes[handle_index(stream)].parent, HANDLE_CONTEXT);
 }
 
 // The stream stops here, and the copy begins when it does.

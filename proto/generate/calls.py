@@ -242,6 +242,25 @@ class Call:
             fields.append(('uint32_t', 'reply_room', '', 4))
         return sorted(fields, key=lambda f: -f[3])
 
+    def fields(self):
+        """What a fuzzer has to know of each field of the arguments: name, enum request_field_kind, kind of handle."""
+        of = {p.name: p for p in self.ins()}
+        for kind, name, dimension, width in self.layout():
+            p = of.get(name)
+            if p is None:
+                yield name, 'TAIL' if name == 'bytes' or name.endswith('_length') else 'NUMBER', '0'
+            elif p.is_new or (p.handle and p.by_value):
+                yield name, 'MINTED' if p.is_new else 'HANDLE', f'HANDLE_{p.handle}'
+            elif p.by_value and p.type in ('CUdeviceptr', 'CUdevice'):
+                yield name, 'ADDRESS' if p.type == 'CUdeviceptr' else 'DEVICE', '0'
+            else:
+                yield name, 'STRUCTURE' if width > 8 else 'SIZE' if width == 8 else 'NUMBER', '0'
+
+    @property
+    def answered_address(self):
+        """The field of the reply that is an address of the GPU; None if there is none."""
+        return next((p.name for p in self.outs() if p.type == 'CUdeviceptr'), None)
+
     def reply_layout(self):
         widths = {'uint64_t': 8, 'int32_t': 4, 'uint32_t': 4, 'float': 4}
         return sorted(self.outs(), key=lambda p: -widths.get(p.out_type, 16))

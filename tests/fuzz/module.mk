@@ -2,7 +2,9 @@
 # Every decoder has a target here. Each is an ordinary test over its corpus (tests/fuzz/runner.c says
 # how), and a program for libFuzzer:
 #   make fuzz SECONDS=600 [SEED=1] [T=name]    all of them one after the other, SECONDS in all
-FUZZ_SAN := fuzzer-no-link,address,undefined
+# It builds only what the targets are linked from. Without the coverage that clang adds, a fuzzer does not find its way,
+# so the objects are no other sanitized build's.
+FUZZ_BUILD := CC=clang SAN=fuzzer-no-link,address,undefined CFLAGS="-O1 -gline-tables-only" WERROR=
 FUZZ_TARGETS :=
 FUZZ_PROGRAMS :=
 
@@ -20,7 +22,11 @@ $(call fuzz_target,control,rgpucommon)
 $(call test_helper,control-corpus,tests/fuzz/control_corpus.c,rgpucommon)
 $(call fuzz_target,shm_ring,rgputransport rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
 $(call fuzz_target,tcp_stream,rgputransport rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
-$(call fuzz_target,worker_request,rgpuworker rgpudriver rgputransport rgpucommon,$(COMMON_LIBS) $(TLS_LIBS) $(DRIVER_LIBS) -lseccomp -ldl)
+FUZZ_WORKER := rgpuworker rgpudriver rgputransport rgpucommon
+FUZZ_WORKER_LIBS := $(COMMON_LIBS) $(TLS_LIBS) $(DRIVER_LIBS) -lseccomp -ldl
+$(call fuzz_target,worker_request,$(FUZZ_WORKER),$(FUZZ_WORKER_LIBS),tests/fuzz/software_gpu.c \
+    tests/fuzz/worker_request_mutator.c $(B)/gen/request_shapes.c)
+$(call fuzz_target,peer_frames,$(FUZZ_WORKER),$(FUZZ_WORKER_LIBS),tests/fuzz/software_gpu.c)
 $(call test_helper,worker-corpus,tests/fuzz/worker_corpus.c,rgpucommon)
 $(call fuzz_target,ptx,rgpuptx,-lm)
 $(call fuzz_target,ticket,rgpucommon,$(COMMON_LIBS) -ljwt -ljansson)
@@ -35,11 +41,18 @@ $(call fuzz_target,texts,rgpucommon,$(COMMON_LIBS))
 $(call fuzz_target,revocations,rgpucommon,$(COMMON_LIBS),daemon/revocations.c daemon/state_file.c)
 $(call fuzz_target,slurm_texts,rgpuslurm rgpucommon,$(COMMON_LIBS) -ljansson -lmunge)
 
-.PHONY: fuzz fuzz-built
+.PHONY: fuzz fuzz-built fuzz-programs fuzz-programs-built
 fuzz:
 	@scripts/install-deps build fuzz
-	@+$(MAKE) $(jobs) --no-print-directory CC=clang SAN=$(FUZZ_SAN) fuzz-built
+	@+$(MAKE) $(jobs) --no-print-directory $(FUZZ_BUILD) fuzz-built
 
-fuzz-built: $$(if $$(findstring fuzzer,$$(SAN)),$$(FUZZ_PROGRAMS) $(B)/lib/libcuda-sim.so)
+fuzz-built: fuzz-programs-built
 	@BUILD="$(CURDIR)/$(B)" $(PYTHON) tests/fuzz/campaign.py --seconds $(SECONDS) --seed $(or $(SEED),1) \
 	    $(foreach t,$(FUZZ_TARGETS),$(if $(T),$(if $(findstring $(T),$(t)),$(t)),$(t)))
+
+# Without running them; the last line is the folder that they are in.
+fuzz-programs:
+	@+$(MAKE) $(jobs) --no-print-directory $(FUZZ_BUILD) fuzz-programs-built
+
+fuzz-programs-built: $$(if $$(findstring fuzzer,$$(SAN)),$$(FUZZ_PROGRAMS) $(B)/lib/libcuda-sim.so)
+	@echo "$(CURDIR)/$(B)"

@@ -11,8 +11,14 @@
 #include "tests/tap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+// Of targets that know the form of their input.
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed)
+    __attribute__((weak));
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
+// How many mutations of each file a slow target takes; the others take MUTATIONS.
+extern const unsigned fuzz_mutations __attribute__((weak));
 
-enum { MUTATIONS = 3000, TRUNCATED_UP_TO = 2048, EDITS = 8 };
+enum { MUTATIONS = 3000, TRUNCATED_UP_TO = 2048, EDITS = 8, GROWTH = 8192 };
 
 static uint64_t random_state;
 
@@ -71,16 +77,29 @@ static void edit(uint8_t *data, size_t *size)
     }
 }
 
+// What libFuzzer gives mutators that know the form: a change that does not.
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room)
+{
+    if (size)
+        edit(data, &size);
+    return size;
+}
+
+// Every other mutation knows the form of the input, where the target does.
 static void run_mutations(const uint8_t *data, size_t size, unsigned count)
 {
-    uint8_t *copy = malloc(size);
+    uint8_t *copy = malloc(size + GROWTH);
     if (!copy)
         bail("no memory for %zu bytes", size);
     while (count--) {
         size_t edited = size;
         memcpy(copy, data, size);
         for (size_t edits = 1 + random_below(EDITS); edits > 0; edits--)
-            edit(copy, &edited);
+            if (LLVMFuzzerCustomMutator && count % 2)
+                edited =
+                    LLVMFuzzerCustomMutator(copy, edited, size + GROWTH, (unsigned)random_next());
+            else
+                edit(copy, &edited);
         run_copy(copy, edited);
     }
     free(copy);
@@ -138,7 +157,9 @@ int main(int argc, char **argv)
 {
     char directory[512], path[1024];
     struct dirent **entries;
-    unsigned mutations = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : MUTATIONS;
+    unsigned mutations = &fuzz_mutations ? fuzz_mutations : MUTATIONS;
+    if (argc > 2)
+        mutations = (unsigned)strtoul(argv[2], NULL, 10);
     if (argc > 1)
         snprintf(directory, sizeof directory, "%s", argv[1]);
     else

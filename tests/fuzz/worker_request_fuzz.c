@@ -2,30 +2,33 @@
 // A client that has the worker's software GPU execute whatever it likes: the input is a sequence of
 // request records, each as long as its first word says. Requests that may wait for ever by what they
 // mean are left out.
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/handle_table.h"
-#include "common/log.h"
 #include "proto/wire.h"
 #include "transport/link.h"
-#include "worker/driver_load.h"
 #include "worker/account/allocation.h"
 #include "worker/gpus.h"
 #include "worker/execute/serve_context.h"
 #include "worker/execute/pipeline.h"
+#include "worker/peer/peer_link.h"
 #include "worker/serve.h"
-#include "worker/move/pinned.h"
 #include "worker/session.h"
+#include "tests/fuzz/request_shapes.h"
+#include "tests/fuzz/software_gpu.h"
 #include "cuda_ops.h"
 #include "worker_driver.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+extern const unsigned fuzz_mutations;
+const unsigned fuzz_mutations = 300; // each has much done
+
 // The handles that the corpus uses, as a client would mint them.
 #define HANDLE(type, index) ((uint64_t)(type) << 56 | UINT64_C(1) << 28 | (index))
+
+enum { ADDRESSES_MAX = 64 };
 
 static struct serve *serve;
 static struct link *client;
@@ -33,28 +36,10 @@ static struct link *client;
 static void start(void)
 {
     static const struct link_options options = {.block_size = 4096, .block_count = 4};
-    char path[4096], text[256], books[64];
-    const char *build = getenv("BUILD");
-    CUcontext context;
 
-    log_set_level(LOG_LEVEL_OFF);
-    setenv("RGPU_LOG", "off", 1); // of the software GPU
-    setenv("RGPU_SIM_MEMORY", "64M", 1);
-    // Books of its own: those of this user are shared with every other software GPU on the machine.
-    snprintf(books, sizeof(books), "/dev/shm/rgpu-sim-fuzz-%d", (int)getpid());
-    setenv("RGPU_SIM_STATE", books, 1);
-    snprintf(path, sizeof(path), "%s/lib/libcuda-sim.so", build ? build : "build");
-    if (driver_load(path, text, sizeof(text)) || gpus_discover() ||
-        shm_memory_new(&options, &pinned.shm))
-        abort();
-    pinned.staging = shm_memory_staging(pinned.shm);
-    if (gpu_primary(0, &context) || driver.cuCtxSetCurrent(context) || pinned_register())
-        abort();
-    unlink(books); // it is open
-    session.device_count = 1;
-    session.notes = calloc(HANDLE_INDEX_LIMIT, sizeof(*session.notes));
+    software_gpu_start(&options);
     serve = serve_new();
-    if (!serve || !session.notes || link_loop_pair(&options, &session.link, &client))
+    if (!serve || link_loop_pair(&options, &session.link, &client))
         abort();
 }
 
@@ -85,9 +70,19 @@ static bool may_wait_for_ever(unsigned op)
     case OP_cuStreamBatchMemOp_v2: // the GPU waits for what nobody writes
     case OP_host_function:         // for a client that does not answer
     case OP_host_map:              // for a descriptor that does not come
-    case OP_host_mirror:           // has as many pages made as it asks for
-    case OP_cuCtxCreate_v4:        // takes memory that is not a session's
+    case OP_host_map_file:
+    case OP_host_map_window:
+    case OP_peer_frame: // for data that follow on the link
+    case OP_graph_block:
+    case OP_push_begin: // they hold a stream until data have moved, which nobody does here
+    case OP_pull:
+    case OP_pull_small:
+    case OP_gate_hold:
+    case OP_host_mirror:    // has as many pages made as it asks for
+    case OP_cuCtxCreate_v4: // takes memory that is not a session's
         return true;
+    case OP_peer_copy: // so does one that waits for the two boxes to be connected
+    case OP_peer_join: return peer_links != NULL;
     default: return false;
     }
 }
@@ -110,23 +105,95 @@ static bool runs_for_long(const uint8_t *record, size_t size)
     return threads > 4096;
 }
 
+// ---- addresses ----
+
+static uint64_t addresses[ADDRESSES_MAX]; // that the GPU has given in this session
+static unsigned address_count;
+
+static void note_address(const uint8_t *record, size_t size)
+{
+    struct wire_event event;
+
+    memcpy(&event, record, sizeof(event));
+    const struct request_shape *shape = request_shape_of(event.call);
+    if (event.kind != EVENT_REPLY || event.result || !shape || !shape->answers_address ||
+        sizeof(event) + shape->address_offset + sizeof(uint64_t) > size)
+        return;
+    memcpy(&addresses[address_count++ % ADDRESSES_MAX],
+           record + sizeof(event) + shape->address_offset, sizeof(uint64_t));
+}
+
 static void take_replies(void)
 {
     static uint8_t record[WIRE_RECORD_MAX];
+    int size;
 
-    while (link_receive(client, record, sizeof(record), 0) > 0)
-        ;
+    while ((size = link_receive(client, record, sizeof(record), 0)) > 0)
+        note_address(record, (size_t)size);
+}
+
+// Puts the GPU's addresses where the input names them; names are aligned, as addresses are.
+static void name_addresses(uint8_t *record, size_t size)
+{
+    for (size_t at = sizeof(struct wire_request); at + sizeof(uint64_t) <= size; at += 8) {
+        uint64_t word;
+        memcpy(&word, record + at, sizeof(word));
+        if (word >> 32 != REQUEST_ADDRESS_MARK)
+            continue;
+        word = addresses[(word >> 24 & 0xff) % ADDRESSES_MAX] + (word & 0xffffff);
+        memcpy(record + at, &word, sizeof(word));
+    }
+}
+
+// ---- one request ----
+
+// False: the session is over.
+static bool serve_one(size_t size)
+{
+    const struct wire_request *request = (const void *)serve->record;
+
+    name_addresses(serve->record, size);
+    if (may_wait_for_ever(request->op) || runs_for_long(serve->record, size))
+        return true;
+    bool goes_on = serve_record(serve, (uint32_t)size);
+    take_replies();
+    return goes_on;
+}
+
+// ---- the end ----
+
+// Ends an object as its client would, so that the worker's books of it end too.
+static void end_by_request(uint64_t handle, unsigned op)
+{
+    struct {
+        struct wire_request request;
+        uint64_t args[2];
+    } record = {{.op = (uint16_t)op, .call = op, .context = HANDLE(HANDLE_CONTEXT, 1)},
+                {handle, 1}};
+
+    record.request.size = (uint32_t)sizeof(record.request) + request_shape_of(op)->args_size;
+    memcpy(serve->record, &record, record.request.size);
+    serve_record(serve, record.request.size);
+    take_replies();
 }
 
 static void forget(void *argument, uint64_t handle, void *object)
 {
-    switch (handle_type(handle)) {
-    case HANDLE_STREAM: driver.cuStreamDestroy_v2(object); break;
-    case HANDLE_EVENT: driver.cuEventDestroy_v2(object); break;
-    case HANDLE_MODULE: driver.cuModuleUnload(object); break;
-    case HANDLE_LIBRARY: driver.cuLibraryUnload(object); break;
-    default: break;
-    }
+    static const struct {
+        unsigned kind, op;
+    } ends[] = {
+        {HANDLE_EXEC, OP_cuGraphExecDestroy}, {HANDLE_GRAPH, OP_cuGraphDestroy},
+        {HANDLE_POOL, OP_cuMemPoolDestroy},   {HANDLE_MEMORY, OP_memory_release},
+        {HANDLE_ARRAY, OP_cuArrayDestroy},    {HANDLE_MIPMAP, OP_cuMipmappedArrayDestroy},
+        {HANDLE_LINK, OP_cuLinkDestroy},      {HANDLE_USER_OBJECT, OP_cuUserObjectRelease},
+        {HANDLE_EVENT, OP_cuEventDestroy_v2}, {HANDLE_STREAM, OP_cuStreamDestroy_v2},
+        {HANDLE_MODULE, OP_cuModuleUnload},   {HANDLE_LIBRARY, OP_cuLibraryUnload},
+        {HANDLE_CONTEXT, OP_green_destroy},
+    };
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+        if (handle_type(handle) == ends[i].kind && handle != HANDLE(HANDLE_CONTEXT, 1))
+            end_by_request(handle, ends[i].op);
 }
 
 static void end_session(void)
@@ -155,6 +222,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!serve)
         start();
     begin_session();
+    address_count = 0;
+    memset(addresses, 0, sizeof(addresses));
     while (size >= sizeof(struct wire_request)) {
         struct wire_request request;
         memcpy(&request, data, sizeof(request));
@@ -164,11 +233,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(serve->record, data, take);
         data += take;
         size -= take;
-        if (may_wait_for_ever(request.op) || runs_for_long(serve->record, take))
-            continue;
-        if (!serve_record(serve, (uint32_t)take))
+        if (!serve_one(take))
             break;
-        take_replies();
     }
     end_session();
     return 0;

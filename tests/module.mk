@@ -25,7 +25,7 @@ test_scripts  = $(sort $(wildcard tests/*/*.t))
 
 .PHONY: check check-slurm check-built check-failed tests
 check:
-	@scripts/install-deps build test slurm packages rdma studies
+	@scripts/install-deps build test fuzz slurm packages rdma studies
 	@scripts/slurm-headers --fetch >/dev/null || echo "the tests of its plugins are skipped" >&2
 	@+$(MAKE) $(jobs) --no-print-directory check-built
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Every decoder has a target here. Each is an ordinary test over its corpus (tests/fuzz/runner.c says
-# how), and a program for libFuzzer:
+# how), and a program for libFuzzer, which tests/fuzz/new-inputs.t runs in `make check` and
 #   make fuzz SECONDS=600 [SEED=1] [T=name]    all of them one after the other, SECONDS in all
-# It builds only what the targets are linked from. Without the coverage that clang adds, a fuzzer does not find its way,
-# so the objects are no other sanitized build's.
+# does for longer. Both build the same objects, and only those that the targets are linked from. Without the coverage
+# that clang adds, a fuzzer does not find its way, so they are no other sanitized build's.
 FUZZ_BUILD := CC=clang SAN=fuzzer-no-link,address,undefined CFLAGS="-O1 -gline-tables-only" WERROR=
 FUZZ_TARGETS :=
 FUZZ_PROGRAMS :=

@@ -10,6 +10,7 @@
 #include "common/handle_table.h"
 #include "common/log.h"
 #include "worker/account/charge.h"
+#include "worker/account/passage.h"
 #include "worker/collect/site_comms.h"
 #include "worker/driver_load.h"
 #include "worker/execute/serve_context.h"
@@ -30,6 +31,7 @@ static void prepare(void)
     linker_prepare();
     memory_prepare();
     charges_prepare();
+    passages_prepare();
     shared_events_prepare();
     crossing_prepare();
     site_comms_prepare();

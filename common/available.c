@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/descriptor.h"
+
 static uint64_t host_available(void)
 {
     uint64_t kib, found = UINT64_MAX;
     char line[128];
-    FILE *file = fopen("/proc/meminfo", "re");
+    FILE *file = descriptor_open_file("/proc/meminfo", "r");
 
     while (file && found == UINT64_MAX && fgets(line, sizeof(line), file))
         if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
@@ -27,7 +29,7 @@ static bool read_number(const char *group, const char *name, uint64_t *out)
 {
     char path[PATH_MAX];
     int length = snprintf(path, sizeof(path), "/sys/fs/cgroup%s/%s", group, name);
-    FILE *file = length < (int)sizeof(path) ? fopen(path, "re") : NULL;
+    FILE *file = length < (int)sizeof(path) ? descriptor_open_file(path, "r") : NULL;
     bool found = file && fscanf(file, "%" SCNu64, out) == 1;
 
     if (file)
@@ -49,7 +51,7 @@ static bool own_group(char *out, int size)
 {
     char line[PATH_MAX];
     bool found = false;
-    FILE *file = fopen("/proc/self/cgroup", "re");
+    FILE *file = descriptor_open_file("/proc/self/cgroup", "r");
 
     while (file && !found && fgets(line, sizeof(line), file)) {
         line[strcspn(line, "\n")] = '\0';

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/log_limit.h"
 #include "common/scope.h"
 
@@ -105,7 +106,7 @@ struct helper *helper_new(unsigned threads, unsigned most)
     TAILQ_INIT(&helper->ran);
     pthread_cond_init(&helper->work, NULL);
     pthread_cond_init(&helper->idle, NULL);
-    helper->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    helper->wake = descriptor_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (helper->wake >= 0)
         start_threads(helper, threads);
     if (!helper->threads)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/log_limit.h"
 #include "common/metrics.h"
 
@@ -83,7 +84,7 @@ __attribute__((visibility("default"))) int epoll_wait(int epfd, struct epoll_eve
 void loop_stall_start(void)
 {
     stall.thread = pthread_self();
-    stall.schedule = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    stall.schedule = descriptor_own(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
     stall.on = true;
 }
 

@@ -59,14 +59,15 @@ def objects(top, build, paths):
 
 def symbol_arrows(top, build, paths):
     defined, wanted = collections.defaultdict(list), []
-    for made, file in objects(top, build, paths):
-        text = subprocess.run(['nm', made], check=True, capture_output=True, text=True).stdout
-        for line in text.splitlines():
-            words = line.split()
-            if words[-2] in 'TDBRW' and words[-1] not in ('main',):
-                defined[words[-1]].append(file)
-            elif words[-2] == 'U':
-                wanted.append((file, words[-1]))
+    owners = dict(objects(top, build, paths))
+    text = subprocess.run(['nm', '-A', *owners], check=True, capture_output=True, text=True).stdout if owners else ''
+    for line in text.splitlines():
+        made, _, symbol = line.partition(':')
+        kind, name = symbol.split()[-2:]
+        if kind in 'TDBRW' and name != 'main':
+            defined[name].append(owners[made])
+        elif kind == 'U':
+            wanted.append((owners[made], name))
     for taker, symbol in wanted:
         # A name that several programs define is the one of the taker's own folder, or nobody's here.
         givers = defined[symbol]

@@ -12,7 +12,7 @@ endef
 $(foreach p,$(SESSION_PROGRAMS),$(eval $(call session_program,$(p))))
 $(B)/obj/tests/session/images_running.o: tests/programs/images.ptx
 
-$(call test_program,session-stopwatch,tests/session/stopwatch.c client-lib/report/stopwatch.c)
+$(call test_program,session-stopwatch,tests/session/stopwatch.c client-lib/report/stopwatch.c common/descriptor.c)
 $(call test_program,session-idle_or_not,tests/session/idle_or_not.c client-lib/objects/known_idle.c)
 
 # It has the kernel refuse system calls.

@@ -10,7 +10,7 @@
 #include "common/scope.h"
 #include "worker/account/allocation.h"
 #include "worker/account/charge.h"
-#include "worker/account/graph_memory.h"
+#include "worker/account/graph_charge.h"
 #include "worker/account/passage.h"
 #include "worker/account/pools.h"
 #include "worker/asking.h"
@@ -161,5 +161,5 @@ bool budget_find_beside_graphs(int device, uint64_t size)
 bool budget_find(int device, uint64_t size)
 {
     return budget_find_beside_graphs(device, size) ||
-           (graph_memory_reclaim(device) && budget_take(device, size));
+           (graph_charge_reclaim(device) && budget_take(device, size));
 }

@@ -8,7 +8,7 @@
 
 #include "common/handle_table.h"
 #include "proto/wire.h"
-#include "worker/account/graph_memory.h"
+#include "worker/account/graph_charge.h"
 #include "worker/execute/graph_calls.h"
 #include "worker/execute/graph_params.h"
 #include "worker/gpus.h"
@@ -22,14 +22,14 @@ static void upload(struct serve *serve, CUgraphExec exec, CUstream stream, bool 
 {
     bool first = false;
 
-    if (graph_memory_counts())
-        serve_fail(serve, graph_memory_take(exec, &first));
+    if (graph_charge_counts())
+        serve_fail(serve, graph_charge_take(exec, &first));
     if (!anyway && !first)
         return;
     if (serve_require(serve, driver.cuGraphUpload))
         serve_fail(serve, driver.cuGraphUpload(exec, stream));
     if (first && !serve_failed(serve))
-        serve_fail(serve, graph_memory_taken());
+        serve_fail(serve, graph_charge_taken());
 }
 
 void serve_cuGraphUpload(struct serve *serve, const struct args_cuGraphUpload *args)
@@ -48,14 +48,14 @@ static void launch(struct serve *serve, uint64_t exec_handle, uint64_t stream_ha
 
     if (!serve_require(serve, driver.cuGraphLaunch))
         return;
-    if (graph_memory_counts())
+    if (graph_charge_counts())
         upload(serve, exec, stream, false);
     if (!serve_failed(serve))
         serve_fail(serve, driver.cuGraphLaunch(exec, stream));
     if (serve_failed(serve))
         return;
-    if (graph_memory_counts())
-        graph_memory_launched(exec, serve->current, stream);
+    if (graph_charge_counts())
+        graph_charge_launched(exec, serve->current, stream);
     kernel_windows_note_launch(serve->current, stream);
 }
 
@@ -76,8 +76,8 @@ void serve_cuDeviceGraphMemTrim(struct serve *serve, const struct args_cuDeviceG
     if (!serve_require(serve, driver.cuDeviceGraphMemTrim))
         return;
     serve_fail(serve, driver.cuDeviceGraphMemTrim(device));
-    if (graph_memory_counts())
-        graph_memory_trimmed(session_device_of(device));
+    if (graph_charge_counts())
+        graph_charge_trimmed(session_device_of(device));
 }
 
 // ---- instantiation ----
@@ -191,8 +191,8 @@ void serve_cuGraphExecDestroy(struct serve *serve, const struct args_cuGraphExec
     serve_fail(serve, driver.cuGraphExecDestroy(exec));
     graph_calls_end_exec(serve, args->hGraphExec);
     graph_calls_free_memory();
-    if (graph_memory_counts())
-        graph_memory_end(exec);
+    if (graph_charge_counts())
+        graph_charge_end(exec);
 }
 
 void serve_graph_update(struct serve *serve, const struct args_graph_update *args)

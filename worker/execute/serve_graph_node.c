@@ -7,7 +7,7 @@
 #include "common/handle_table.h"
 #include "proto/wire.h"
 #include "worker/account/allocation.h"
-#include "worker/account/graph_memory.h"
+#include "worker/account/graph_charge.h"
 #include "worker/execute/graph_params.h"
 #include "worker/execute/graph_parts.h"
 #include "worker/execute/serve_graph.h"
@@ -94,7 +94,7 @@ static void bind_inside(struct serve *serve, const struct node_params *params, u
 
 static void note_memory(struct serve *serve, const CUDA_MEM_ALLOC_NODE_PARAMS_v2 *alloc)
 {
-    graph_memory_note();
+    graph_charge_note();
     if (allocation_add_of_graph(alloc->dptr, alloc->bytesize))
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
 }

@@ -9,7 +9,7 @@
 #include "worker/account/allocation.h"
 #include "worker/account/budget.h"
 #include "worker/account/charge.h"
-#include "worker/account/graph_memory.h"
+#include "worker/account/graph_charge.h"
 #include "worker/account/pools.h"
 #include "worker/account/shared.h"
 #include "worker/execute/serve_green.h"
@@ -197,7 +197,7 @@ static bool is_captured(CUstream stream)
 static void allocate_in_graph(struct serve *serve, CUmemoryPool pool, uint64_t size,
                               CUstream stream, CUdeviceptr *address)
 {
-    graph_memory_note();
+    graph_charge_note();
     serve_fail(serve, allocate_uncounted(pool, size, stream, address));
     if (!serve_failed(serve) && allocation_add_of_graph(*address, size))
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);

@@ -4,7 +4,7 @@
 // what was instantiated needs the pages of its allocations' addresses and never more. That is counted before the first
 // upload, and until the driver has been asked to give back what is not in use. What the allocator says to have reserved
 // counts where it is more: memory that a launch has left allocated outlives what was instantiated.
-#include "worker/account/graph_memory.h"
+#include "worker/account/graph_charge.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,13 +27,13 @@ struct graph_need {
     uint64_t bytes[GPUS_MAX]; // by device
 };
 
-struct range {
+struct graph_page_run {
     int device;
     uint64_t start, end;
 };
 
-struct ranges {
-    struct range *list;
+struct graph_pages {
+    struct graph_page_run *list;
     size_t count, room;
 };
 
@@ -42,19 +42,19 @@ static struct graph_need *needs;
 static uint64_t charged[GPUS_MAX];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void graph_memory_note(void)
+void graph_charge_note(void)
 {
     atomic_store(&graphs_allocate, true);
 }
 
-bool graph_memory_counts(void)
+bool graph_charge_counts(void)
 {
     return session.budgeted && atomic_load_explicit(&graphs_allocate, memory_order_relaxed);
 }
 
 // ---- what a graph needs ----
 
-static CUresult add_range(struct ranges *ranges, CUgraphNode node)
+static CUresult add_range(struct graph_pages *ranges, CUgraphNode node)
 {
     CUDA_MEM_ALLOC_NODE_PARAMS params = {0};
 
@@ -66,7 +66,7 @@ static CUresult add_range(struct ranges *ranges, CUgraphNode node)
         return result;
     if (ranges->count == ranges->room) {
         size_t more = ranges->room ? ranges->room * 2 : 64;
-        struct range *grown = realloc(ranges->list, more * sizeof(*grown));
+        struct graph_page_run *grown = realloc(ranges->list, more * sizeof(*grown));
         if (!grown)
             return CUDA_ERROR_OUT_OF_MEMORY;
         ranges->list = grown;
@@ -75,13 +75,13 @@ static CUresult add_range(struct ranges *ranges, CUgraphNode node)
     uint64_t page = gpus.list[device].page ? gpus.list[device].page : 1;
     uint64_t end = params.dptr + params.bytesize;
     ranges->list[ranges->count++] =
-        (struct range){device, params.dptr / page * page, (end + page - 1) / page * page};
+        (struct graph_page_run){device, params.dptr / page * page, (end + page - 1) / page * page};
     return CUDA_SUCCESS;
 }
 
-static CUresult collect(CUgraph graph, struct ranges *ranges, unsigned depth);
+static CUresult collect(CUgraph graph, struct graph_pages *ranges, unsigned depth);
 
-static CUresult collect_node(CUgraphNode node, struct ranges *ranges, unsigned depth)
+static CUresult collect_node(CUgraphNode node, struct graph_pages *ranges, unsigned depth)
 {
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
     CUgraph inside = NULL;
@@ -97,7 +97,7 @@ static CUresult collect_node(CUgraphNode node, struct ranges *ranges, unsigned d
     return result == CUDA_SUCCESS ? collect(inside, ranges, depth + 1) : result;
 }
 
-static CUresult collect(CUgraph graph, struct ranges *ranges, unsigned depth)
+static CUresult collect(CUgraph graph, struct graph_pages *ranges, unsigned depth)
 {
     size_t count = 0;
     CUresult result = depth < DEPTH_MAX ? driver.cuGraphGetNodes(graph, NULL, &count)
@@ -114,7 +114,7 @@ static CUresult collect(CUgraph graph, struct ranges *ranges, unsigned depth)
 
 static int by_address(const void *a, const void *b)
 {
-    const struct range *one = a, *other = b;
+    const struct graph_page_run *one = a, *other = b;
 
     if (one->device != other->device)
         return one->device < other->device ? -1 : 1;
@@ -122,14 +122,14 @@ static int by_address(const void *a, const void *b)
 }
 
 // Allocations of which one follows the end of another may have the same place, which counts once.
-static void sum_up(struct ranges *ranges, uint64_t bytes[GPUS_MAX])
+static void sum_up(struct graph_pages *ranges, uint64_t bytes[GPUS_MAX])
 {
-    const struct range *before = NULL;
+    const struct graph_page_run *before = NULL;
     uint64_t end = 0;
 
     qsort(ranges->list, ranges->count, sizeof(*ranges->list), by_address);
     for (size_t i = 0; i < ranges->count; i++) {
-        const struct range *range = &ranges->list[i];
+        const struct graph_page_run *range = &ranges->list[i];
         uint64_t start =
             before && before->device == range->device && end > range->start ? end : range->start;
         if (range->end > start)
@@ -141,10 +141,10 @@ static void sum_up(struct ranges *ranges, uint64_t bytes[GPUS_MAX])
 
 CUresult graph_need_find(CUgraph graph, struct graph_need **out)
 {
-    struct ranges ranges = {0};
+    struct graph_pages ranges = {0};
 
     *out = NULL;
-    if (!graph_memory_counts() || !driver.cuGraphGetNodes || !driver.cuGraphNodeGetType ||
+    if (!graph_charge_counts() || !driver.cuGraphGetNodes || !driver.cuGraphNodeGetType ||
         !driver.cuGraphChildGraphNodeGetGraph)
         return CUDA_SUCCESS;
     CUresult result = collect(graph, &ranges, 0);
@@ -298,7 +298,7 @@ void graph_need_drop(struct graph_need *need)
         take_out(at);
 }
 
-void graph_memory_end(CUgraphExec exec)
+void graph_charge_end(CUgraphExec exec)
 {
     SCOPED_LOCK(&lock);
     struct graph_need **at = find(exec);
@@ -318,7 +318,7 @@ CUresult graph_need_take(struct graph_need *need)
     return result;
 }
 
-CUresult graph_memory_take(CUgraphExec exec, bool *first)
+CUresult graph_charge_take(CUgraphExec exec, bool *first)
 {
     passages_query();
     SCOPED_LOCK(&lock);
@@ -328,7 +328,7 @@ CUresult graph_memory_take(CUgraphExec exec, bool *first)
     return result;
 }
 
-CUresult graph_memory_taken(void)
+CUresult graph_charge_taken(void)
 {
     CUresult result = CUDA_SUCCESS;
 
@@ -343,7 +343,7 @@ CUresult graph_memory_taken(void)
     return result;
 }
 
-void graph_memory_launched(CUgraphExec exec, CUcontext context, CUstream stream)
+void graph_charge_launched(CUgraphExec exec, CUcontext context, CUstream stream)
 {
     SCOPED_LOCK(&lock);
     struct graph_need *need = *find(exec);
@@ -353,7 +353,7 @@ void graph_memory_launched(CUgraphExec exec, CUcontext context, CUstream stream)
     need->passage = passage_begin(context, stream);
 }
 
-void graph_memory_trimmed(int device)
+void graph_charge_trimmed(int device)
 {
     passages_query();
     SCOPED_LOCK(&lock);
@@ -361,9 +361,9 @@ void graph_memory_trimmed(int device)
     set_to_possible(device);
 }
 
-bool graph_memory_reclaim(int device)
+bool graph_charge_reclaim(int device)
 {
-    if (!graph_memory_counts())
+    if (!graph_charge_counts())
         return false;
     passages_query();
     SCOPED_LOCK(&lock);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What graphs that allocate memory hold of a budget (graph_memory.c). Any thread may call.
-#ifndef RGPU_WORKER_GRAPH_MEMORY_H
-#define RGPU_WORKER_GRAPH_MEMORY_H
+// What graphs that allocate memory hold of a budget (graph_charge.c). Any thread may call.
+#ifndef RGPU_WORKER_GRAPH_CHARGE_H
+#define RGPU_WORKER_GRAPH_CHARGE_H
 
 #include <stdbool.h>
 
 #include "worker_driver.h"
 
-struct
-    graph_need; // the memory that what was instantiated of a graph takes at most, and whether it has been counted
+// The most memory that an instantiated graph takes, and whether it has been counted.
+struct graph_need;
 
 // A graph allocates memory: what is instantiated from now on is counted.
-void graph_memory_note(void);
+void graph_charge_note(void);
 // Returns true if the session has a budget, and graphs that allocate.
-bool graph_memory_counts(void);
+bool graph_charge_counts(void);
 
 // What is to be instantiated of GRAPH needs; *NEED is NULL if that is nothing.
 CUresult graph_need_find(CUgraph graph, struct graph_need **need);
@@ -22,19 +22,19 @@ void graph_need_is(struct graph_need *need, CUgraphExec exec);
 // It could not be, or is not to be; NULL does nothing.
 void graph_need_drop(struct graph_need *need);
 // EXEC has been destroyed.
-void graph_memory_end(CUgraphExec exec);
+void graph_charge_end(CUgraphExec exec);
 
 // Counts what the first upload or launch makes the driver take. OUT_OF_MEMORY: over the budget.
 CUresult graph_need_take(struct graph_need *need);
 // The same by what was instantiated. *FIRST: it is to be uploaded, as it has no memory yet.
-CUresult graph_memory_take(CUgraphExec exec, bool *first);
+CUresult graph_charge_take(CUgraphExec exec, bool *first);
 // After the upload: OUT_OF_MEMORY where the driver has taken more than it may; then it has been given back.
-CUresult graph_memory_taken(void);
+CUresult graph_charge_taken(void);
 // EXEC was launched in STREAM of CONTEXT, the current one.
-void graph_memory_launched(CUgraphExec exec, CUcontext context, CUstream stream);
+void graph_charge_launched(CUgraphExec exec, CUcontext context, CUstream stream);
 // The driver has given back what was not in use on the device.
-void graph_memory_trimmed(int device);
+void graph_charge_trimmed(int device);
 // Has it give that back. False: nothing came of it.
-bool graph_memory_reclaim(int device);
+bool graph_charge_reclaim(int device);
 
 #endif

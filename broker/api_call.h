@@ -15,7 +15,6 @@
 #include "broker/connection.h"
 #include "broker/core.h"
 #include "broker/broker_settings.h"
-#include "broker/session_query.h"
 
 #define CALL_ARGUMENTS 2
 #define CALL_WAIT_MAX 60 // seconds that a long poll may ask for
@@ -83,7 +82,7 @@ struct server {
     struct overview *overview;
     void *lines;      // of boxes, see box_line.h
     json_t *sessions; // by box: what it reported last
-    struct session_query query;
+    struct session_query *query;
     uint64_t requests, unauthorized;
     struct histogram acquires, sync_waits;
     double started;

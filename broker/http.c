@@ -11,6 +11,7 @@
 #include "broker/overview.h"
 #include "broker/routes.h"
 #include "broker/same_site.h"
+#include "broker/session_query.h"
 #include "broker/tick.h"
 #include "broker/user_rates.h"
 #include "common/clock.h"

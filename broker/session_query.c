@@ -7,6 +7,7 @@
 #include "broker/session_query.h"
 
 #include <errno.h>
+#include <event2/event.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,20 @@
 #include "broker/api_call.h"
 #include "broker/box_line.h"
 #include "common/clock.h"
+
+struct session_query {
+    int64_t number;   // of the last query
+    int64_t wanted;   // the last that a caller waits for: `number`, or the one after it
+    int64_t answered; // the last that all boxes have answered, or had time to
+    double began;     // the last query, in monotonic seconds
+    size_t next;      // index of the first box that the last query has not reached
+    size_t open;      // boxes whose answers are missing
+    struct event *turn;
+    char *text; // the answer that all callers of one query get
+    size_t text_size;
+    int64_t text_of; // its query
+    double text_made;
+};
 
 enum { GROUP = 64, GROUP_PAUSE_US = 2000, ANSWER_SECONDS = 5 };
 
@@ -36,7 +51,7 @@ static bool is_open(const struct session_query *query, const struct box_line *li
 
 static void schedule(struct server *server)
 {
-    struct session_query *query = &server->query;
+    struct session_query *query = server->query;
     struct timeval delay = {.tv_usec = GROUP_PAUSE_US};
     double left = query->began + PAUSE_SECONDS - clock_boot_seconds();
 
@@ -51,7 +66,7 @@ static void schedule(struct server *server)
 static void begin(struct server *server)
 {
     const struct pool *pool = server->broker->pool;
-    struct session_query *query = &server->query;
+    struct session_query *query = server->query;
 
     query->number = query->wanted;
     query->began = clock_boot_seconds();
@@ -69,7 +84,7 @@ static void begin(struct server *server)
 static void ask_group(struct server *server)
 {
     const struct pool *pool = server->broker->pool;
-    struct session_query *query = &server->query;
+    struct session_query *query = server->query;
 
     for (size_t i = 0; i < GROUP && query->next < pool->box_count; i++, query->next++) {
         struct box_line *line = box_line(&server->lines, pool->boxes[query->next]->name);
@@ -81,7 +96,7 @@ static void ask_group(struct server *server)
 static void on_turn(evutil_socket_t fd, short events, void *argument)
 {
     struct server *server = argument;
-    struct session_query *query = &server->query;
+    struct session_query *query = server->query;
 
     (void)fd;
     (void)events;
@@ -95,7 +110,7 @@ static void on_turn(evutil_socket_t fd, short events, void *argument)
 // Returns the number of the first query that begins from now on.
 static int64_t join(struct server *server)
 {
-    struct session_query *query = &server->query;
+    struct session_query *query = server->query;
 
     if (query->wanted > query->number)
         return query->wanted;
@@ -110,7 +125,7 @@ static int64_t join(struct server *server)
 
 void session_query_reported(struct server *server, struct box_line *line)
 {
-    struct session_query *query = &server->query;
+    struct session_query *query = server->query;
     bool was_open = is_open(query, line);
 
     line->look = line->told; // the report was made after that answer
@@ -122,7 +137,7 @@ void session_query_reported(struct server *server, struct box_line *line)
 void session_query_tick(struct server *server)
 {
     const struct pool *pool = server->broker->pool;
-    struct session_query *query = &server->query;
+    struct session_query *query = server->query;
 
     if (query->answered == query->number)
         return;
@@ -138,7 +153,7 @@ void session_query_tick(struct server *server)
 
 static bool is_answered(const struct api_call *call)
 {
-    return call->server->query.answered >= call->mark;
+    return call->server->query->answered >= call->mark;
 }
 
 static void add_sessions(struct server *server, const char *name, const json_t *sessions,
@@ -165,7 +180,7 @@ static void add_sessions(struct server *server, const char *name, const json_t *
 
 static void make_text(struct server *server)
 {
-    struct session_query *query = &server->query;
+    struct session_query *query = server->query;
     json_t *list = json_array(), *answer, *sessions;
     const char *box;
 
@@ -184,7 +199,7 @@ static void make_text(struct server *server)
 
 void session_query_list(struct api_call *call)
 {
-    struct session_query *query = &call->server->query;
+    struct session_query *query = call->server->query;
     bool asked = api_query_number(call, "ask", 1) != 0, fits;
 
     if (asked && !call->mark)
@@ -202,15 +217,21 @@ void session_query_list(struct api_call *call)
 
 int session_query_start(struct server *server)
 {
-    server->query.began = -PAUSE_SECONDS;
-    server->query.turn = evtimer_new(server->base, on_turn, server);
-    return server->query.turn ? 0 : -ENOMEM;
+    server->query = calloc(1, sizeof(*server->query));
+    if (!server->query)
+        return -ENOMEM;
+    server->query->began = -PAUSE_SECONDS;
+    server->query->turn = evtimer_new(server->base, on_turn, server);
+    return server->query->turn ? 0 : -ENOMEM;
 }
 
 void session_query_stop(struct server *server)
 {
-    if (server->query.turn)
-        event_free(server->query.turn);
-    free(server->query.text);
-    memset(&server->query, 0, sizeof(server->query));
+    if (!server->query)
+        return;
+    if (server->query->turn)
+        event_free(server->query->turn);
+    free(server->query->text);
+    free(server->query);
+    server->query = NULL;
 }

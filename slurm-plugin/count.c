@@ -42,6 +42,29 @@ struct count_class *count_want(struct count *count, const struct gpu_request *re
     return &count->classes[count->class_count++];
 }
 
+const char *count_refusal(const struct count *count, uint32_t owner)
+{
+    static _Thread_local char why[256];
+    size_t owned = 0;
+
+    for (size_t i = 0; i < count->class_count; i++)
+        owned += count->classes[i].owner == owner;
+    if (owned >= COUNT_CLASSES_OF_USER)
+        snprintf(
+            why, sizeof(why),
+            "rgpu: your jobs ask for GPUs in %d different ways (--rgpu-mem, --rgpu-constraint, "
+            "nodes), which is the most; repeat one of these, or wait until such jobs have ended",
+            COUNT_CLASSES_OF_USER);
+    else if (count->class_count >= COUNT_CLASSES_MAX)
+        snprintf(why, sizeof(why),
+                 "rgpu: jobs ask for GPUs in %d different ways, which is the most; ask without "
+                 "--rgpu-mem and --rgpu-constraint, or wait until such jobs have ended",
+                 COUNT_CLASSES_MAX);
+    else
+        return NULL;
+    return why;
+}
+
 void count_forget(struct count *count, double before)
 {
     size_t kept = 0;

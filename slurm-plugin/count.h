@@ -13,10 +13,14 @@
 #include "slurm-plugin/job_request.h"
 #include "slurm-plugin/plugin_settings.h"
 
+// The broker is asked for each class in each round, so there is a most of them, and of each user's:
+// eight users have to come together to take all.
 #define COUNT_CLASSES_MAX 128
+#define COUNT_CLASSES_OF_USER 16
 
 struct count_class {
     char name[GPU_CLASS_MAX];
+    uint32_t owner; // the user whose job asked first
     json_t *request;
     double wanted; // monotonic seconds, when a job last asked
     bool possible; // in a pool with everything in service
@@ -53,6 +57,8 @@ struct count {
 struct count_class *count_want(struct count *count, const struct gpu_request *request,
                                uint32_t nodes, double now);
 struct count_class *count_find(struct count *count, const char *name);
+// Returns why no job of OWNER may ask for a class that is not known yet, or NULL.
+const char *count_refusal(const struct count *count, uint32_t owner);
 // Forgets classes that nobody has asked for since `before`.
 void count_forget(struct count *count, double before);
 

@@ -233,7 +233,9 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
         why = "rgpu: more than any pool has";
     if (why)
         return refuse(message, why);
-    licenses_want(&request, job->min_nodes);
+    why = licenses_want(&request, job->min_nodes, job->user_id);
+    if (why)
+        return refuse(message, why);
     return takes_licenses_later(job) ? SLURM_SUCCESS : set_licenses(&job->licenses, ours);
 }
 
@@ -308,7 +310,9 @@ static int modify(job_desc_msg_t *change, job_record_t *job, char **message)
         why = "rgpu: more than any pool has";
     if (why)
         return refuse(message, why);
-    licenses_want(&request, nodes);
+    why = licenses_want(&request, nodes, job->user_id);
+    if (why)
+        return refuse(message, why);
     if (!change->licenses && has_licenses(job, ours))
         return SLURM_SUCCESS;
     if (!change->licenses)

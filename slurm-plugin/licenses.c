@@ -23,7 +23,13 @@ extern slurm_list license_list, cluster_license_list;
 #pragma weak license_list
 #pragma weak cluster_license_list
 
-enum { CALL_TIMEOUT_MS = 5000, WATCH_SECONDS = 1, KEEP_CLASS_SECONDS = 600, ROUND_PAUSE_MS = 50 };
+enum {
+    CALL_TIMEOUT_MS = 5000,
+    WATCH_SECONDS = 1,
+    UNUSED_SECONDS = 10,
+    REMOVED_MAX = 256,
+    ROUND_PAUSE_MS = 50
+};
 
 static struct slurm_settings settings;
 static pthread_t counter, watcher;
@@ -90,6 +96,21 @@ static licenses_t *add_license(slurm_list list, const char *name, uint32_t total
     return entry;
 }
 
+// slurmctld answers those who look at licences without a lock that we could take, so one that is taken
+// off the list stays in memory until many others have followed it.
+static void remove_license(slurm_list list, const char *name)
+{
+    static licenses_t *removed[REMOVED_MAX];
+    static size_t next;
+    licenses_t *entry = list_remove_first(list, has_name, (void *)name);
+
+    if (removed[next])
+        license_free_rec(removed[next]);
+    removed[next] = entry;
+    next = (next + 1) % REMOVED_MAX;
+    last_license_update = time(NULL);
+}
+
 // True: there are more than before.
 static bool set_license(const char *name, uint64_t total, uint64_t used)
 {
@@ -144,6 +165,17 @@ struct holding {
     bool ours;
 };
 
+// A job that has not ended names the class.
+static void note_job(const char *name)
+{
+    struct count_class *class;
+
+    SCOPED_LOCK(&lock);
+    class = count_find(&wanted, name);
+    if (class)
+        class->wanted = clock_seconds();
+}
+
 static int add_used(void *x, void *argument)
 {
     const licenses_t *entry = x;
@@ -162,6 +194,7 @@ static int add_used(void *x, void *argument)
     else if (class) {
         round->used[class - round->count->classes] += entry->total;
         holding->class = class;
+        note_job(entry->name);
     }
     return 0;
 }
@@ -188,7 +221,8 @@ static void give_license(job_record_t *job, const char *name, uint32_t count)
     xstrfmtcat(job->licenses, "%s%s:%u", job->licenses ? "," : "", name, count);
 }
 
-// slurmctld drops licences that slurm.conf does not name from its jobs when it starts.
+// Counts the class of a job that waits. slurmctld drops licences that slurm.conf does not name from its
+// jobs when it starts.
 static void restore_class(job_record_t *job, struct round *round)
 {
     struct gpu_request request;
@@ -201,18 +235,23 @@ static void restore_class(job_record_t *job, struct round *round)
                           &why) < 0)
         return;
     gpu_request_class(&request, nodes_of(job), name);
-    if (!*name || find_license(job->license_list, name))
+    if (!*name)
         return;
     {
         SCOPED_LOCK(&lock);
+        bool is_new = !count_find(&wanted, name);
+
         class = count_want(&wanted, &request, nodes_of(job), clock_seconds());
-        is_due = true;
+        if (class && is_new)
+            class->owner = job->user_id;
+        is_due |= is_new;
     }
     if (!class)
         return;
     if (!find_license(all_licenses(), name))
         add_license(all_licenses(), name, 0);
-    give_license(job, name, 1);
+    if (!find_license(job->license_list, name))
+        give_license(job, name, 1);
 }
 
 // A part of a heterogeneous job whose licences could not be given at its submission.
@@ -262,15 +301,10 @@ static int look_at_entry(void *x, void *argument)
     const licenses_t *entry = x;
     struct waiting *waiting = argument;
     const struct count_class *answered = count_find(waiting->round->count, entry->name);
-    struct count_class *class;
 
     if (!strcmp(entry->name, "rgpu"))
         waiting->gpus = entry->total;
     waiting->never |= answered && !answered->possible;
-    SCOPED_LOCK(&lock);
-    class = count_find(&wanted, entry->name);
-    if (class)
-        class->wanted = clock_seconds();
     return 0;
 }
 
@@ -304,8 +338,24 @@ static int visit_job(void *x, void *argument)
         add_holder(job, round);
     } else if (IS_JOB_PENDING(job) && job->priority) {
         look_at_waiting(job, round);
+    } else if (IS_JOB_PENDING(job)) {
+        restore_class(job, round);
     }
     return 0;
+}
+
+// All jobs have been visited: a class that none of them names goes, with its licence.
+static void drop_unused(const struct count *count)
+{
+    SCOPED_LOCK(&lock);
+    count_forget(&wanted, clock_seconds() - UNUSED_SECONDS);
+    for (size_t i = 0; i < count->class_count; i++) {
+        const char *name = count->classes[i].name;
+        const licenses_t *entry = find_license(all_licenses(), name);
+
+        if (entry && entry->used == 0 && !count_find(&wanted, name))
+            remove_license(all_licenses(), name);
+    }
 }
 
 static bool apply(struct count *count)
@@ -325,6 +375,7 @@ static bool apply(struct count *count)
     for (size_t i = 0; i < count->class_count; i++)
         more |= set_license(count->classes[i].name, count->classes[i].now + count->classes[i].held,
                             round.used[i]);
+    drop_unused(count);
     atomic_store(&known, at_most("rgpu", count->known));
     unlock_slurmctld(both);
     return more;
@@ -356,7 +407,6 @@ static bool keep_what_is_held(struct count *count)
 static void copy_wanted(struct count *count)
 {
     SCOPED_LOCK(&lock);
-    count_forget(&wanted, clock_seconds() - KEEP_CLASS_SECONDS);
     memcpy(count->classes, wanted.classes, sizeof(count->classes));
     count->class_count = wanted.class_count;
     for (size_t i = 0; i < count->class_count; i++)
@@ -489,21 +539,31 @@ void licenses_stop(void)
 
 // ---- for submissions ----
 
-void licenses_want(const struct gpu_request *request, uint32_t nodes)
+const char *licenses_want(const struct gpu_request *request, uint32_t nodes, uint32_t owner)
 {
     char name[GPU_CLASS_MAX];
+    struct count_class *class;
+    const char *why = NULL;
+    bool known_before;
 
     gpu_request_class(request, nodes, name);
     if (!*name || !all_licenses())
-        return;
+        return NULL;
     SCOPED_LOCK(&lock);
-    if (running)
-        count_want(&wanted, request, nodes, clock_seconds());
+    known_before = count_find(&wanted, name);
+    if (running && !known_before)
+        why = count_refusal(&wanted, owner);
+    if (why)
+        return why;
+    class = running ? count_want(&wanted, request, nodes, clock_seconds()) : NULL;
+    if (class && !known_before)
+        class->owner = owner;
     is_due = true;
     pthread_cond_signal(&due);
     // Nothing is known of it yet, so none are there. Where nobody counts, it must not hinder.
     if (!find_license(all_licenses(), name))
         add_license(all_licenses(), name, running ? 0 : INT32_MAX);
+    return NULL;
 }
 
 void licenses_admit(const char *licenses)

@@ -9,9 +9,9 @@
 void licenses_start(void);
 void licenses_stop(void);
 
-// A job with this request is about to be queued: its class is counted from now on. Called with
-// slurmctld's configuration locked.
-void licenses_want(const struct gpu_request *request, uint32_t nodes);
+// A job of OWNER with this request is about to be queued: its class is counted from now on. Returns
+// why it is not, or NULL. Called with slurmctld's configuration locked.
+const char *licenses_want(const struct gpu_request *request, uint32_t nodes, uint32_t owner);
 
 // slurmctld refuses a change of a job to more licences than there are just now: until the next look,
 // there are as many of each as these. Called with configuration and jobs locked.

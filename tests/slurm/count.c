@@ -59,8 +59,19 @@ static void classes(void)
     other = request_of("box=y");
     ok(!count_want(&count, &other, 1, 40), "there is an end to kinds");
     ok(count_want(&count, &box, 1, 41) != NULL, "which does not concern those that are known");
+    ok(strstr(count_refusal(&count, 1), "128 different ways"),
+       "and the reason says how many there may be");
     count_clear(&count);
     is_int((int)count.class_count, 0, "all are forgotten");
+    for (int i = 0; i < COUNT_CLASSES_OF_USER; i++) {
+        snprintf(text, sizeof(text), "box=x%d", i);
+        other = request_of(text);
+        ok(!count_refusal(&count, 7), "a user may ask in some ways");
+        count_want(&count, &other, 1, 40)->owner = 7;
+    }
+    ok(strstr(count_refusal(&count, 7), "16 different ways"), "but not in any number of them");
+    ok(!count_refusal(&count, 8), "which is another user's no matter");
+    count_clear(&count);
 }
 
 static void question(void)

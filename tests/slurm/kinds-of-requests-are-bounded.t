@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A user whose jobs ask for GPUs in ever new ways keeps nobody else's from being counted: he is refused with
+# the reason, others are not, and the licences go with the jobs. seconds: 600
+. "$(dirname "$0")/cluster.sh"
+start_pool_cluster
+await "the count" free_licenses_are rgpu 4
+submit() { as "$1" sbatch --parsable --hold -o /dev/null --gres=rgpu:1 "${@:2}" --wrap true 2>&1; }
+kinds() { scontrol show licenses | grep -c '^LicenseName=rgpu_[0-9a-f]*$' || true; }
+
+before=$(kinds) jobs=()
+for i in $(seq 16); do
+    jobs+=("$(submit $ALICE --rgpu-constraint="model=*$i*")")
+done
+is "$(printf '%s\n' "${jobs[@]}" | grep -c '^[0-9]*$')" 16 "sixteen ways to ask are taken"
+like "$(submit $ALICE --rgpu-constraint='model=*17*' || true)" 'in 16 different ways .*, which is the most' "the next one is refused, in words"
+jobs+=("$(submit $ALICE --rgpu-constraint='model=*3*')")
+like "${jobs[16]}" '^[0-9]+$' "one that asks as another does is taken"
+theirs=$(submit $BOB --rgpu-constraint='model=*18*')
+like "$theirs" '^[0-9]+$' "another user's is taken"
+ok "each way has a licence" [ "$(kinds)" = $((before + 17)) ]
+scancel "${jobs[@]}" "$theirs"
+all_gone() { [ "$(kinds)" = "$before" ]; }
+ok "which goes with the last job that asks so" await "the end of the licences" all_gone
+like "$(submit $ALICE --rgpu-constraint='model=*19*')" '^[0-9]+$' "and the user may ask in new ways"
+done_testing

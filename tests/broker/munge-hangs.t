@@ -42,7 +42,7 @@ flood=$TMP/flood.py
 cat >"$flood" <<'PY'
 import selectors, socket, sys
 host, port = sys.argv[1].rsplit(":", 1)
-head = "GET /v1/whoami HTTP/1.1\r\nAuthorization: Munge %s\r\n\r\n" % sys.argv[2]
+head = "GET /v1/whoami HTTP/1.1\r\nHost: localhost\r\nAuthorization: Munge %s\r\n\r\n" % sys.argv[2]
 held, answers = selectors.DefaultSelector(), []
 for number in range(700):
     connection = socket.create_connection((host, int(port)), source_address=("127.0.2.%d" % (number % 250 + 1), 0))

@@ -21,7 +21,8 @@ def report(names):
     lines = []
     for name in names:
         line = pool.UnixConnection(sys.argv[1])
-        line.request("POST", "/v1/boxes/%s/sync" % name, '{"instance": "i", "sessions": [], "ended": []}')
+        line.request("POST", "/v1/boxes/%s/sync" % name, '{"instance": "i", "sessions": [], "ended": []}',
+                     {"Content-Type": "application/json"})
         lines.append(line)
     for line in lines:
         assert line.getresponse().status == 200

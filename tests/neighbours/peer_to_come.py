@@ -86,6 +86,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         head = {'Authorization': ' '.join(asked.words[:-1] + [asked.sign(self, body)])}
         if body:
             head['Content-SHA256'] = hashlib.sha256(body).hexdigest()
+            head['Content-Type'] = 'application/json'
         connection = http.client.HTTPConnection(*broker.rsplit(':', 1))
         connection.request(self.command, self.path, body or None, head)
         answer = connection.getresponse()

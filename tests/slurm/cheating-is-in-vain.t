@@ -38,7 +38,7 @@ digest = hashlib.sha256(text.encode()).hexdigest()
 munge = subprocess.run(["munge", "-S", socket, "--restrict-uid", broker_user],
                        input=digest + " " + "5" * 64, capture_output=True, text=True)
 connection = http.client.HTTPConnection(broker)
-connection.request(method, path, body, {"Authorization": "Munge " + munge.stdout.strip(),
+connection.request(method, path, body, {"Authorization": "Munge " + munge.stdout.strip(), "Content-Type": "application/json",
                                         "Content-SHA256": hashlib.sha256(body.encode()).hexdigest()})
 answer = connection.getresponse()
 print(answer.status, answer.read().decode())

@@ -95,23 +95,29 @@ static void start_threads(struct helper *helper, unsigned count)
 
 // ---- the event loop's side ----
 
-struct helper *helper_new(unsigned threads, unsigned most)
+// WAKE may be -1 if no job reports to the event loop.
+static struct helper *make(unsigned threads, unsigned most, int wake)
 {
     struct helper *helper = calloc(1, sizeof(*helper));
 
     if (!helper)
         return NULL;
-    *helper = (struct helper){.most = most, .lock = PTHREAD_MUTEX_INITIALIZER};
+    *helper = (struct helper){.wake = wake, .most = most, .lock = PTHREAD_MUTEX_INITIALIZER};
     TAILQ_INIT(&helper->waiting);
     TAILQ_INIT(&helper->ran);
     pthread_cond_init(&helper->work, NULL);
     pthread_cond_init(&helper->idle, NULL);
-    helper->wake = descriptor_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (helper->wake >= 0)
-        start_threads(helper, threads);
+    start_threads(helper, threads);
     if (!helper->threads)
         helper_free(&helper);
     return helper;
+}
+
+struct helper *helper_new(unsigned threads, unsigned most)
+{
+    int wake = descriptor_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+
+    return wake >= 0 ? make(threads, most, wake) : NULL;
 }
 
 int helper_descriptor(const struct helper *helper)
@@ -133,7 +139,7 @@ void helper_finish(struct helper *helper)
     struct helper_job *job;
     uint64_t count;
 
-    ssize_t ignored = read(helper->wake, &count, sizeof(count));
+    ssize_t ignored = helper->wake >= 0 ? read(helper->wake, &count, sizeof(count)) : 0;
     (void)ignored;
     while ((job = next_ran(helper)))
         job->done(job);
@@ -220,7 +226,8 @@ static pthread_once_t closer_once = PTHREAD_ONCE_INIT;
 
 static void make_closer(void)
 {
-    closer = helper_new(1, CLOSES_MAX);
+    // It has no descriptor of its own: the first close may come when no descriptor is left.
+    closer = make(1, CLOSES_MAX, -1);
 }
 
 static void run_close(struct helper_job *job)
@@ -235,11 +242,15 @@ void close_aside(int fd)
     struct close_job *job = malloc(sizeof(*job));
 
     pthread_once(&closer_once, make_closer);
-    if (job) {
-        *job = (struct close_job){.job = {.run = run_close}, .fd = fd};
-        if (closer && helper_submit(closer, &job->job) == 0)
-            return;
+    if (!closer || !job) {
+        // Without memory or threads a close that may block is better than a descriptor that is lost.
+        free(job);
+        close(fd);
+        return;
     }
+    *job = (struct close_job){.job = {.run = run_close}, .fd = fd};
+    if (helper_submit(closer, &job->job) == 0)
+        return;
     free(job);
     log_limited(&refused, LOG_LEVEL_ERROR,
                 "cannot close a descriptor, since others before it block fd=%d", fd);

@@ -29,9 +29,21 @@ started=()
 
 pass() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $1"; }
 fail() {
-    tap_count=$((tap_count + 1)) tap_failures=$((tap_failures + 1))
+    tap_count=$((tap_count + 1))
+    if [ -n "${tap_known:-}" ]; then
+        echo "not ok $tap_count - $1 # TODO $tap_known"
+        return
+    fi
+    tap_failures=$((tap_failures + 1))
     echo "not ok $tap_count - $1"
     echo "#   failed at $(caller_outside)" >&2
+}
+# open_fault TEXT CHECK...: a check that the product does not always pass yet; TEXT names the fault. It fails no run, and prove
+# counts it (TODO).
+open_fault() {
+    local tap_known=$1
+    shift
+    "$@"
 }
 diag() { sed 's/^/# /' <<<"$*" >&2; }
 

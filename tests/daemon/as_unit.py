@@ -91,6 +91,9 @@ def protect_files(properties, directory, account):
             for path in paths:
                 if os.path.isdir(path):
                     mount("-t", "tmpfs", "-o", "mode=0,ro", "tmpfs", path)
+    if properties.pop("ProtectKernelTunables", None) == ["yes"]:
+        for path in ("/proc/sys", "/sys"):
+            read_only(path)
     properties.pop("ReadWritePaths", None)  # below /run, which is not protected here
     properties.pop("PrivateTmp", None)  # the test's own directory lies there
     for kind, where in (("RuntimeDirectory", "run"), ("StateDirectory", "var/lib"),

@@ -25,10 +25,20 @@ BOX=${BASH_REMATCH[1]} BOX_PID=$PID
 pass "the box starts under the unit's filter with software GPUs"
 is "$(awk '/^Uid/ { print $2 }' "/proc/$BOX_PID/status")" $ACCOUNT "as the unit's user"
 is "$(find "$TMP/run/rgpu-clients" -type s -name 'rgpu-*' -printf '%m\n' | sort -u)" 666 "its workers have sockets for containers"
+fails "settings of the kernel cannot be written in its mounts" nsenter --mount --target "$BOX_PID" \
+    sh -c 'cat /proc/sys/kernel/core_pattern >/proc/sys/kernel/core_pattern'
 for transport in shm tcp; do
     for program in saxpy modules print pinned; do
         ok "$program over $transport" on_box RGPU_TRANSPORT=$transport "$BUILD/tests/programs/$program"
     done
 done
 ok "rgpuctl drains it" "$root/bin/rgpuctl" drain --socket "$TMP/run/rgpu/rgpud.sock"
+
+# Ten times what systemd-analyze gives; rgpud starts its workers itself, for which it changes users and signals them.
+while read -r name most; do
+    ok "$name is exposed to at most $most" systemd-analyze security --offline=true --no-pager --threshold="$most" \
+        "$root/lib/systemd/system/$name.service"
+done <<<"rgpud 25
+rgpu-brokerd 15
+rgpu-slurm-sync 15"
 done_testing

@@ -191,6 +191,7 @@ static void host_memory(struct peer *peer)
 
     is_int(map_region(peer, 1, host, size, loose, &device), CUDA_ERROR_INVALID_VALUE,
            "a file that could shrink is not mapped");
+    memset(host, 0, size); // a client makes the pages, since a worker makes none of them
     uint8_t *far = map_somewhere(peer, 1, size, fd, &device);
     is_int((int64_t)device, (int64_t)(uintptr_t)far,
            "a sealed file is, with one address for host and device");

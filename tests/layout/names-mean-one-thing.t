@@ -27,10 +27,9 @@ types() {
 
 # functions TREE OBJECTS
 functions() {
-    sources "$1" | sed -n 's/\.c$//p' | while read -r file; do
-        [ ! -e "$2/$file.o" ] || nm "$2/$file.o" |
-            awk -v folder="$(dirname "$file")" '$2 == "T" && $3 !~ /^(main$|cu(pti)?[A-Z]|nvml[A-Z]|export_table_)/ { print $3, folder }'
-    done | several
+    (cd "$2" && sources "$1" | sed -n 's/\.c$/.o/p' | xargs ls 2>/dev/null | xargs nm -A) |
+        awk '$2 == "T" && $3 !~ /^(main$|cu(pti)?[A-Z]|nvml[A-Z]|export_table_)/ { sub("/[^/]*:.*", "", $1); print $3, $1 }' |
+        several
 }
 
 # strays TREE: files that pages name and that are not there. slurm/ is Slurm's, and capitals stand for any name.

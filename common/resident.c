@@ -79,7 +79,8 @@ bool memory_make_resident(void *base, size_t size)
     return !refused;
 }
 
-bool kernel_enters_pages(void)
+// Returns true if this kernel does that.
+static bool kernel_enters_pages(void)
 {
     static char page[2 * PAGE];
 

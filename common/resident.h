@@ -10,8 +10,6 @@
 // pays: one page after the other, as the first access finds them missing, takes many times as long. A kernel
 // before 5.14 leaves them as they are. False: there is no memory for them.
 bool memory_make_resident(void *base, size_t size) __attribute__((warn_unused_result));
-// Returns true if this kernel does that.
-bool kernel_enters_pages(void);
 // The same of a few pages at most, in this thread and for reading as well. False: the kernel has left them.
 bool memory_enter_pages(void *base, size_t size, bool write);
 // What a driver does before it locks pages of the program: makes all of them, for writing unless they are only read. 0;

@@ -101,10 +101,8 @@ static CUresult check_file(int fd, const struct region_place *place, bool sealed
     uint64_t end = ((uint64_t)status.st_size + page - 1) & ~(page - 1);
     if (place->size > end - place->offset)
         return CUDA_ERROR_INVALID_VALUE;
-    // No page of it is made here, where it would be the box's.
-    bool there = !sealed || !kernel_enters_pages() ||
-                 (uint64_t)status.st_blocks * 512 >= place->size;
-    return there && session_may_map(place->size) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    // Clients of releases before 0.2 leave it to this side to make the pages, within the same limit.
+    return session_may_map(place->size) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult host_memory_map(int fd, uint64_t offset, uint64_t address, uint64_t size, uint8_t **out)

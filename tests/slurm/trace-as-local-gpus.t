@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A trace of jobs of all kinds starts in the same order with remote GPUs as with GPUs of the nodes, no
-# job is started in vain, and Slurm, broker and boxes agree at every look. TRACE_SEED and TRACE_JOBS seconds: 600
-# choose another trace. Jobs start in the order of their submission, without backfill. seconds: 400
+# job is started in vain, and Slurm, broker and boxes agree at every look. TRACE_SEED and TRACE_JOBS
+# choose another trace. Jobs start in the order of their submission, without backfill. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 SLURM_NODES=(n1 n2 n3 n4)
 mkdir -p "$SLURM_DIR"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What arrays cost. They have no addresses, so nothing but the driver knows where they lie; it says how much memory
-// one wants that is to be mapped later, of which one of the same form is made to be asked.
+// What arrays cost. They have no addresses, so nothing but the driver knows where they lie. It reports how much memory
+// an array needs whose memory is mapped later: one of the same form is made for that, a sample. To destroy a sample waits for
+// the GPU (seen on an H100), as to destroy an array does, so samples are destroyed with the context's next array.
 #include "worker/account/array_cost.h"
 
 #include <pthread.h>
@@ -27,7 +28,18 @@ struct array_cost {
     struct array_cost *next;
 };
 
+struct sample {
+    CUcontext context;
+    void *array;
+    bool is_mipmap;
+    struct sample *next;
+};
+
+enum { SAMPLES_MAX = 1024 }; // programs that destroy no array
+
 static struct array_cost *costs;
+static struct sample *samples;
+static unsigned sample_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 // ---- how much ----
@@ -74,35 +86,88 @@ uint64_t array_cost_most(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned lev
     return bytes < BLOCK ? bytes : rounded(bytes, BLOCK);
 }
 
-static uint64_t ask_array(const CUDA_ARRAY3D_DESCRIPTOR *later, CUdevice device)
+// ---- samples ----
+
+// Keeps one until the context's next array is destroyed. NULL: no memory for that, or there are too many.
+static struct sample *new_sample(CUcontext context, bool is_mipmap)
+{
+    struct sample *sample;
+
+    SCOPED_LOCK(&lock);
+    if (sample_count >= SAMPLES_MAX || !(sample = calloc(1, sizeof(*sample))))
+        return NULL;
+    *sample = (struct sample){.context = context, .is_mipmap = is_mipmap, .next = samples};
+    samples = sample;
+    sample_count++;
+    return sample;
+}
+
+// Takes the samples of CONTEXT out of the list.
+static struct sample *take_samples(CUcontext context)
+{
+    struct sample *taken = NULL;
+
+    SCOPED_LOCK(&lock);
+    for (struct sample **at = &samples; *at;) {
+        struct sample *sample = *at;
+        if (sample->context != context) {
+            at = &sample->next;
+            continue;
+        }
+        *at = sample->next;
+        sample->next = taken;
+        taken = sample;
+        sample_count--;
+    }
+    return taken;
+}
+
+static void end_samples(CUcontext context, bool destroy)
+{
+    for (struct sample *sample = take_samples(context), *next; sample; sample = next) {
+        next = sample->next;
+        if (destroy && sample->array && sample->is_mipmap)
+            driver.cuMipmappedArrayDestroy(sample->array);
+        else if (destroy && sample->array)
+            driver.cuArrayDestroy(sample->array);
+        free(sample);
+    }
+}
+
+static uint64_t ask_array(CUcontext context, const CUDA_ARRAY3D_DESCRIPTOR *later, CUdevice device)
 {
     CUDA_ARRAY_MEMORY_REQUIREMENTS wanted = {0};
+    struct sample *sample;
     CUarray array;
 
-    if (!driver.cuArrayGetMemoryRequirements || driver.cuArray3DCreate_v2(&array, later))
+    if (!driver.cuArrayGetMemoryRequirements || !(sample = new_sample(context, false)) ||
+        driver.cuArray3DCreate_v2(&array, later))
         return 0;
     if (driver.cuArrayGetMemoryRequirements(&wanted, array, device) != CUDA_SUCCESS)
         wanted.size = 0;
-    driver.cuArrayDestroy(array);
+    sample->array = array;
     return wanted.size;
 }
 
-static uint64_t ask_mipmap(const CUDA_ARRAY3D_DESCRIPTOR *later, unsigned levels, CUdevice device)
+static uint64_t ask_mipmap(CUcontext context, const CUDA_ARRAY3D_DESCRIPTOR *later, unsigned levels,
+                           CUdevice device)
 {
     CUDA_ARRAY_MEMORY_REQUIREMENTS wanted = {0};
+    struct sample *sample;
     CUmipmappedArray array;
 
-    if (!driver.cuMipmappedArrayGetMemoryRequirements ||
+    if (!driver.cuMipmappedArrayGetMemoryRequirements || !(sample = new_sample(context, true)) ||
         driver.cuMipmappedArrayCreate(&array, later, levels))
         return 0;
     if (driver.cuMipmappedArrayGetMemoryRequirements(&wanted, array, device) != CUDA_SUCCESS)
         wanted.size = 0;
-    driver.cuMipmappedArrayDestroy(array);
+    sample->array = array;
     return wanted.size;
 }
 
 // What the driver says is in blocks, of which small arrays have less than one (seen on an H100).
-static uint64_t array_bytes(int device, const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned levels)
+static uint64_t array_bytes(CUcontext context, int device,
+                            const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned levels)
 {
     CUdevice handle = gpus.list[device].handle;
     uint64_t most = array_cost_most(descriptor, levels);
@@ -111,7 +176,8 @@ static uint64_t array_bytes(int device, const CUDA_ARRAY3D_DESCRIPTOR *descripto
     if (most < BLOCK)
         return most;
     later.Flags |= CUDA_ARRAY3D_DEFERRED_MAPPING;
-    uint64_t wanted = levels ? ask_mipmap(&later, levels, handle) : ask_array(&later, handle);
+    uint64_t wanted = levels ? ask_mipmap(context, &later, levels, handle)
+                             : ask_array(context, &later, handle);
     return wanted ? wanted : most;
 }
 
@@ -178,7 +244,7 @@ CUresult array_cost_take(CUcontext context, int device, const CUDA_ARRAY3D_DESCR
         return CUDA_ERROR_OUT_OF_MEMORY;
     cost->context = context;
     cost->device = device;
-    if (!count(cost, array_bytes(device, descriptor, levels))) {
+    if (!count(cost, array_bytes(context, device, descriptor, levels))) {
         array_cost_give(cost);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -200,18 +266,31 @@ void array_cost_give(struct array_cost *cost)
         take_out(cost);
 }
 
-void array_cost_end(const void *array)
+// Returns its context, NULL if nothing was counted.
+static CUcontext end_cost(const void *array)
 {
     SCOPED_LOCK(&lock);
     struct array_cost *cost = costs;
     while (cost && cost->array != array)
         cost = cost->next;
-    if (cost)
-        take_out(cost);
+    if (!cost)
+        return NULL;
+    CUcontext context = cost->context;
+    take_out(cost);
+    return context;
+}
+
+void array_cost_end(const void *array)
+{
+    CUcontext context = end_cost(array);
+
+    if (context)
+        end_samples(context, true);
 }
 
 void array_costs_drop(CUcontext context)
 {
+    end_samples(context, false);
     SCOPED_LOCK(&lock);
     for (struct array_cost *cost = costs, *next; cost; cost = next) {
         next = cost->next;

@@ -57,18 +57,36 @@ static struct charge *insert(const void *owner, int part, CUcontext context, int
     return charge;
 }
 
+// Under lock. Returns how much is lacking for SIZE beside the TAKEN; 0: it is SIZE now.
+static uint64_t set_to(struct charge *charge, uint64_t size, uint64_t taken)
+{
+    uint64_t has = charge->size + taken;
+
+    if (size > has)
+        return size - has;
+    budget_give(charge->device, has - size);
+    charge->size = size;
+    return 0;
+}
+
+// What is lacking is looked for without the lock, as charges that the GPU has passed may be dropped for it.
 bool charge_set(const void *owner, int part, CUcontext context, int device, uint64_t size)
 {
-    SCOPED_LOCK(&lock);
-    struct charge *charge = find(owner, part, device);
-    if (!charge)
-        charge = insert(owner, part, context, device);
-    bool fits = charge && (size <= charge->size || budget_find(device, size - charge->size));
-    if (fits) {
-        if (size < charge->size)
-            budget_give(device, charge->size - size);
-        charge->size = size;
-    }
+    uint64_t taken = 0, lacking = 0;
+    bool fits = true;
+
+    do {
+        fits = !lacking || budget_find(device, lacking);
+        taken += fits ? lacking : 0;
+        SCOPED_LOCK(&lock);
+        struct charge *charge = find(owner, part, device);
+        if (!charge)
+            charge = insert(owner, part, context, device);
+        fits = fits && charge;
+        lacking = fits ? set_to(charge, size, taken) : 0;
+    } while (lacking);
+    if (!fits)
+        budget_give(device, taken);
     return fits;
 }
 
@@ -184,25 +202,38 @@ static bool is_used(const void *library, CUcontext context, int device, bool *mo
     return false;
 }
 
-bool charge_library_use(const void *library, CUcontext context, int device)
+// Returns true if a use by CONTEXT is to be counted, of *SIZE bytes: none for the first context.
+static bool lacks_use(const void *library, CUcontext context, int device, uint64_t *size)
 {
-    bool more, fits = true;
+    bool more, lacks;
 
-    if (!atomic_load_explicit(&libraries_counted, memory_order_relaxed))
-        return true;
     SCOPED_LOCK(&lock);
     const struct charge *variables = find(library, LIBRARY_VARIABLES, device);
-    if (variables && variables->size && !is_used(library, context, device, &more)) {
-        uint64_t size = more ? variables->size : 0;
-        fits = budget_find(device, size);
-        struct charge *use = fits ? insert(library, LIBRARY_USE, context, device) : NULL;
-        if (use)
-            use->size = size;
-        else if (fits)
-            budget_give(device, size);
-        fits = use != NULL;
-    }
-    return fits;
+    lacks = variables && variables->size && !is_used(library, context, device, &more);
+    *size = lacks && more ? variables->size : 0;
+    return lacks;
+}
+
+bool charge_library_use(const void *library, CUcontext context, int device)
+{
+    uint64_t size;
+    bool more, used;
+
+    if (!atomic_load_explicit(&libraries_counted, memory_order_relaxed) ||
+        !lacks_use(library, context, device, &size))
+        return true;
+    // Without the lock, as for all charges.
+    if (!budget_find(device, size))
+        return false;
+    SCOPED_LOCK(&lock);
+    used = is_used(library, context, device, &more); // by another thread meanwhile
+    struct charge *use = used ? NULL : insert(library, LIBRARY_USE, context, device);
+    if (use)
+        use->size = size;
+    else
+        budget_give(device, size);
+    used = used || use;
+    return used;
 }
 
 // The driver's own functions, which the generated handlers call by way of these.

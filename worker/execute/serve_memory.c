@@ -123,27 +123,33 @@ void serve_cuMemAlloc_v2(struct serve *serve, const struct args_cuMemAlloc_v2 *a
     reply->dptr = address;
 }
 
+// The driver chooses the pitch. It has chosen the next multiple of 512 on every GPU so far, and `settle` counts the
+// difference if another driver chooses more.
+static uint64_t pitched_size(uint64_t width, uint64_t height)
+{
+    enum { UNIT = 512 };
+    uint64_t size;
+
+    if (width > UINT64_MAX - UNIT ||
+        __builtin_mul_overflow((width + UNIT - 1) / UNIT * UNIT, height, &size))
+        return UINT64_MAX;
+    return size;
+}
+
 void serve_cuMemAllocPitch_v2(struct serve *serve, const struct args_cuMemAllocPitch_v2 *args,
                               struct reply_cuMemAllocPitch_v2 *reply)
 {
     CUdeviceptr address = 0;
     size_t pitch = 0;
-    uint64_t size, counted;
-    int device = current_device(serve);
+    uint64_t counted;
+    int device;
 
-    if (!serve_require(serve, driver.cuMemAllocPitch_v2))
+    if (!serve_require(serve, driver.cuMemAllocPitch_v2) ||
+        !take(serve, pitched_size(args->WidthInBytes, args->Height), &device, &counted))
         return;
-    // The driver chooses the pitch, so the true size shows only afterwards.
     serve_fail(serve, driver.cuMemAllocPitch_v2(&address, &pitch, args->WidthInBytes, args->Height,
                                                 args->ElementSizeBytes));
-    if (serve_failed(serve))
-        return;
-    size = (uint64_t)pitch * args->Height;
-    if (!take(serve, size, &device, &counted)) {
-        free_now(serve, address);
-        return;
-    }
-    settle(serve, device, size, address, counted);
+    settle(serve, device, (uint64_t)pitch * args->Height, address, counted);
     reply->dptr = address;
     reply->pPitch = pitch;
 }

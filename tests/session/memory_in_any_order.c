@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes and frees memory of the GPU by every kind of call, in any order and more than there is. Each round uses two kinds, in the
+// primary context or in one of its own. After each call, what cuMemGetInfo reports as free and what the program has
+// are no more than the total; after each round, all is free again.
+// usage: memory-in-any-order SEED ROUNDS
+#include "tests/programs/array_calls.h"
+#include "tests/programs/graph_calls.h"
+
+#include <unistd.h>
+
+enum {
+    SLOTS = 6,
+    STEPS = 40,
+    KINDS = 7,
+    SECONDS_MAX = 120, // of a round
+    PIECE = 2 << 20
+};
+
+// What the program has: a slot is free while its size is 0.
+struct slot {
+    size_t size;
+    CUdeviceptr address;
+    void *handle; // an array, a module, a piece of memory, an executable graph
+    unsigned kind;
+};
+
+static struct gpu gpu;
+static CUstream streams[2], releasing;
+static CUdeviceptr flag; // what a held stream waits for
+static CUmemoryPool pool;
+static struct slot slots[KINDS][SLOTS];
+static CUmemGenericAllocationHandle pieces[SLOTS];
+static uint64_t state;
+static unsigned done_calls[KINDS], full_calls[KINDS], wanted;
+static size_t total;
+static bool held;
+
+static unsigned pick(unsigned below)
+{
+    return random_u32(&state) % below;
+}
+
+// From some bytes to half of what there is, two of three near that.
+static size_t some_size(void)
+{
+    unsigned bits = 4;
+
+    while ((total >> 1) >> (bits + 1))
+        bits++;
+    unsigned chosen = pick(3) ? bits - pick(4) : 4 + pick(bits - 3);
+    return 1 + random_u32(&state) % ((size_t)1 << chosen);
+}
+
+static void release(void)
+{
+    if (held)
+        CHECK(cuMemsetD32Async(flag, wanted, 1, releasing));
+    held = false;
+}
+
+// Calls that wait for the GPU would wait for ever behind a held stream.
+static void complete(void)
+{
+    release();
+    CHECK(cuCtxSynchronize());
+}
+
+// ---- the kinds ----
+
+static CUresult take_plain(struct slot *slot, CUstream stream)
+{
+    size_t pitch, width = 64 + pick(1000);
+
+    slot->kind = pick(5);
+    if (slot->kind > 0)
+        return cuMemAlloc(&slot->address, slot->size);
+    return cuMemAllocPitch(&slot->address, &pitch, width, 1 + slot->size / width, 4);
+}
+
+static CUresult free_plain(struct slot *slot, CUstream stream)
+{
+    if (pick(2))
+        return cuMemFreeAsync(slot->address, stream);
+    complete();
+    return cuMemFree(slot->address);
+}
+
+static CUresult take_pooled(struct slot *slot, CUstream stream)
+{
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, gpu.device}};
+    cuuint64_t keep = pick(2) ? UINT64_MAX : 0;
+
+    if (!pool)
+        CHECK(cuMemPoolCreate(&pool, &props));
+    if (!pick(6))
+        CHECK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+    if (!pick(6))
+        CHECK(cuMemPoolTrimTo(pool, 0));
+    return pick(2) ? cuMemAllocAsync(&slot->address, slot->size, stream)
+                   : cuMemAllocFromPoolAsync(&slot->address, slot->size, pool, stream);
+}
+
+static CUresult free_pooled(struct slot *slot, CUstream stream)
+{
+    if (!pick(8) && pool) { // its memory stays until it is freed
+        CHECK(cuMemPoolDestroy(pool));
+        pool = NULL;
+    }
+    if (pick(3))
+        return cuMemFreeAsync(slot->address, stream);
+    complete();
+    return cuMemFree(slot->address);
+}
+
+static CUresult take_array(struct slot *slot, CUstream stream)
+{
+    size_t side = 1;
+
+    while ((side + 1) * (side + 1) * 4 <= slot->size && side < 8000)
+        side++;
+    CUDA_ARRAY3D_DESCRIPTOR shape = {.Width = side,
+                                     .Height = side,
+                                     .Format = CU_AD_FORMAT_FLOAT,
+                                     .NumChannels = 1};
+    slot->size = side * side * 4;
+    slot->kind = pick(3);
+    if (slot->kind > 0)
+        return cuArray3DCreate((CUarray *)&slot->handle, &shape);
+    return cuMipmappedArrayCreate((CUmipmappedArray *)&slot->handle, &shape, 1);
+}
+
+static CUresult free_array(struct slot *slot, CUstream stream)
+{
+    complete();
+    return slot->kind > 0 ? cuArrayDestroy((CUarray)slot->handle)
+                          : cuMipmappedArrayDestroy((CUmipmappedArray)slot->handle);
+}
+
+static CUresult take_piece(struct slot *slot, CUstream stream)
+{
+    CUmemAllocationProp props = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, gpu.device}};
+    CUmemAccessDesc open = {{CU_MEM_LOCATION_TYPE_DEVICE, gpu.device},
+                            CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle piece;
+
+    slot->size = (slot->size + PIECE - 1) / PIECE * PIECE;
+    CUresult result = cuMemCreate(&piece, slot->size, &props, 0);
+    if (result != CUDA_SUCCESS)
+        return result;
+    CHECK(cuMemAddressReserve(&slot->address, slot->size, 0, 0, 0));
+    CHECK(cuMemMap(slot->address, slot->size, 0, piece, 0));
+    CHECK(cuMemSetAccess(slot->address, slot->size, &open, 1));
+    slot->kind = pick(2);
+    if (slot->kind > 0) // it lives as long as it is mapped
+        CHECK(cuMemRelease(piece));
+    else
+        pieces[slot - slots[3]] = piece;
+    return CUDA_SUCCESS;
+}
+
+static CUresult free_piece(struct slot *slot, CUstream stream)
+{
+    complete();
+    CHECK(cuMemUnmap(slot->address, slot->size));
+    if (slot->kind == 0)
+        CHECK(cuMemRelease(pieces[slot - slots[3]]));
+    return cuMemAddressFree(slot->address, slot->size);
+}
+
+// A graph that allocates, and one in two frees it as well. What is left is freed by the program, if it has run.
+static CUresult take_graph(struct slot *slot, CUstream stream)
+{
+    CUDA_MEM_ALLOC_NODE_PARAMS params = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                                       .location = {CU_MEM_LOCATION_TYPE_DEVICE,
+                                                                    gpu.device}},
+                                         .bytesize = slot->size};
+    CUgraph graph = new_graph();
+    CUgraphNode allocated, freed;
+
+    slot->kind = pick(2);
+    CUresult result = cuGraphAddMemAllocNode(&allocated, graph, NULL, 0, &params);
+    if (result == CUDA_SUCCESS && slot->kind > 0)
+        result = cuGraphAddMemFreeNode(&freed, graph, &allocated, 1, params.dptr);
+    if (result == CUDA_SUCCESS)
+        result = cuGraphInstantiate((CUgraphExec *)&slot->handle, graph, 0);
+    CHECK(cuGraphDestroy(graph));
+    if (result != CUDA_SUCCESS)
+        return result;
+    slot->address = params.dptr;
+    if (pick(2))
+        result = cuGraphUpload((CUgraphExec)slot->handle, stream);
+    if (result == CUDA_SUCCESS)
+        result = cuGraphLaunch((CUgraphExec)slot->handle, stream);
+    if (result == CUDA_SUCCESS && !held)
+        result = cuStreamSynchronize(stream);
+    if (result != CUDA_SUCCESS)
+        cuGraphExecDestroy((CUgraphExec)slot->handle);
+    return result;
+}
+
+static CUresult free_graph(struct slot *slot, CUstream stream)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    complete();
+    if (slot->kind == 0)
+        result = pick(2) ? cuMemFreeAsync(slot->address, stream) : cuMemFree(slot->address);
+    CHECK(cuStreamSynchronize(stream));
+    CHECK(cuGraphExecDestroy((CUgraphExec)slot->handle));
+    return result == CUDA_SUCCESS && pick(2) ? cuDeviceGraphMemTrim(gpu.device) : result;
+}
+
+static CUresult take_module(struct slot *slot, CUstream stream)
+{
+    char text[512];
+
+    snprintf(text, sizeof(text),
+             ".version 7.0\n.target sm_50\n.address_size 64\n"
+             ".visible .global .align 16 .b8 large[%zu];\n",
+             slot->size);
+    complete();
+    return cuModuleLoadData((CUmodule *)&slot->handle, text);
+}
+
+static CUresult free_module(struct slot *slot, CUstream stream)
+{
+    complete();
+    return cuModuleUnload((CUmodule)slot->handle);
+}
+
+static CUresult take_managed(struct slot *slot, CUstream stream)
+{
+    CUresult result = cuMemAllocManaged(&slot->address, slot->size, CU_MEM_ATTACH_GLOBAL);
+
+    return result != CUDA_SUCCESS ? result : cuMemsetD8Async(slot->address, 1, slot->size, stream);
+}
+
+static CUresult free_managed(struct slot *slot, CUstream stream)
+{
+    complete();
+    return cuMemFree(slot->address);
+}
+
+static const struct kind {
+    const char *name;
+    CUresult (*take)(struct slot *, CUstream), (*free)(struct slot *, CUstream);
+    bool counted; // the program knows what of it is taken at any time
+} kinds[KINDS] = {
+    {"plain", take_plain, free_plain, true},    {"pooled", take_pooled, free_pooled, true},
+    {"array", take_array, free_array, true},    {"piece", take_piece, free_piece, true},
+    {"graph", take_graph, free_graph, false},   {"module", take_module, free_module, true},
+    {"managed", take_managed, free_managed, true},
+};
+
+// ---- rounds ----
+
+static size_t held_bytes(void)
+{
+    size_t sum = 0;
+
+    for (unsigned k = 0; k < KINDS; k++)
+        for (unsigned i = 0; i < SLOTS && kinds[k].counted; i++)
+            sum += slots[k][i].size;
+    return sum;
+}
+
+static size_t free_bytes(void)
+{
+    size_t bytes, all;
+
+    CHECK(cuMemGetInfo(&bytes, &all));
+    return bytes;
+}
+
+static void expect(CUresult result, const struct kind *kind, const char *what)
+{
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_OUT_OF_MEMORY)
+        bail("%s %s gave %s", what, kind->name, result_name(result));
+}
+
+static void step(unsigned k)
+{
+    struct slot *slot = &slots[k][pick(SLOTS)];
+    CUstream stream = streams[pick(2)];
+
+    unsigned number = (unsigned)(slot - slots[k]);
+
+    if (slot->size) {
+        CUresult result = kinds[k].free(slot, stream);
+        printf("free %s %u, stream %d, held %d\n", kinds[k].name, number, stream == streams[1], held);
+        if (result != CUDA_SUCCESS)
+            bail("freeing of %s gave %s", kinds[k].name, result_name(result));
+        *slot = (struct slot){0};
+        return;
+    }
+    slot->size = some_size();
+    CUresult result = kinds[k].take(slot, stream);
+    printf("take %s %u of %zu, stream %d, held %d: %s\n", kinds[k].name, number, slot->size,
+           stream == streams[1], held, result_name(result));
+    expect(result, &kinds[k], "taking of");
+    (result == CUDA_SUCCESS ? done_calls : full_calls)[k]++;
+    if (result != CUDA_SUCCESS)
+        *slot = (struct slot){0};
+}
+
+static void hold(void)
+{
+    wanted++;
+    CHECK(cuStreamWaitValue32(streams[0], flag, wanted, CU_STREAM_WAIT_VALUE_GEQ));
+    held = true;
+}
+
+static void free_all(void)
+{
+    complete();
+    for (unsigned k = 0; k < KINDS; k++)
+        for (unsigned i = 0; i < SLOTS; i++)
+            if (slots[k][i].size) {
+                CUresult result = kinds[k].free(&slots[k][i], streams[1]);
+                if (result != CUDA_SUCCESS)
+                    bail("freeing of %s gave %s", kinds[k].name, result_name(result));
+                slots[k][i] = (struct slot){0};
+            }
+    complete();
+    if (pool)
+        CHECK(cuMemPoolDestroy(pool));
+    pool = NULL;
+}
+
+static void trim(void)
+{
+    CUmemoryPool standard;
+
+    complete();
+    CHECK(cuDeviceGetDefaultMemPool(&standard, gpu.device));
+    CHECK(cuMemPoolTrimTo(standard, 0));
+    CHECK(cuDeviceGraphMemTrim(gpu.device));
+}
+
+static void round_of(unsigned number)
+{
+    unsigned pair[2] = {pick(KINDS), pick(KINDS)};
+    bool own = !pick(4);
+    CUcontext context = NULL;
+    size_t before = free_bytes();
+
+    alarm(SECONDS_MAX);
+    printf("round %u: %s and %s\n", number, kinds[pair[0]].name, kinds[pair[1]].name);
+    if (own && cuCtxCreate_v2(&context, 0, gpu.device) != CUDA_SUCCESS)
+        context = NULL;
+    if (context)
+        printf("in a context of its own\n");
+    flag = device_alloc(4);
+    CHECK(cuMemsetD32(flag, wanted, 1));
+    CHECK(cuStreamCreate(&releasing, CU_STREAM_NON_BLOCKING));
+    for (unsigned i = 0; i < 2; i++)
+        CHECK(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+    for (unsigned i = 0; i < STEPS; i++) {
+        if (!held && !pick(8))
+            hold();
+        else if (held && !pick(4))
+            release();
+        step(pair[pick(2)]);
+        size_t left = free_bytes(), mine = held_bytes();
+        if (left > total || mine > total - left)
+            bail("round %u, %s and %s: %zu bytes are free of %zu beside %zu of the program's",
+                 number, kinds[pair[0]].name, kinds[pair[1]].name, left, total, mine);
+    }
+    free_all();
+    trim();
+    for (unsigned i = 0; i < 2; i++)
+        CHECK(cuStreamDestroy(streams[i]));
+    CHECK(cuStreamDestroy(releasing));
+    CHECK(cuMemFree(flag));
+    if (context)
+        CHECK(cuCtxDestroy(context));
+    if (free_bytes() != before)
+        bail("round %u, %s and %s%s: %zu bytes were free before, %zu are after", number,
+             kinds[pair[0]].name, kinds[pair[1]].name, context ? " in a context of its own" : "",
+             before, free_bytes());
+}
+
+int main(int argc, char **argv)
+{
+    unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 20;
+    size_t left;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    state = argc > 1 ? strtoull(argv[1], NULL, 10) + 1 : 1;
+    gpu = open_gpu(0);
+    CHECK(cuMemGetInfo(&left, &total));
+    for (unsigned i = 0; i < rounds; i++)
+        round_of(i);
+    for (unsigned k = 0; k < KINDS; k++)
+        printf("%s: %u had, %u refused\n", kinds[k].name, done_calls[k], full_calls[k]);
+    return 0;
+}

@@ -119,10 +119,8 @@ static CUresult take_array(struct slot *slot, CUstream stream)
 
     while ((side + 1) * (side + 1) * 4 <= slot->size && side < 8000)
         side++;
-    CUDA_ARRAY3D_DESCRIPTOR shape = {.Width = side,
-                                     .Height = side,
-                                     .Format = CU_AD_FORMAT_FLOAT,
-                                     .NumChannels = 1};
+    CUDA_ARRAY3D_DESCRIPTOR shape = {
+        .Width = side, .Height = side, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
     slot->size = side * side * 4;
     slot->kind = pick(3);
     if (slot->kind > 0)
@@ -248,9 +246,9 @@ static const struct kind {
     CUresult (*take)(struct slot *, CUstream), (*free)(struct slot *, CUstream);
     bool counted; // the program knows what of it is taken at any time
 } kinds[KINDS] = {
-    {"plain", take_plain, free_plain, true},    {"pooled", take_pooled, free_pooled, true},
-    {"array", take_array, free_array, true},    {"piece", take_piece, free_piece, true},
-    {"graph", take_graph, free_graph, false},   {"module", take_module, free_module, true},
+    {"plain", take_plain, free_plain, true},       {"pooled", take_pooled, free_pooled, true},
+    {"array", take_array, free_array, true},       {"piece", take_piece, free_piece, true},
+    {"graph", take_graph, free_graph, false},      {"module", take_module, free_module, true},
     {"managed", take_managed, free_managed, true},
 };
 
@@ -289,7 +287,8 @@ static void step(unsigned k)
 
     if (slot->size) {
         CUresult result = kinds[k].free(slot, stream);
-        printf("free %s %u, stream %d, held %d\n", kinds[k].name, number, stream == streams[1], held);
+        printf("free %s %u, stream %d, held %d\n", kinds[k].name, number, stream == streams[1],
+               held);
         if (result != CUDA_SUCCESS)
             bail("freeing of %s gave %s", kinds[k].name, result_name(result));
         *slot = (struct slot){0};

@@ -9,6 +9,7 @@
 
 #include "broker/queue_pass.h"
 #include "broker/leases.h"
+#include "broker/user_rates.h"
 #include "common/clock.h"
 #include "common/api_auth.h"
 #include "common/scope.h"
@@ -199,7 +200,65 @@ void api_answer_secret(struct api_call *call, int status, json_t *body, const ch
     api_fail(call, error);
 }
 
+// ---- on whose account ----
+
+bool api_account(const struct api_call *call, char account[API_ACCOUNT_MAX])
+{
+    const struct identity *who = &call->who;
+
+    if (who->admin || who->scheduler || who->box)
+        return false;
+    if (who->has_uid)
+        snprintf(account, API_ACCOUNT_MAX, "uid=%u", who->uid);
+    else
+        snprintf(account, API_ACCOUNT_MAX, "%s", connection_peer(call->connection));
+    return true;
+}
+
+void api_refuse_fast(struct api_call *call)
+{
+    api_refuse(call, OUTCOME_TOO_FAST,
+               "requests come too fast: one user or address may send %d at once and %d a second, "
+               "and keep the broker busy for %d ms at once and %d ms a second; try again in a "
+               "second",
+               USER_REQUESTS_AT_ONCE, USER_REQUESTS_PER_SECOND, USER_WORK_MS_AT_ONCE,
+               USER_WORK_MS_PER_SECOND);
+}
+
+// Processor time: what else the machine does is nobody's account.
+static int64_t thread_microseconds(void)
+{
+    return (int64_t)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) / 1000);
+}
+
+void api_work_begin(const struct api_call *call, struct api_work *work)
+{
+    if (!api_account(call, work->account))
+        *work->account = '\0';
+    work->began = thread_microseconds();
+}
+
+void api_work_end(struct server *server, const struct api_work *work)
+{
+    if (*work->account)
+        user_rates_charge(server->rates, work->account, thread_microseconds() - work->began);
+}
+
 // ---- waiting ----
+
+// A call that has waited. Hundreds of one user may be ready at the same moment.
+static void run_waiting(struct api_call *call)
+{
+    struct server *server = call->server;
+    struct api_work work;
+
+    api_work_begin(call, &work);
+    if (*work.account && !user_rates_may_work(server->rates, work.account))
+        api_refuse_fast(call);
+    else
+        call->route->handle(call);
+    api_work_end(server, &work);
+}
 
 static void retry_waiting(struct server *server)
 {
@@ -208,7 +267,7 @@ static void retry_waiting(struct server *server)
     for (call = TAILQ_FIRST(&server->calls); call; call = next) {
         next = TAILQ_NEXT(call, waiting);
         if (call->ready(call))
-            call->route->handle(call);
+            run_waiting(call);
     }
 }
 
@@ -241,7 +300,7 @@ static void on_deadline(evutil_socket_t fd, short events, void *argument)
     (void)fd;
     (void)events;
     call->expired = true;
-    call->route->handle(call);
+    run_waiting(call);
     server_changed(server);
 }
 

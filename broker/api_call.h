@@ -102,11 +102,29 @@ __attribute__((format(printf, 3, 4))) void api_refuse(struct api_call *call, enu
 // The same with the outcome's own text.
 void api_fail(struct api_call *call, enum outcome outcome);
 
+// Refuses a user whose requests come too fast, or keep the broker busy for too long.
+void api_refuse_fast(struct api_call *call);
+
 // Leaves the call waiting for at most `seconds`; its handler runs again once `ready` holds (NULL: a
 // box's, which runs again when the box has orders), or when the time is up: then `api_expired`
 // holds, and the handler must answer.
 void api_wait(struct api_call *call, double seconds, bool (*ready)(const struct api_call *call));
 bool api_expired(const struct api_call *call);
+
+// ---- on whose account ----
+
+enum { API_ACCOUNT_MAX = 64 };
+// Writes under which name the call counts for the limits of one user. Returns false for boxes,
+// schedulers and administrators, who are not held back: the pool depends on them.
+bool api_account(const struct api_call *call, char account[API_ACCOUNT_MAX]);
+
+// What is done between the two is charged to who made the call, which may end meanwhile.
+struct api_work {
+    char account[API_ACCOUNT_MAX]; // empty: nobody's
+    int64_t began;
+};
+void api_work_begin(const struct api_call *call, struct api_work *work);
+void api_work_end(struct server *server, const struct api_work *work);
 
 // ---- of the server ----
 

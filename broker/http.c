@@ -92,17 +92,11 @@ static bool is_allowed(const struct api_call *call)
            ((allow & ALLOW_SCHEDULERS) && who->scheduler);
 }
 
-// Boxes, schedulers and administrators are not held back: the pool depends on them.
 static bool is_too_fast(struct api_call *call)
 {
-    const struct identity *who = &call->who;
-    char name[32];
+    char account[API_ACCOUNT_MAX];
 
-    if (who->admin || who->scheduler || who->box)
-        return false;
-    snprintf(name, sizeof(name), "uid=%u", who->uid);
-    return !user_rates_take(call->server->rates,
-                            who->has_uid ? name : connection_peer(call->connection));
+    return api_account(call, account) && !user_rates_take(call->server->rates, account);
 }
 
 // ---- a request's way: head, who asks, body, handler ----
@@ -124,10 +118,7 @@ static void identified(void *argument, enum outcome error, const struct identity
     } else if (error) {
         api_fail(call, error);
     } else if (is_too_fast(call)) {
-        api_refuse(call, OUTCOME_TOO_FAST,
-                   "requests come too fast: one user or address may send %d at once and %d a "
-                   "second; try again in a second",
-                   USER_REQUESTS_AT_ONCE, USER_REQUESTS_PER_SECOND);
+        api_refuse_fast(call);
     } else if (!call->route) {
         api_fail(call, call->path_known ? OUTCOME_NO_METHOD : OUTCOME_NO_PATH);
     } else if (!is_allowed(call)) {
@@ -201,9 +192,8 @@ static bool has_many_values(const char *text, size_t size)
     return count > BODY_VALUES_MAX;
 }
 
-static void on_body(void *request, const char *text, size_t size)
+static void take_body(struct api_call *call, const char *text, size_t size)
 {
-    struct api_call *call = request;
     struct server *server = call->server;
 
     if (!is_signed_body(call, text, size)) {
@@ -224,6 +214,17 @@ static void on_body(void *request, const char *text, size_t size)
     }
     call->route->handle(call);
     server_changed(server);
+}
+
+static void on_body(void *request, const char *text, size_t size)
+{
+    struct api_call *call = request;
+    struct server *server = call->server;
+    struct api_work work;
+
+    api_work_begin(call, &work);
+    take_body(call, text, size);
+    api_work_end(server, &work);
 }
 
 // The other side hung up on a call: there is nobody to answer.

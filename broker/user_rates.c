@@ -17,7 +17,7 @@ enum { FORGET_MS = USER_REQUESTS_AT_ONCE / USER_REQUESTS_PER_SECOND * 1000 + 100
 struct bucket {
     TAILQ_ENTRY(bucket) order;
     char name[64];
-    struct allowance requests;
+    struct allowance requests, work; // work in microseconds
     int64_t used_ms;
 };
 
@@ -72,20 +72,44 @@ static struct bucket *find(struct user_rates *rates, const char *name)
         return known ? *known : NULL;
     }
     allowance_start(&bucket->requests, USER_REQUESTS_AT_ONCE, USER_REQUESTS_PER_SECOND);
+    allowance_start(&bucket->work, USER_WORK_MS_AT_ONCE * 1000, USER_WORK_MS_PER_SECOND * 1000);
     TAILQ_INSERT_TAIL(&rates->order, bucket, order);
     return bucket;
 }
 
-bool user_rates_take(struct user_rates *rates, const char *name)
+// The bucket, used now; NULL without memory.
+static struct bucket *use(struct user_rates *rates, const char *name)
 {
     struct bucket *bucket = find(rates, name), *oldest;
 
     if (!bucket)
-        return false;
+        return NULL;
     bucket->used_ms = clock_ms();
     TAILQ_REMOVE(&rates->order, bucket, order);
     TAILQ_INSERT_TAIL(&rates->order, bucket, order);
     while ((oldest = TAILQ_FIRST(&rates->order))->used_ms + FORGET_MS < bucket->used_ms)
         forget(rates, oldest);
-    return allowance_take(&bucket->requests, 1);
+    return bucket;
+}
+
+bool user_rates_take(struct user_rates *rates, const char *name)
+{
+    struct bucket *bucket = use(rates, name);
+
+    return bucket && allowance_take(&bucket->requests, 1) && allowance_take(&bucket->work, 1);
+}
+
+bool user_rates_may_work(struct user_rates *rates, const char *name)
+{
+    struct bucket *bucket = use(rates, name);
+
+    return bucket && allowance_take(&bucket->work, 1);
+}
+
+void user_rates_charge(struct user_rates *rates, const char *name, int64_t microseconds)
+{
+    struct bucket *bucket = use(rates, name);
+
+    if (bucket)
+        bucket->work.left -= microseconds;
 }

@@ -56,6 +56,35 @@ is "$(user 12346 <<<'import sys; from pool import Api; print(Api(sys.argv[1]).ca
     "another user is served"
 is "$(api GET /v1/whoami | at admin)" True "and so is the administrator"
 
+# A list of many GPUs takes as long as hundreds of other requests.
+PYTHONPATH=$TOP/tests/broker python3 - "$BROKER_SOCKET" <<'PY'
+import sys
+from pool import Api
+api = Api(sys.argv[1])
+for number in range(80):
+    api.call("PUT", "/v1/boxes/large%d" % number, {"instance": "one", "addresses": "127.0.0.1:1", "gpus": [
+        {"uuid": "GPU-%d-%d" % (number, index), "index": index, "model": "Fake", "memory": 1 << 34, "mode": "exclusive"}
+        for index in range(64)]})
+PY
+result=$(user 12345 <<'PY'
+import sys
+from pool import Api, Refused
+api, count = Api(sys.argv[1]), 0
+try:
+    while count < 600:
+        api.call("GET", "/v1/gpus")
+        count += 1
+except Refused as error:
+    print("refused", error)
+PY
+)
+like "$result" '^refused 429.*busy for 1000 ms at once and 200 ms a second' \
+    "who keeps the broker's processor busy is refused long before that, and the limit is named"
+is "$(user 12346 <<<'import sys; from pool import Api; print(Api(sys.argv[1]).call("GET", "/v1/whoami")["uid"])')" 12346 \
+    "another user is served meanwhile"
+served_again() { [ "$(user 12345 <<<'import sys; from pool import Api; print(Api(sys.argv[1]).raw("GET", "/v1/whoami")[0])')" = 200 ]; }
+ok "and he is served again later" await "his next request" served_again
+
 # Events are removed at the start, and every ten minutes.
 stop "$BROKER_PID"
 start_broker --user-leases=yes --keep-events 100

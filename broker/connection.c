@@ -33,9 +33,11 @@ enum connection_state {
                        //                            early close could cost the peer the answer
 };
 
-// How many connections there are from one address or user.
+enum { PEER_MAX = 64 };
+
+// How many connections there are from one address, or of one user or box.
 struct origin {
-    char name[64];
+    char name[CONNECTION_OWNER_MAX];
     size_t count;
 };
 
@@ -44,7 +46,8 @@ TAILQ_HEAD(connection_list, connection);
 struct connection {
     TAILQ_ENTRY(connection) link; // in strangers or known
     struct connections *all;
-    struct origin *origin;
+    struct origin *origin; // its address until it is known who asks, then that one
+    char peer[PEER_MAX];
     struct bufferevent *channel;
     struct event *deadline;
     enum connection_state state;
@@ -109,6 +112,22 @@ static void leave_origin(struct connections *all, struct origin *origin)
     free(origin);
 }
 
+static struct origin *join_origin(struct connections *all, const char *name)
+{
+    struct origin *origin = calloc(1, sizeof(*origin)), **found;
+
+    if (!origin)
+        return NULL;
+    snprintf(origin->name, sizeof(origin->name), "%s", name);
+    found = tsearch(origin, &all->origins, compare_origins);
+    if (!found || *found != origin)
+        free(origin);
+    if (!found)
+        return NULL;
+    (*found)->count++;
+    return *found;
+}
+
 static void connection_free(struct connection *connection)
 {
     struct connections *all = connection->all;
@@ -163,7 +182,7 @@ bool connection_is_local(const struct connection *connection, uid_t *uid)
 
 const char *connection_peer(const struct connection *connection)
 {
-    return connection->origin->name;
+    return connection->peer;
 }
 
 void connection_attach(struct connection *connection, void *request)
@@ -171,16 +190,39 @@ void connection_attach(struct connection *connection, void *request)
     connection->request = request;
 }
 
-void connection_identified(struct connection *connection, bool trusted)
+// Counts a connection over the network for OWNER rather than for its address, from which others
+// may come as well.
+static bool count_for(struct connection *connection, const char *owner, bool bounded)
+{
+    struct connections *all = connection->all;
+    struct origin *origin = connection->local ? NULL : join_origin(all, owner);
+
+    if (!origin)
+        return connection->local;
+    if (bounded && origin->count > all->limits.all / CONNECTION_OWNER_PART) {
+        leave_origin(all, origin);
+        all->refused++;
+        connection->closes = true;
+        return false;
+    }
+    leave_origin(all, connection->origin);
+    connection->origin = origin;
+    return true;
+}
+
+bool connection_identified(struct connection *connection, const char *owner, bool bounded)
 {
     struct connections *all = connection->all;
 
     arm(connection, 0);
-    if (!trusted || connection->trusted)
-        return;
+    if (!owner || connection->trusted)
+        return true;
+    if (!count_for(connection, owner, bounded))
+        return false;
     TAILQ_REMOVE(&all->strangers, connection, link);
     TAILQ_INSERT_TAIL(&all->known, connection, link);
     connection->trusted = true;
+    return true;
 }
 
 // ---- answers ----
@@ -406,22 +448,6 @@ static void name_origin(const struct sockaddr *address, char *name, size_t size)
     }
 }
 
-static struct origin *join_origin(struct connections *all, const char *name)
-{
-    struct origin *origin = calloc(1, sizeof(*origin)), **found;
-
-    if (!origin)
-        return NULL;
-    snprintf(origin->name, sizeof(origin->name), "%s", name);
-    found = tsearch(origin, &all->origins, compare_origins);
-    if (!found || *found != origin)
-        free(origin);
-    if (!found)
-        return NULL;
-    (*found)->count++;
-    return *found;
-}
-
 static struct connection *connection_new(struct connections *all, int fd, struct origin *origin)
 {
     const struct timeval patience = {.tv_sec = WRITE_SECONDS};
@@ -464,17 +490,19 @@ static void turn_away(struct connections *all, int fd, const char *peer, const c
     close(fd);
 }
 
-// The stranger who has been here for longest goes.
-static bool make_room(struct connections *all)
+// The stranger who has been here for longest goes; of those from ORIGIN, if that is not NULL.
+static bool make_room(struct connections *all, const struct origin *origin, const char *why)
 {
     struct connection *oldest = TAILQ_FIRST(&all->strangers);
 
+    while (oldest && origin && oldest->origin != origin)
+        oldest = TAILQ_NEXT(oldest, link);
     if (!oldest)
         return false;
     all->refused++;
     log_limited(&all->lines, LOG_LEVEL_WARN,
-                "connection dropped: peer=%s reason=\"max_connections\" connections=%zu",
-                oldest->origin->name, all->count);
+                "connection dropped: peer=%s reason=\"%s\" connections=%zu", oldest->peer, why,
+                all->count);
     connection_free(oldest);
     return true;
 }
@@ -486,7 +514,7 @@ void connection_accept(struct connections *all, int fd, const struct sockaddr *a
     bool local = address->sa_family == AF_UNIX;
     struct connection *connection;
     struct origin *origin;
-    char name[64];
+    char name[PEER_MAX];
 
     if (local && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) {
         close(fd);
@@ -496,12 +524,13 @@ void connection_accept(struct connections *all, int fd, const struct sockaddr *a
         snprintf(name, sizeof(name), "uid=%u", peer.uid);
     else
         name_origin(address, name, sizeof(name));
-    if (all->count >= all->limits.all && !make_room(all)) {
+    if (all->count >= all->limits.all && !make_room(all, NULL, "max_connections")) {
         turn_away(all, fd, name, "max_connections");
         return;
     }
     origin = join_origin(all, name);
-    if (origin && origin->count > all->limits.per_address && !(local && peer.uid == 0)) {
+    if (origin && origin->count > all->limits.per_address && !(local && peer.uid == 0) &&
+        !make_room(all, origin, "max_connections_per_address")) {
         leave_origin(all, origin);
         turn_away(all, fd, name, "max_connections_per_address");
         return;
@@ -513,6 +542,7 @@ void connection_accept(struct connections *all, int fd, const struct sockaddr *a
         turn_away(all, fd, name, "out of memory");
         return;
     }
+    snprintf(connection->peer, sizeof(connection->peer), "%s", name);
     connection->local = local;
     connection->uid = peer.uid;
     bufferevent_enable(connection->channel, EV_READ | EV_WRITE);

@@ -30,6 +30,9 @@ struct connection_limits {
     size_t all, per_address; // one user counts as one address on the unix socket
 };
 
+// Over the network, one user or box has at most this part of all connections.
+enum { CONNECTION_OWNER_PART = 4, CONNECTION_OWNER_MAX = 128 };
+
 struct connections *connections_new(struct event_base *base,
                                     const struct connection_handler *handler, void *server,
                                     const struct connection_limits *limits);
@@ -48,8 +51,9 @@ const char *connection_peer(const struct connection *connection);
 
 // What the handler's functions are given from now on.
 void connection_attach(struct connection *connection, void *request);
-// It has been found out who asks, as far as that can be. A trusted one is not dropped to make room.
-void connection_identified(struct connection *connection, bool trusted);
+// It has been found out who asks: OWNER, or NULL for a stranger. One whose owner is known is not dropped to make room.
+// Returns false if OWNER is `bounded` and has as many connections as one may have: the answer then ends this one.
+bool connection_identified(struct connection *connection, const char *owner, bool bounded);
 // Asks for the body; the handler's `body` follows, maybe before this returns.
 void connection_read_body(struct connection *connection);
 

@@ -106,17 +106,19 @@ static void identified(void *argument, enum outcome error, const struct identity
 {
     struct api_call *call = argument;
     struct server *server = call->server;
+    bool has_room;
 
     call->who = *who;
     snprintf(call->actor, sizeof(call->actor), "%s", who->name);
-    connection_identified(call->connection, !error && who->known);
+    has_room = connection_identified(call->connection, error || !who->known ? NULL : who->name,
+                                     !who->admin && !who->scheduler);
     if (error == OUTCOME_UNAUTHORIZED || error == OUTCOME_RESTARTED) {
         server->unauthorized++;
         log_limited(&refused, LOG_LEVEL_INFO, "request refused: peer=%s target=%s reason=\"%s\"",
                     connection_peer(call->connection), call->head->target, why);
         api_refuse(call, error, "%s", why);
-    } else if (error) {
-        api_fail(call, error);
+    } else if (error || !has_room) {
+        api_fail(call, error ? error : OUTCOME_CROWDED);
     } else if (is_too_fast(call)) {
         api_refuse_fast(call);
     } else if (!call->route) {

@@ -28,6 +28,8 @@
     ROW(OUTCOME_FORBIDDEN, 403, "forbidden", "this is not for everybody") \
     ROW(OUTCOME_MUNGE_SILENT, 503, "munge-silent", "munged does not answer on the broker's host") \
     ROW(OUTCOME_TOO_FAST, 429, "too-fast", "requests come too fast") \
+    ROW(OUTCOME_CROWDED, 503, "too-many-connections", \
+        "one user or box may have a quarter of the broker's connections (max_connections)") \
     /* leases and tickets */ \
     ROW(OUTCOME_QUEUE_FULL, 429, "queue-full", "too many leases wait already") \
     ROW(OUTCOME_BUSY, 409, "busy", "no GPUs are free for this now (ask to queue, or later)") \

@@ -15,6 +15,7 @@ parser.add_argument("key")
 parser.add_argument("--time", type=int, default=0, help="how far off the signature's time is")
 parser.add_argument("--twice", action="store_true", help="send the very same request again")
 parser.add_argument("--times", type=int, default=1, help="send it so often, signed anew each time")
+parser.add_argument("--keep", action="store_true", help="keep the connections of all these times")
 parser.add_argument("--sign-body", help="sign another body, and give its digest")
 parser.add_argument("--digest", help="instead of that of the body that is signed")
 parser.add_argument("--sign-path")
@@ -26,7 +27,7 @@ parser.add_argument("method")
 parser.add_argument("path")
 parser.add_argument("body", nargs="?", default="")
 options = parser.parse_args()
-asked = {}
+asked, kept = {}, []
 
 
 def signature():
@@ -53,6 +54,8 @@ def is_proven(status, body, header):
 def send(headers):
     host, port = options.address.rsplit(":", 1)
     connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    if options.keep:
+        kept.append(connection)
     connection.request(options.method, options.path, options.body or None, headers)
     response = connection.getresponse()
     body = response.read()

@@ -32,12 +32,12 @@ uint32_t transports_allowed(const struct box_settings *settings,
     return count;
 }
 
-static bool is_known(const char *name)
+bool transport_is_known(const char *name)
 {
     for (int i = 0; i < KNOWN; i++)
         if (!strcmp(name, known[i]))
             return true;
-    return !strcmp(name, "all");
+    return false;
 }
 
 int transports_check(const struct box_settings *settings)
@@ -45,7 +45,7 @@ int transports_check(const struct box_settings *settings)
     int err = 0;
 
     for (char **name = settings->transports; *name; name++) {
-        if (is_known(*name))
+        if (transport_is_known(*name) || !strcmp(*name, "all"))
             continue;
         config_complain(settings_table, "box", "transports",
                         "transports: %s is not one of all, " CONTROL_TRANSPORT_WORDS, *name);

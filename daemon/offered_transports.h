@@ -14,6 +14,7 @@ enum {
 // Those that the setting allows, best first; their number. Unknown names are left out.
 uint32_t transports_allowed(const struct box_settings *settings,
                             struct control_transport_name out[TRANSPORTS_MAX]);
+bool transport_is_known(const char *name);
 // -EINVAL: the setting names one that there is not, which is said.
 int transports_check(const struct box_settings *settings) __attribute__((warn_unused_result));
 

@@ -16,6 +16,7 @@
 #include "daemon/exported.h"
 #include "daemon/kept_paths.h"
 #include "daemon/mps_daemon.h"
+#include "daemon/offered_transports.h"
 #include "daemon/overcommit.h"
 #include "daemon/suspension_steps.h"
 #include "daemon/vm_windows.h"
@@ -92,7 +93,8 @@ static int take_stats(struct worker_process *worker, const struct control_stats 
 {
     struct session_record *session = &worker->session;
 
-    if (!session->id)
+    // Its name goes into lists as it is, and a session whose row is no text would be missing from them.
+    if (!session->id || (*stats->transport && !transport_is_known(stats->transport)))
         return -EPROTO;
     if (strcmp(stats->transport, session->stats.transport))
         log_info("session=%llu transport=%s reason=\"%s\"", (unsigned long long)session->id,

@@ -58,5 +58,9 @@ pass "a worker that sends garbage is ended"
 "$CLIENT" "$BOX" send r closed >/dev/null
 await_log 'broke the protocol error="Protocol error"'
 pass "a worker that speaks out of turn is ended"
+two_out_of_turn() { [ "$(grep -c 'broke the protocol error="Protocol error"' "$BOX_LOG")" = 2 ]; }
+start hidden "$CLIENT" "$BOX" send u closed
+ok "so is one that would hide its session from all lists by a transport whose name is no text" await "its end" two_out_of_turn
+stop "$PID"
 ok "the next client is served all the same" "$CLIENT" "$BOX" echo fine
 done_testing

@@ -5,7 +5,7 @@
 //   STUB_GATE=fifo        becomes ready only after a byte came through
 //   STUB_STUBBORN=1       ignores requests to end
 // A client's bytes after the handshake: 'a' abort, 'x' exit with 3, 'm' a malformed control packet,
-// 'r' a second READY, '!' messages and '%' output without end, others are echoed.
+// 'r' a second READY, 'u' a transport whose name is not text, '!' messages and '%' output without end, others are echoed.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -215,6 +215,7 @@ static void obey(void)
             _exit(6);
         break;
     case 'r': say_ready(); break;
+    case 'u': say(CONTROL_STATS, &(struct control_stats){.transport = "\xff\xfe"}); break;
     case '!': flood();
     case '%': chatter();
     default:

@@ -77,11 +77,16 @@ void own_names_free(struct own_names **names)
 // HOST or HOST:PORT, with any port, as ports are forwarded. An IPv6 address stands in brackets.
 static bool is_own_host(const struct own_names *self, const char *host)
 {
+    static const char digits[] = "0123456789";
     char name[ENDPOINT_HOST_MAX + 1];
     struct in6_addr address;
-    size_t size = *host == '[' ? strcspn(++host, "]") : strcspn(host, ":");
+    bool bracket = *host == '[';
+    size_t size = bracket ? strcspn(++host, "]") : strcspn(host, ":");
+    const char *rest = host + size;
 
-    if (size >= sizeof(name))
+    if (bracket && *rest++ != ']')
+        return false;
+    if (size >= sizeof(name) || (*rest && (*rest != ':' || rest[1 + strspn(rest + 1, digits)])))
         return false;
     memcpy(name, host, size);
     name[size] = '\0';

@@ -16,7 +16,8 @@ requests() {
         for host in localhost LOCALHOST:7311 127.0.0.1:7311 '[::1]:7311' "$(hostname)" "$(hostname):80"; do
             echo "$way 200 GET /v1/boxes|Host: $host"
         done
-        for host in evil.example:7311 localhost.evil.example 127.0.0.1.evil.example '' '['; do
+        for host in evil.example:7311 localhost.evil.example 127.0.0.1.evil.example '' '[' \
+            '[::1].evil.example' '[::1' localhost:80@evil.example 'localhost:80 evil.example'; do
             echo "$way 421 GET /v1/boxes|Host: $host"
         done
         echo "$way 400 GET /v1/boxes"

@@ -72,7 +72,7 @@ struct server {
     const struct broker_settings *settings;
     struct auth *auth;
     struct own_names *own_names; // see same_site.h
-    struct user_rates *rates;
+    struct user_rates *rates, *lease_rates;
     struct connections *connections;
     struct http_listeners *listeners;
     struct event *tick;

@@ -294,15 +294,17 @@ int server_start(struct server *server)
     server->started = clock_boot_seconds();
     server->sessions = json_object();
     server->overview = overview_new();
-    server->rates = user_rates_new();
+    server->rates = user_rates_new(USER_REQUESTS_AT_ONCE, USER_REQUESTS_PER_SECOND);
+    server->lease_rates = user_rates_new(USER_LEASES_AT_ONCE, USER_LEASES_PER_SECOND);
     if (own_names_new(server->settings, &server->own_names) < 0)
         return -ENOMEM;
     if (session_query_start(server) < 0)
         return -ENOMEM;
     server->connections = connections_new(server->base, &handler, server, &limits);
     server->tick = event_new(server->base, -1, EV_PERSIST, on_tick, server);
-    if (!server->connections || !server->tick || !server->rates || !server->overview ||
-        event_priority_set(server->tick, PRIORITY_TIME) < 0 || event_add(server->tick, &second) < 0)
+    if (!server->connections || !server->tick || !server->rates || !server->lease_rates ||
+        !server->overview || event_priority_set(server->tick, PRIORITY_TIME) < 0 ||
+        event_add(server->tick, &second) < 0)
         return -ENOMEM;
     if (store_durable_fd(server->broker->store) >= 0) {
         server->durable = event_new(server->base, store_durable_fd(server->broker->store),
@@ -332,6 +334,7 @@ void server_stop(struct server *server)
     own_names_free(&server->own_names);
     session_query_stop(server);
     user_rates_free(&server->rates);
+    user_rates_free(&server->lease_rates);
     json_decref(server->sessions);
     box_lines_free(&server->lines);
 }

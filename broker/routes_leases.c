@@ -11,6 +11,7 @@
 #include "broker/queue.h"
 #include "broker/request.h"
 #include "broker/tickets.h"
+#include "broker/user_rates.h"
 #include "common/clock.h"
 #include "broker/routes.h"
 #include "broker/view.h"
@@ -88,7 +89,10 @@ static bool read_acquire(struct api_call *call, struct acquire *acquire)
     acquire->with_ticket = json_is_true(json_object_get(call->body, "ticket"));
     acquire->by_user = !who->admin && !who->scheduler;
     acquire->lifetime = json_integer_value(json_object_get(call->body, "lifetime"));
-    if (owner ? !json_is_integer(owner) : !who->has_uid) {
+    // The highest number stands for no user.
+    if (owner ? !json_is_integer(owner) || json_integer_value(owner) < 0 ||
+                    json_integer_value(owner) >= UINT32_MAX
+              : !who->has_uid) {
         api_refuse(call, OUTCOME_BAD_REQUEST, "\"owner\" must be a user's number");
         return false;
     }
@@ -164,6 +168,23 @@ static void refuse_acquire(struct api_call *call, const struct request *request,
     api_refuse(call, error, "%s: %s", outcomes[error].text, why);
 }
 
+// What is refused makes no lease.
+static enum outcome acquire_within_rate(struct api_call *call, const struct acquire *acquire,
+                                        struct pool_lease **lease)
+{
+    struct user_rates *rates = call->server->lease_rates;
+    char account[API_ACCOUNT_MAX];
+    bool counted = api_account(call, account);
+    enum outcome error;
+
+    if (counted && !user_rates_take(rates, account))
+        return OUTCOME_TOO_FAST;
+    error = broker_acquire(call->server->broker, acquire, lease);
+    if (counted && error)
+        user_rates_give(rates, account);
+    return error;
+}
+
 static void acquire_lease(struct api_call *call)
 {
     struct acquire acquire;
@@ -177,8 +198,13 @@ static void acquire_lease(struct api_call *call)
         api_fail(call, OUTCOME_NO_KEY);
         return;
     }
-    error = broker_acquire(call->server->broker, &acquire, &lease);
-    if (error == OUTCOME_BAD_REQUEST)
+    error = acquire_within_rate(call, &acquire, &lease);
+    if (error == OUTCOME_TOO_FAST)
+        api_refuse(call, error,
+                   "new leases come too fast: one user may take %d at once and %d a second; one "
+                   "lease serves any number of programs",
+                   USER_LEASES_AT_ONCE, USER_LEASES_PER_SECOND);
+    else if (error == OUTCOME_BAD_REQUEST)
         api_refuse(call, error, "\"job\" or another text is none, or too long");
     else if (error == OUTCOME_QUEUE_FULL)
         api_refuse(call, error,

@@ -11,9 +11,6 @@
 #include "common/allowance.h"
 #include "common/clock.h"
 
-// A bucket that was not used for so long is full again, and is the same as none.
-enum { FORGET_MS = USER_REQUESTS_AT_ONCE / USER_REQUESTS_PER_SECOND * 1000 + 1000 };
-
 struct bucket {
     TAILQ_ENTRY(bucket) order;
     char name[64];
@@ -24,6 +21,9 @@ struct bucket {
 TAILQ_HEAD(bucket_list, bucket);
 
 struct user_rates {
+    int64_t at_once, per_second;
+    int64_t
+        forget_ms; // a bucket that was not used for so long is full again, and is the same as none
     void *names;
     struct bucket_list order; // the one used last at the end
 };
@@ -33,12 +33,16 @@ static int compare(const void *a, const void *b)
     return strcmp(((const struct bucket *)a)->name, ((const struct bucket *)b)->name);
 }
 
-struct user_rates *user_rates_new(void)
+struct user_rates *user_rates_new(int64_t at_once, int64_t per_second)
 {
     struct user_rates *rates = calloc(1, sizeof(*rates));
 
-    if (rates)
-        TAILQ_INIT(&rates->order);
+    if (!rates)
+        return NULL;
+    rates->at_once = at_once;
+    rates->per_second = per_second;
+    rates->forget_ms = at_once / per_second * 1000 + 1000;
+    TAILQ_INIT(&rates->order);
     return rates;
 }
 
@@ -71,7 +75,7 @@ static struct bucket *find(struct user_rates *rates, const char *name)
         free(bucket);
         return known ? *known : NULL;
     }
-    allowance_start(&bucket->requests, USER_REQUESTS_AT_ONCE, USER_REQUESTS_PER_SECOND);
+    allowance_start(&bucket->requests, rates->at_once, rates->per_second);
     allowance_start(&bucket->work, USER_WORK_MS_AT_ONCE * 1000, USER_WORK_MS_PER_SECOND * 1000);
     TAILQ_INSERT_TAIL(&rates->order, bucket, order);
     return bucket;
@@ -87,7 +91,7 @@ static struct bucket *use(struct user_rates *rates, const char *name)
     bucket->used_ms = clock_ms();
     TAILQ_REMOVE(&rates->order, bucket, order);
     TAILQ_INSERT_TAIL(&rates->order, bucket, order);
-    while ((oldest = TAILQ_FIRST(&rates->order))->used_ms + FORGET_MS < bucket->used_ms)
+    while ((oldest = TAILQ_FIRST(&rates->order))->used_ms + rates->forget_ms < bucket->used_ms)
         forget(rates, oldest);
     return bucket;
 }
@@ -97,6 +101,14 @@ bool user_rates_take(struct user_rates *rates, const char *name)
     struct bucket *bucket = use(rates, name);
 
     return bucket && allowance_take(&bucket->requests, 1) && allowance_take(&bucket->work, 1);
+}
+
+void user_rates_give(struct user_rates *rates, const char *name)
+{
+    struct bucket *bucket = use(rates, name);
+
+    if (bucket)
+        bucket->requests.left++;
 }
 
 bool user_rates_may_work(struct user_rates *rates, const char *name)

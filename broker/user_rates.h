@@ -12,14 +12,19 @@
 enum { USER_REQUESTS_AT_ONCE = 2000, USER_REQUESTS_PER_SECOND = 100 };
 enum { USER_WORK_MS_AT_ONCE = 1000, USER_WORK_MS_PER_SECOND = 200 };
 
+// A lease stays in the database for as long as history is kept, also after it has ended.
+enum { USER_LEASES_AT_ONCE = 1000, USER_LEASES_PER_SECOND = 1 };
+
 struct user_rates;
 
 // NULL: no memory.
-struct user_rates *user_rates_new(void);
+struct user_rates *user_rates_new(int64_t at_once, int64_t per_second);
 void user_rates_free(struct user_rates **rates);
 // Takes one request off what NAME, a user or an address, may ask. Returns false if nothing is left
 // of requests or of work, or without memory.
 bool user_rates_take(struct user_rates *rates, const char *name);
+// What was taken was not used.
+void user_rates_give(struct user_rates *rates, const char *name);
 // Returns true if something is left of NAME's work.
 bool user_rates_may_work(struct user_rates *rates, const char *name);
 // Takes MICROSECONDS of the broker's processor off NAME's work, which may become less than nothing.

@@ -54,6 +54,7 @@ if [ "$(id -u)" = 0 ]; then
     mine=$(as_plain_user POST /v1/leases '{"request": {"gpus": [{}]}, "ticket": true}' | at lease.id)
     is "$(api GET "/v1/leases/$mine" | at lease.owner)" 12345 "a user takes a lease for himself"
     is "$(user_code POST /v1/leases '{"owner": 0, "request": {"gpus": [{}]}}')" forbidden "but for nobody else"
+    is "$(user_code POST /v1/leases '{"owner": 4294979641, "request": {"gpus": [{}]}}')" bad-request "a number that no user can have is none"
     theirs=$(api POST /v1/leases '{"request": {"gpus": [{}]}, "key": "secret key"}' | at lease.id)
     is "$(user_code DELETE "/v1/leases/$theirs")" forbidden "he does not end others'"
     is "$(user_code POST /v1/tickets "{\"lease\": \"$theirs\"}")" forbidden "nor gets their tickets"

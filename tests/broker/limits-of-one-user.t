@@ -56,6 +56,45 @@ is "$(user 12346 <<<'import sys; from pool import Api; print(Api(sys.argv[1]).ca
     "another user is served"
 is "$(api GET /v1/whoami | at admin)" True "and so is the administrator"
 
+result=$(user 12347 <<'PY'
+import sys
+from pool import Api, Refused
+api, count = Api(sys.argv[1]), 0
+try:
+    while count < 3000:
+        lease = api.call("POST", "/v1/leases", {"request": {"gpus": [{}]}, "queue": True})["lease"]["id"]
+        count += 1
+        api.call("DELETE", "/v1/leases/" + lease)
+except Refused as error:
+    print("refused", count >= 1000, error)
+PY
+)
+like "$result" '^refused True 429.*new leases come too fast: one user may take 1000 at once and 1 a second' \
+    "who takes and ends leases without end is refused before they fill the database"
+is "$(user 12346 <<<'import sys; from pool import Api; print(Api(sys.argv[1]).call("POST", "/v1/leases", {"request": {"gpus": [{}]}, "queue": True})["lease"]["state"])')" \
+    queued "another user's lease is taken"
+
+# Events are removed at the start, and every ten minutes.
+stop "$BROKER_PID"
+start_broker --user-leases=yes --keep-events 100
+kinds() {
+    PYTHONPATH=$TOP/tests/broker python3 - "$BROKER_SOCKET" <<'PY'
+import collections, sys
+from pool import Api
+api, last, counts = Api(sys.argv[1]), 0, collections.Counter()
+while True:
+    events = api.call("GET", "/v1/events?after=%d&limit=200" % last)["events"]
+    if not events:
+        break
+    last = events[-1]["sequence"]
+    counts.update(event["kind"] for event in events)
+print(*sorted(counts.items()))
+PY
+}
+trimmed() { kinds >"$TMP/kinds"; grep -q "('ticket.issued', 100)" "$TMP/kinds"; }
+ok "of tickets the newest are kept" await "the removal" trimmed
+like "$(cat "$TMP/kinds")" 'box.drained' "what an administrator did is not pushed out by a user's tickets and leases"
+
 # A list of many GPUs takes as long as hundreds of other requests.
 PYTHONPATH=$TOP/tests/broker python3 - "$BROKER_SOCKET" <<'PY'
 import sys
@@ -84,25 +123,4 @@ is "$(user 12346 <<<'import sys; from pool import Api; print(Api(sys.argv[1]).ca
     "another user is served meanwhile"
 served_again() { [ "$(user 12345 <<<'import sys; from pool import Api; print(Api(sys.argv[1]).raw("GET", "/v1/whoami")[0])')" = 200 ]; }
 ok "and he is served again later" await "his next request" served_again
-
-# Events are removed at the start, and every ten minutes.
-stop "$BROKER_PID"
-start_broker --user-leases=yes --keep-events 100
-kinds() {
-    PYTHONPATH=$TOP/tests/broker python3 - "$BROKER_SOCKET" <<'PY'
-import collections, sys
-from pool import Api
-api, last, counts = Api(sys.argv[1]), 0, collections.Counter()
-while True:
-    events = api.call("GET", "/v1/events?after=%d&limit=200" % last)["events"]
-    if not events:
-        break
-    last = events[-1]["sequence"]
-    counts.update(event["kind"] for event in events)
-print(*sorted(counts.items()))
-PY
-}
-trimmed() { kinds >"$TMP/kinds"; grep -q "('ticket.issued', 100)" "$TMP/kinds"; }
-ok "of tickets the newest are kept" await "the removal" trimmed
-like "$(cat "$TMP/kinds")" 'box.drained' "what an administrator did is not pushed out by a user's tickets and leases"
 done_testing

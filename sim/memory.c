@@ -169,9 +169,11 @@ static CUresult charge(struct memory_range *range)
 
 static void uncharge(struct memory_range *range)
 {
-    if (range->pool)
+    if (range->pool) {
+        if (range->leaving)
+            pool_note_leaving(range->pool, -(int64_t)memory_rounded(range->size));
         pool_uncharge(range->pool, memory_rounded(range->size));
-    else if (range->charged)
+    } else if (range->charged)
         device_uncharge(range->device, range->charged);
 }
 
@@ -407,8 +409,11 @@ void memory_set_leaving(uint64_t base, bool leaving)
 {
     pthread_rwlock_wrlock(&table.lock);
     struct memory_range *range = find(base);
-    if (range && range->base == base && range->kind == MEMORY_POOL)
+    if (range && range->base == base && range->kind == MEMORY_POOL && range->leaving != leaving) {
+        int64_t bytes = (int64_t)memory_rounded(range->size);
         range->leaving = leaving;
+        pool_note_leaving(range->pool, leaving ? bytes : -bytes);
+    }
     pthread_rwlock_unlock(&table.lock);
 }
 

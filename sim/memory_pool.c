@@ -24,9 +24,10 @@ struct memory_pool {
     uint64_t threshold;
     uint64_t reserved;
     uint64_t reserved_high;
-    uint64_t used;
+    uint64_t used; // with what is leaving
     uint64_t used_high;
-    int reuse[3]; // follow event dependencies, opportunistic, internal dependencies
+    uint64_t leaving; // freed, and not passed by its stream
+    int reuse[3];     // follow event dependencies, opportunistic, internal dependencies
     CUmemAccess_flags access[SIM_MAX_DEVICES];
     bool destroyed; // freed when nothing is used any more
 };
@@ -95,6 +96,12 @@ void pool_uncharge(struct memory_pool *pool, size_t bytes)
     trim(pool, pool->destroyed ? 0 : pool->threshold);
     pthread_mutex_unlock(&pool->lock);
     object_put(&pool->object);
+}
+
+void pool_note_leaving(struct memory_pool *pool, int64_t bytes)
+{
+    SCOPED_LOCK(&pool->lock);
+    pool->leaving += (uint64_t)bytes;
 }
 
 bool pool_is_open_to(struct memory_pool *pool, const struct device *device)
@@ -389,7 +396,7 @@ static CUresult set_attribute(struct memory_pool *pool, CUmemPool_attribute attr
 static CUresult get_attribute(const struct memory_pool *pool, CUmemPool_attribute attribute,
                               void *value)
 {
-    const uint64_t *number = NULL;
+    const uint64_t *number = NULL, in_use = pool->used - pool->leaving;
     switch (attribute) {
     case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
@@ -399,7 +406,7 @@ static CUresult get_attribute(const struct memory_pool *pool, CUmemPool_attribut
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: number = &pool->threshold; break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: number = &pool->reserved; break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: number = &pool->reserved_high; break;
-    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: number = &pool->used; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: number = &in_use; break;
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH: number = &pool->used_high; break;
     }
     SIM_RETURN_IF(!number, CUDA_ERROR_INVALID_VALUE);

@@ -13,6 +13,8 @@ struct device *pool_device(const struct memory_pool *pool);
 // Takes bytes from the pool, which takes from the device what it has not: OUT_OF_MEMORY.
 CUresult pool_charge(struct memory_pool *pool, size_t bytes);
 void pool_uncharge(struct memory_pool *pool, size_t bytes);
+// As an H100's driver: what has been freed is not in use, though it stays reserved until its stream has passed the free.
+void pool_note_leaving(struct memory_pool *pool, int64_t bytes);
 
 // Whether kernels on a device may touch the pool's memory.
 bool pool_is_open_to(struct memory_pool *pool, const struct device *device);

@@ -28,8 +28,10 @@ static void check_order(CUmemoryPool pool, CUstream stream)
     CHECK(cuMemsetD8Async(address, 3, 8 * MIB, stream));
     CHECK(cuMemcpyDtoHAsync(gate + 1, address, 1, stream));
     CHECK(cuMemFreeAsync(address, stream));
-    is_int(attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 8 * MIB,
-           "memory is in use until the stream comes to the free");
+    is_int(attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 0,
+           "what has been freed is not in use");
+    is_int(attribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 8 * MIB,
+           "the pool has it until the stream comes to the free");
     CUmemorytype type;
     gives(cuMemsetD8Async(address, 9, MIB, stream), CUDA_ERROR_INVALID_VALUE,
           "though no call may name it any more, even in that stream");

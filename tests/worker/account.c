@@ -65,6 +65,24 @@ static void plain_memory_freed_in_a_stream(struct peer *peer)
     all_is_back(peer, "behind a free in a stream");
 }
 
+static void rows_are_counted_before_they_are_there(struct peer *peer)
+{
+    struct reply_cuMemAllocPitch_v2 pitched = {0};
+
+    is_int(ASK_REPLY(peer, cuMemAllocPitch_v2, &pitched, .WidthInBytes = MIB, .Height = 100,
+                     .ElementSizeBytes = 4),
+           CUDA_ERROR_OUT_OF_MEMORY, "rows of 100 MiB are refused before the driver has them");
+    is_int(ASK_REPLY(peer, cuMemAllocPitch_v2, &pitched, .WidthInBytes = 1, .Height = MIB / 4,
+                     .ElementSizeBytes = 4),
+           CUDA_ERROR_OUT_OF_MEMORY, "and so are narrow rows, which take 512 bytes each");
+    is_int(ASK_REPLY(peer, cuMemAllocPitch_v2, &pitched, .WidthInBytes = 600, .Height = 1024,
+                     .ElementSizeBytes = 4),
+           CUDA_SUCCESS, "a MiB of rows is there");
+    is_int((int64_t)available(peer), BUDGET - MIB, "and counts as what it takes");
+    is_int(ASK(peer, cuMemFree_v2, .dptr = pitched.dptr), CUDA_SUCCESS, "it is freed");
+    all_is_back(peer, "behind rows");
+}
+
 static uint64_t own_pool(struct peer *peer)
 {
     uint64_t pool = peer_mint(peer, HANDLE_POOL);
@@ -97,6 +115,32 @@ static void pools_destroyed_before_their_frees(struct peer *peer)
     is_int(ASK(peer, cuStreamSynchronize, .hStream = stream), CUDA_SUCCESS, "that is freed");
     is_int(ASK(peer, cuMemFree_v2, .dptr = brake.word), CUDA_SUCCESS, "the brake is gone");
     all_is_back(peer, "behind a pool");
+}
+
+// What waits in one stream is of no use to another one: the pool takes more.
+static void pools_do_not_grow_by_what_they_cannot_use(struct peer *peer)
+{
+    struct reply_cuMemAllocAsync pooled = {0};
+    uint64_t first = peer_stream(peer), second = peer_stream(peer);
+    struct brake brake;
+
+    brake_make(peer, &brake);
+    is_int(ASK_REPLY(peer, cuMemAllocAsync, &pooled, .bytesize = 40 * MIB, .hStream = first),
+           CUDA_SUCCESS, "40 of 64 MiB in stream order");
+    brake_hold(peer, &brake, first);
+    POST(peer, cuMemFreeAsync, .dptr = pooled.dptr, .hStream = first);
+    for (int i = 0; i < 3; i++)
+        is_int(ASK_REPLY(peer, cuMemAllocAsync, &pooled, .bytesize = 40 * MIB, .hStream = second),
+               CUDA_ERROR_OUT_OF_MEMORY, "another stream cannot have them yet");
+    struct args_cuMemAllocAsync again = {.bytesize = 40 * MIB, .hStream = first};
+    uint32_t call = peer_send(peer, OP_cuMemAllocAsync, &again, sizeof(again), NULL, 0);
+    brake_release(peer, &brake);
+    is_int(peer_await(peer, call, &pooled, sizeof(pooled), NULL, 0, NULL), CUDA_SUCCESS,
+           "their own stream has them when the GPU has passed the free");
+    POST(peer, cuMemFreeAsync, .dptr = pooled.dptr, .hStream = first);
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = first), CUDA_SUCCESS, "all is freed");
+    is_int(ASK(peer, cuMemFree_v2, .dptr = brake.word), CUDA_SUCCESS, "the brake is gone");
+    all_is_back(peer, "behind a pool that did not grow");
 }
 
 static void handles_of_pools_that_are_none(struct peer *peer)
@@ -263,6 +307,8 @@ int main(void)
     peer_retain(&peer, 0);
     plain_memory_freed_in_a_stream(&peer);
     pools_destroyed_before_their_frees(&peer);
+    pools_do_not_grow_by_what_they_cannot_use(&peer);
+    rows_are_counted_before_they_are_there(&peer);
     handles_of_pools_that_are_none(&peer);
     graphs(&peer, 0);
     graphs(&peer, 1);

@@ -12,6 +12,7 @@
 #include "common/scope.h"
 #include "worker/account/budget.h"
 #include "worker/account/charge.h"
+#include "worker/gpus.h"
 #include "worker_driver.h"
 
 struct pool_account {
@@ -123,26 +124,21 @@ struct pool_account *pool_account(CUmemoryPool pool, int device)
     return account;
 }
 
-// What an allocation makes the pool take at least.
-static uint64_t lacking(const struct pool_account *account, uint64_t size)
+// Counts as much as the pool can come to take for SIZE. What is free in the pool does not count as there: the driver gives
+// it to the streams that it was freed in at once, and to others once the GPU has passed the free, and takes more otherwise.
+static bool take(struct pool_account *account, uint64_t size)
 {
-    uint64_t used = ask(account->pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
-    uint64_t left = account->charged > used ? account->charged - used : 0;
-
-    return size > left ? size - left : 0;
+    return budget_take(account->device, size) ||
+           (reclaim(account->device) && budget_take(account->device, size));
 }
 
-// Counts as much as the pool can come to take for SIZE; where that is too much, what it takes if all that is free in it
-// can be used, as it can behind the free in one stream.
-static bool take(struct pool_account *account, uint64_t size, uint64_t *taken)
+bool pool_may_find(const struct pool_account *account, uint64_t size)
 {
-    *taken = size;
-    if (budget_take(account->device, *taken))
-        return true;
-    if (reclaim(account->device) && budget_take(account->device, *taken))
-        return true;
-    *taken = lacking(account, size);
-    return budget_take(account->device, *taken);
+    uint64_t budget = gpus.list[account->device].budget, used = budget_used(account->device);
+
+    SCOPED_LOCK(&lock);
+    return has_slack(account) &&
+           size <= account->charged - account->live + (used < budget ? budget - used : 0);
 }
 
 // The pool may have taken more than was reckoned with. False: the budget does not allow that, and it counts all the same
@@ -163,16 +159,14 @@ static bool adjust(struct pool_account *account, uint64_t taken)
 CUresult pool_allocate(struct pool_account *account, uint64_t size, CUstream stream,
                        CUdeviceptr *address)
 {
-    uint64_t taken;
-
     if (!driver.cuMemAllocFromPoolAsync)
         return CUDA_ERROR_NOT_SUPPORTED;
     SCOPED_LOCK(&lock);
     settle(account);
-    CUresult result = take(account, size, &taken) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = take(account, size) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (result == CUDA_SUCCESS) {
         result = driver.cuMemAllocFromPoolAsync(address, size, account->pool, stream);
-        if (!adjust(account, taken) && result == CUDA_SUCCESS) {
+        if (!adjust(account, size) && result == CUDA_SUCCESS) {
             driver.cuMemFreeAsync(*address, stream); // of which the next settling finds out
             result = CUDA_ERROR_OUT_OF_MEMORY;
         }

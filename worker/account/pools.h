@@ -16,6 +16,8 @@ struct pool_account *pool_account(CUmemoryPool pool, int device);
 // of `allocate` is given back to the caller, as is OUT_OF_MEMORY for what the budget does not allow.
 CUresult pool_allocate(struct pool_account *account, uint64_t size, CUstream stream,
                        CUdeviceptr *address);
+// Returns true if SIZE fits once the GPU has passed what has been freed in the pool.
+bool pool_may_find(const struct pool_account *account, uint64_t size);
 // An allocation of SIZE is freed, or will be when its stream comes to that.
 void pool_note_free(struct pool_account *account, uint64_t size);
 // The program destroys the pool. The driver does so when its last allocation is free, which a stream may still have to

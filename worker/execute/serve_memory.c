@@ -209,6 +209,18 @@ static void allocate_in_graph(struct serve *serve, CUmemoryPool pool, uint64_t s
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+// As the driver where memory is short: if what has been freed and not passed may be enough, the stream is waited for.
+static CUresult allocate_counted(struct serve *serve, struct pool_account *account, uint64_t size,
+                                 CUstream stream, CUdeviceptr *address)
+{
+    CUresult result = pool_allocate(account, size, stream, address);
+
+    if (result != CUDA_ERROR_OUT_OF_MEMORY || !pool_may_find(account, size))
+        return result;
+    result = serve_wait_stream(serve, stream);
+    return result == CUDA_SUCCESS ? pool_allocate(account, size, stream, address) : result;
+}
+
 static void allocate_in_order(struct serve *serve, CUmemoryPool pool, int device, uint64_t size,
                               CUstream stream, CUdeviceptr *address)
 {
@@ -234,7 +246,7 @@ static void allocate_in_order(struct serve *serve, CUmemoryPool pool, int device
         }
         return;
     }
-    serve_fail(serve, pool_allocate(account, size, stream, address));
+    serve_fail(serve, allocate_counted(serve, account, size, stream, address));
     if (!serve_failed(serve) &&
         allocation_add_pooled(*address, size, device, green_root(serve->current), account)) {
         driver.cuMemFreeAsync(*address, stream);

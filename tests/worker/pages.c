@@ -32,6 +32,42 @@ static void give(struct peer *peer, uint64_t address)
         bail("cuMemFree fails");
 }
 
+// As many nodes that may run at once.
+static CUresult instantiate(struct peer *peer, int nodes, uint64_t exec)
+{
+    uint64_t graph = peer_mint(peer, HANDLE_GRAPH);
+
+    POST(peer, cuGraphCreate, .phGraph = graph);
+    for (int i = 0; i < nodes; i++)
+        POST(peer, graph_add, .node = peer_mint(peer, HANDLE_NODE), .graph = graph,
+             .type = CU_GRAPH_NODE_TYPE_EMPTY);
+    CUresult result = ASK(peer, graph_instantiate, .exec = exec, .graph = graph);
+    POST(peer, cuGraphDestroy, .hGraph = graph);
+    return result;
+}
+
+static void nodes_of_graphs(struct peer *peer)
+{
+    enum { NODE = 2304, BRANCH = 96 * 1024, COST = 100 * NODE + 99 * BRANCH };
+    uint64_t execs[3];
+
+    for (int i = 0; i < 3; i++)
+        execs[i] = peer_mint(peer, HANDLE_EXEC);
+    is_int(instantiate(peer, 1000, execs[0]), CUDA_ERROR_OUT_OF_MEMORY,
+           "a graph with more branches than the budget allows is refused");
+    is_int(left(peer), 64 * MIB, "and counts no more");
+    is_int(instantiate(peer, 100, execs[0]), CUDA_SUCCESS, "one with fewer is not");
+    is_int(left(peer), 64 * MIB - COST, "and counts");
+    is_int(instantiate(peer, 100, execs[1]), CUDA_SUCCESS, "so does another one beside it");
+    is_int(left(peer), 64 * MIB - 2 * COST, "for itself");
+    for (int i = 0; i < 2; i++)
+        POST(peer, cuGraphExecDestroy, .hGraphExec = execs[i]);
+    is_int(left(peer), 64 * MIB - 2 * COST, "the driver keeps for later graphs what it has made");
+    is_int(instantiate(peer, 150, execs[2]), CUDA_SUCCESS, "of which one is made");
+    is_int(left(peer), 64 * MIB - 2 * COST, "and costs nothing more");
+    POST(peer, cuGraphExecDestroy, .hGraphExec = execs[2]);
+}
+
 int main(void)
 {
     static uint64_t small[SMALL];
@@ -73,6 +109,7 @@ int main(void)
     is_int(left(&peer), 64 * MIB - 544 * 1024, "a stream takes memory, too");
     POST(&peer, cuStreamDestroy_v2, .hStream = stream);
     is_int(left(&peer), 64 * MIB, "and gives it back");
+    nodes_of_graphs(&peer);
     is_int(ASK(&peer, cuDevicePrimaryCtxReset_v2, .dev = 0), CUDA_SUCCESS, "the context is reset");
     peer_retain(&peer, 0);
     is_int(left(&peer), 64 * MIB, "with nothing left");

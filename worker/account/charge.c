@@ -335,13 +335,23 @@ static uint64_t limit_bytes(int device, CUlimit limit, uint64_t value)
     }
 }
 
+static bool charge_at_least(CUcontext context, int part, int device, uint64_t bytes)
+{
+    return bytes <= charged(context, part, device) ||
+           charge_set(context, part, context, device, bytes);
+}
+
 bool charge_frames(CUcontext context, int device, uint32_t bytes)
 {
-    int part = CU_LIMIT_STACK_SIZE + 1;
-    uint64_t wanted = limit_bytes(device, CU_LIMIT_STACK_SIZE, bytes);
+    return charge_at_least(context, CU_LIMIT_STACK_SIZE + 1, device,
+                           limit_bytes(device, CU_LIMIT_STACK_SIZE, bytes));
+}
 
-    return wanted <= charged(context, part, device) ||
-           charge_set(context, part, context, device, wanted);
+bool charge_graphs(CUcontext context, int device, uint64_t bytes)
+{
+    enum { PART_GRAPHS = -2 }; // of what a context costs
+
+    return charge_at_least(context, PART_GRAPHS, device, bytes);
 }
 
 bool charge_limit(CUcontext context, int device, CUlimit limit, size_t value, uint64_t *before)

@@ -26,6 +26,8 @@ void charge_rename(const void *owner, const void *name);
 // Counts the stacks that the driver makes for a kernel whose threads have BYTES of local memory each; they
 // stay until a smaller limit is set, or the context goes. False: over the budget.
 bool charge_frames(CUcontext context, int device, uint32_t bytes);
+// Counts BYTES that the driver has for nodes of graphs in CONTEXT, unless as many count there; they stay until it ends.
+bool charge_graphs(CUcontext context, int device, uint64_t bytes);
 // Counts what the driver takes when LIMIT of CONTEXT is VALUE. False: over the budget. And counts again what
 // was counted BEFORE, where the driver has refused it.
 bool charge_limit(CUcontext context, int device, CUlimit limit, size_t value, uint64_t *before);

@@ -11,6 +11,7 @@
 #include "worker/account/graph_charge.h"
 #include "worker/execute/graph_calls.h"
 #include "worker/execute/graph_params.h"
+#include "worker/execute/graph_size.h"
 #include "worker/gpus.h"
 #include "worker/peer/kernel_windows.h"
 #include "worker/session.h"
@@ -145,6 +146,7 @@ static void instantiate_known(struct serve *serve, const struct args_graph_insta
     if (serve_failed(serve))
         return;
     graph_calls_free_memory();
+    bool counted = graph_size_take(serve, args->exec, graph, needs);
     serve_fail(serve, graph_need_find(graph, &need));
     if (args->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD && !serve_failed(serve))
         serve_fail(serve, graph_need_take(need));
@@ -154,10 +156,13 @@ static void instantiate_known(struct serve *serve, const struct args_graph_insta
     }
     if (!serve_failed(serve))
         enter_exec(serve, args->exec, exec, needs);
-    if (serve_failed(serve))
+    if (serve_failed(serve)) {
         graph_need_drop(need);
-    else
+        if (counted)
+            graph_size_end(args->exec);
+    } else {
         graph_need_is(need, exec);
+    }
 }
 
 void serve_graph_instantiate(struct serve *serve, const struct args_graph_instantiate *args)
@@ -190,6 +195,7 @@ void serve_cuGraphExecDestroy(struct serve *serve, const struct args_cuGraphExec
     free(needs);
     serve_fail(serve, driver.cuGraphExecDestroy(exec));
     graph_calls_end_exec(serve, args->hGraphExec);
+    graph_size_end(args->hGraphExec);
     graph_calls_free_memory();
     if (graph_charge_counts())
         graph_charge_end(exec);

@@ -155,7 +155,7 @@ static CUcontext context_at(const struct serve *serve, uint64_t place)
     return context ? context : serve->current;
 }
 
-static CUresult device_of(CUcontext context, CUcontext current, CUdevice *device)
+CUresult launch_device(CUcontext context, CUcontext current, CUdevice *device)
 {
     CUcontext popped;
 
@@ -183,7 +183,7 @@ static bool memory_fits(struct serve *serve, uint64_t handle, uint64_t place)
     if (!note->frame_bytes && !library)
         return true;
     CUcontext context = context_at(serve, place);
-    if (device_of(context, serve->current, &device) != CUDA_SUCCESS)
+    if (launch_device(context, serve->current, &device) != CUDA_SUCCESS)
         return true; // the driver says what it thinks of that
     int ordinal = session_device_of(device);
     if (!charges_apply(ordinal) ||

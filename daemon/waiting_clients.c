@@ -88,11 +88,24 @@ struct mps_part waiting_part(const struct client *client)
     return client->resolved ? client->grant.part : (struct mps_part){0};
 }
 
+// A ticket may expire while its client waits. True: it has, and the client is refused.
+static bool has_expired(struct client *client)
+{
+    int problem = client->ticket ? admission_check_use(client->box, client->ticket) : 0;
+
+    if (problem)
+        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is not accepted: %s",
+                      ticket_error(problem));
+    return problem;
+}
+
 void waiting_tell(struct client *client)
 {
     struct control_queued queued = {.interval_ms = QUEUE_INTERVAL_MS};
     struct client *other;
 
+    if (has_expired(client))
+        return;
     // Those who wait for other GPUs are not in its way.
     for (other = waiting_next(client->box, NULL); other && other != client;
          other = waiting_next(client->box, other))
@@ -272,6 +285,8 @@ static void serve_queued(struct client *client)
     const char *objection;
     char text[400];
 
+    if (has_expired(client))
+        return;
     if (!box->devices_known) {
         if (warm_pool_is_broken(&box->probe))
             client_refuse(client, CONTROL_REFUSAL_WORKER, "its workers do not start: %s",

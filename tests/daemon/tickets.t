@@ -41,4 +41,13 @@ cp "$TMP/other.key" "$TMP/box.key"
 kill -HUP "$BOX_PID"
 await_log 'settings reloaded'
 ok "keys are read anew on a reload" "$CLIENT" "$BOX" echo hi
+
+start_stub_box --auth ticket --key-file "$TMP/other.key" --name fullbox --clock-skew 0 --max-sessions-per-gpu 1
+RGPU_TICKET=$("$BUILD/tests/issue-ticket" "$TMP/other.key" "$BOX" fullbox 3600 GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1)
+hold three
+await_line three 'open session'
+RGPU_TICKET=$("$BUILD/tests/issue-ticket" "$TMP/other.key" "$BOX" fullbox 3 GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1)
+like "$(timeout 60 "$CLIENT" "$BOX" || true)" 'error result=800 .*the ticket is not accepted.*expired' \
+    "a ticket that expires while its client waits for a worker opens no session"
+release three
 done_testing

@@ -16,6 +16,7 @@
 #include "common/ticket.h"
 #include "daemon/devices.h"
 #include "daemon/box_settings.h"
+#include "daemon/lease_turns.h"
 
 struct client;
 struct worker_process;
@@ -80,6 +81,7 @@ struct box {
     struct event *idle_tick;
     unsigned handshakes; // clients that are not yet authenticated, or refused and not yet closed
     uint64_t next_session;
+    struct lease_turns lease_turns;
     unsigned session_count;
     uint64_t sessions_total;
     struct histogram session_starts; // from the handshake to a worker

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The box daemon. It links neither CUDA nor verbs: what touches a GPU is the worker's.
 RGPUD_SOURCES := $(addprefix daemon/,main.c start_check.c box.c box_settings.c devices.c lifecycle.c \
-                   listeners.c arrival.c client.c login.c admission.c waiting_clients.c admin.c askers.c exporter.c notify.c broker_agent.c broker_connection.c \
+                   listeners.c arrival.c client.c login.c admission.c waiting_clients.c lease_turns.c admin.c askers.c exporter.c notify.c broker_agent.c broker_connection.c \
                    broker_orders.c \
                    look.c meetings.c broker_report.c revocations.c broker_history.c state_file.c state_saver.c \
                    accounts.c suspension.c suspension_steps.c suspension_orders.c image_room.c moves.c move_steps.c lease_places.c kept_paths.c suspender.c \

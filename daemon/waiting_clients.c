@@ -183,6 +183,7 @@ static void note_session(struct worker_process *worker, const struct client *cli
     session->client_pid = grant->client_pid;
     memcpy(session->client_boot_id, grant->client_boot_id, sizeof(session->client_boot_id));
     box_calls_expect_strands(worker, grant);
+    lease_turns_note(&client->box->lease_turns, client->ticket ? client->ticket->lease : "");
     histogram_add(&client->box->session_starts,
                   (double)(session->since_ms - client->queued_ms) / 1000);
     for (uint32_t i = 0; i < session->grant.device_count; i++)
@@ -313,14 +314,43 @@ static void serve_queued(struct client *client)
     }
 }
 
+struct turn {
+    struct client *client;
+    unsigned place, begun; // sessions of its lease
+};
+
+static int compare_turns(const void *a, const void *b)
+{
+    const struct turn *one = a, *other = b;
+
+    if (one->begun != other->begun)
+        return one->begun < other->begun ? -1 : 1;
+    return one->place < other->place ? -1 : one->place > other->place;
+}
+
+// Those of leases with the fewest sessions of late first, those of one lease in the order in which they came.
+static void serve_in_turn(struct box *box)
+{
+    unsigned count = waiting_count(box), place = 0;
+    SCOPED_FREE struct turn *turns = count ? calloc(count, sizeof(*turns)) : NULL;
+    struct client *client = NULL;
+
+    while (turns && (client = waiting_next(box, client))) {
+        const char *lease = client->ticket ? client->ticket->lease : "";
+        turns[place] = (struct turn){client, place, lease_turns_count(&box->lease_turns, lease)};
+        place++;
+    }
+    if (place)
+        qsort(turns, place, sizeof(*turns), compare_turns);
+    for (unsigned i = 0; i < place; i++)
+        serve_queued(turns[i].client);
+}
+
 void waiting_serve(struct box *box)
 {
-    struct client *client = waiting_next(box, NULL), *next;
+    struct client *client, *next;
 
-    for (; client; client = next) {
-        next = waiting_next(box, client);
-        serve_queued(client);
-    }
+    serve_in_turn(box);
     // Clients that still wait and have not been told their place are told now, and then regularly.
     for (client = waiting_next(box, NULL); client; client = next) {
         next = waiting_next(box, client);

@@ -314,14 +314,14 @@ static void serve_queued(struct client *client)
     }
 }
 
-struct turn {
+struct waiting_turn {
     struct client *client;
     unsigned place, begun; // sessions of its lease
 };
 
 static int compare_turns(const void *a, const void *b)
 {
-    const struct turn *one = a, *other = b;
+    const struct waiting_turn *one = a, *other = b;
 
     if (one->begun != other->begun)
         return one->begun < other->begun ? -1 : 1;
@@ -332,12 +332,13 @@ static int compare_turns(const void *a, const void *b)
 static void serve_in_turn(struct box *box)
 {
     unsigned count = waiting_count(box), place = 0;
-    SCOPED_FREE struct turn *turns = count ? calloc(count, sizeof(*turns)) : NULL;
+    SCOPED_FREE struct waiting_turn *turns = count ? calloc(count, sizeof(*turns)) : NULL;
     struct client *client = NULL;
 
     while (turns && (client = waiting_next(box, client))) {
         const char *lease = client->ticket ? client->ticket->lease : "";
-        turns[place] = (struct turn){client, place, lease_turns_count(&box->lease_turns, lease)};
+        turns[place] =
+            (struct waiting_turn){client, place, lease_turns_count(&box->lease_turns, lease)};
         place++;
     }
     if (place)

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See lease_turns.h. The start of a worker takes a second, so a lease whose processes come and go without end would let others wait for all
-// of them.
+// See lease_turns.h. The start of a worker takes a second, so a lease whose processes come and go without end would let
+// others wait for all of them.
 #include "daemon/lease_turns.h"
 
-// FNV-1a; never 0.
+#include <string.h>
+
+#include "common/hash.h"
+
+// Never 0.
 static uint64_t hash(const char *lease)
 {
-    uint64_t value = UINT64_C(0xcbf29ce484222325);
+    uint64_t value = hash_bytes(HASH_START, lease, strlen(lease));
 
-    for (; *lease; lease++)
-        value = (value ^ (unsigned char)*lease) * UINT64_C(0x100000001b3);
     return value ? value : 1;
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/fdpass.h"
+#include "common/hash.h"
 #include "common/log.h"
 #include "common/scope.h"
 
@@ -60,13 +61,6 @@ static bool is_new(struct refusals *refusals, uint64_t what)
         return false;
     refusals->logged[refusals->logged_count++] = what;
     return true;
-}
-
-static uint64_t hash(uint64_t start, const char *text)
-{
-    for (; *text; text++)
-        start = (start ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return start;
 }
 
 // The name of the file in a call that opens one; false where it cannot be read.
@@ -113,7 +107,7 @@ static void tell(struct refusals *refusals, const struct seccomp_notif *request)
     if (refusals->only_log && !strncmp(name, "open", 4)) {
         if (!read_file_name(request, name, file, sizeof(file)))
             snprintf(file, sizeof(file), "?");
-        if (is_new(refusals, hash(1, file)))
+        if (is_new(refusals, hash_bytes(1, file, strlen(file))))
             log_info("worker pid=%d opens file=%s", (int)refusals->pid, file);
     } else if (is_new(refusals, (uint64_t)data->nr << 32 ^ (variety(data, name) & 0xffffffff))) {
         log_at(refusals->serving ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,

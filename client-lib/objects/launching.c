@@ -13,6 +13,7 @@
 #include "client-lib/objects/thread.h"
 #include "client-lib/report/watch.h"
 #include "client_calls.h"
+#include "common/hash.h"
 #include "common/scope.h"
 
 // The packed parameters of the `extra` form; NULL where the form is wrong.
@@ -155,25 +156,18 @@ static size_t attribute_size(CUlaunchAttributeID id)
     return sizeof(CUlaunchAttributeValue);
 }
 
-static uint64_t mix(uint64_t mark, const void *bytes, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        mark = (mark ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3);
-    return mark;
-}
-
 // A number that is the same for launches whose attributes the GPU judges alike; 0: it has none.
 static uint64_t attributes_mark(const CUlaunchConfig *c)
 {
-    uint64_t mark = c->numAttrs ? UINT64_C(0xcbf29ce484222325) : 0;
+    uint64_t mark = c->numAttrs ? HASH_START : 0;
     const uint32_t shape[] = {c->blockDimX, c->blockDimY, c->blockDimZ, c->sharedMemBytes};
     if (!mark)
         return 0;
-    mark = mix(mark, shape, sizeof(shape));
+    mark = hash_bytes(mark, shape, sizeof(shape));
     for (unsigned int i = 0; i < c->numAttrs; i++) {
         const CUlaunchAttribute *attribute = &c->attrs[i];
-        mark = mix(mark, &attribute->id, sizeof(attribute->id));
-        mark = mix(mark, &attribute->value, attribute_size(attribute->id));
+        mark = hash_bytes(mark, &attribute->id, sizeof(attribute->id));
+        mark = hash_bytes(mark, &attribute->value, attribute_size(attribute->id));
     }
     return mark ? mark : 1;
 }

@@ -13,11 +13,10 @@
 
 #include "common/scope.h"
 #include "worker/account/budget.h"
+#include "worker/account/graph_walk.h"
 #include "worker/account/passage.h"
 #include "worker/gpus.h"
 #include "worker/session.h"
-
-enum { DEPTH_MAX = 32 }; // of graphs inside graphs
 
 struct graph_need {
     CUgraphExec exec;        // NULL: not instantiated yet
@@ -79,37 +78,9 @@ static CUresult add_range(struct graph_pages *ranges, CUgraphNode node)
     return CUDA_SUCCESS;
 }
 
-static CUresult collect(CUgraph graph, struct graph_pages *ranges, unsigned depth);
-
-static CUresult collect_node(CUgraphNode node, struct graph_pages *ranges, unsigned depth)
+static CUresult collect(CUgraphNode node, CUgraphNodeType type, void *ranges)
 {
-    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-    CUgraph inside = NULL;
-    CUresult result = driver.cuGraphNodeGetType(node, &type);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
-        return add_range(ranges, node);
-    if (type != CU_GRAPH_NODE_TYPE_GRAPH)
-        return CUDA_SUCCESS;
-    result = driver.cuGraphChildGraphNodeGetGraph(node, &inside);
-    return result == CUDA_SUCCESS ? collect(inside, ranges, depth + 1) : result;
-}
-
-static CUresult collect(CUgraph graph, struct graph_pages *ranges, unsigned depth)
-{
-    size_t count = 0;
-    CUresult result = depth < DEPTH_MAX ? driver.cuGraphGetNodes(graph, NULL, &count)
-                                        : CUDA_ERROR_NOT_SUPPORTED;
-
-    if (result != CUDA_SUCCESS || !count)
-        return result;
-    SCOPED_FREE CUgraphNode *nodes = calloc(count, sizeof(*nodes));
-    result = nodes ? driver.cuGraphGetNodes(graph, nodes, &count) : CUDA_ERROR_OUT_OF_MEMORY;
-    for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++)
-        result = collect_node(nodes[i], ranges, depth);
-    return result;
+    return type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? add_range(ranges, node) : CUDA_SUCCESS;
 }
 
 static int by_address(const void *a, const void *b)
@@ -144,10 +115,10 @@ CUresult graph_need_find(CUgraph graph, struct graph_need **out)
     struct graph_pages ranges = {0};
 
     *out = NULL;
-    if (!graph_charge_counts() || !driver.cuGraphGetNodes || !driver.cuGraphNodeGetType ||
-        !driver.cuGraphChildGraphNodeGetGraph)
+    if (!graph_charge_counts() || !graph_can_walk())
         return CUDA_SUCCESS;
-    CUresult result = collect(graph, &ranges, 0);
+    CUresult result =
+        graph_walk(graph, &(struct graph_visitor){.node = collect, .argument = &ranges});
     struct graph_need *need = result == CUDA_SUCCESS && ranges.count ? calloc(1, sizeof(*need))
                                                                      : NULL;
     if (need) {

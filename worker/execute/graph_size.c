@@ -10,13 +10,14 @@
 #include "common/handle_table.h"
 #include "common/scope.h"
 #include "worker/account/charge.h"
+#include "worker/account/graph_walk.h"
 #include "worker/execute/serve_green.h"
 #include "worker/execute/serve_launch.h"
 #include "worker/gpus.h"
 #include "worker/session.h"
 
 // Seen on an H100 (driver 580): 220 MiB for a chain of 100,000 kernels, 26.9 GiB for 300,000 that depend on nothing.
-enum { NODE_BYTES = 2304, BRANCH_BYTES = 96 * 1024, DEPTH_MAX = 32 };
+enum { NODE_BYTES = 2304, BRANCH_BYTES = 96 * 1024 };
 
 struct graph_size {
     uint64_t exec, bytes;
@@ -38,39 +39,23 @@ static size_t successors(CUgraphNode node)
     return count;
 }
 
-static CUresult add_graph(CUgraph graph, unsigned depth, uint64_t *bytes);
-
-static CUresult add_node(CUgraphNode node, unsigned depth, uint64_t *bytes)
+static CUresult add_node(CUgraphNode node, CUgraphNodeType type, void *argument)
 {
-    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-    CUgraph inside = NULL;
+    uint64_t *bytes = argument;
     size_t after = successors(node);
-    CUresult result = driver.cuGraphNodeGetType(node, &type);
 
+    (void)type;
     *bytes += NODE_BYTES + (after > 1 ? (after - 1) * BRANCH_BYTES : 0);
-    if (result == CUDA_SUCCESS && type == CU_GRAPH_NODE_TYPE_GRAPH) {
-        result = driver.cuGraphChildGraphNodeGetGraph(node, &inside);
-        if (result == CUDA_SUCCESS)
-            result = add_graph(inside, depth + 1, bytes);
-    }
-    return result;
+    return CUDA_SUCCESS;
 }
 
-static CUresult add_graph(CUgraph graph, unsigned depth, uint64_t *bytes)
+static CUresult add_roots(CUgraph graph, void *argument)
 {
-    size_t count = 0, roots = 0;
-    CUresult result = depth < DEPTH_MAX ? driver.cuGraphGetNodes(graph, NULL, &count)
-                                        : CUDA_ERROR_NOT_SUPPORTED;
+    uint64_t *bytes = argument;
+    size_t roots = 0;
+    CUresult result = driver.cuGraphGetRootNodes(graph, NULL, &roots);
 
-    if (result != CUDA_SUCCESS || !count)
-        return result;
-    SCOPED_FREE CUgraphNode *nodes = calloc(count, sizeof(*nodes));
-    result = nodes ? driver.cuGraphGetNodes(graph, nodes, &count) : CUDA_ERROR_OUT_OF_MEMORY;
-    if (result == CUDA_SUCCESS)
-        result = driver.cuGraphGetRootNodes(graph, NULL, &roots);
     *bytes += roots > 1 ? (roots - 1) * BRANCH_BYTES : 0;
-    for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++)
-        result = add_node(nodes[i], depth, bytes);
     return result;
 }
 
@@ -104,12 +89,12 @@ bool graph_size_take(struct serve *serve, uint64_t exec, CUgraph graph,
                      const struct context_set *contexts)
 {
     uint64_t bytes = 0;
+    const struct graph_visitor visitor = {.graph = add_roots, .node = add_node, .argument = &bytes};
 
-    if (!session.budgeted || serve_failed(serve) || !driver.cuGraphGetNodes ||
-        !driver.cuGraphGetRootNodes || !driver.cuGraphNodeGetType ||
-        !driver.cuGraphChildGraphNodeGetGraph)
+    if (!session.budgeted || serve_failed(serve) || !graph_can_walk() ||
+        !driver.cuGraphGetRootNodes)
         return false;
-    serve_fail(serve, add_graph(graph, 0, &bytes));
+    serve_fail(serve, graph_walk(graph, &visitor));
     struct graph_size *made = serve_failed(serve) ? NULL : malloc(sizeof(*made));
     if (!made) {
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);

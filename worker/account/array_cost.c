@@ -39,7 +39,7 @@ enum { SAMPLES_MAX = 1024 }; // programs that destroy no array
 
 static struct array_cost *costs;
 static struct sample *samples;
-static unsigned sample_count;
+static _Atomic unsigned sample_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 // ---- how much ----
@@ -88,18 +88,13 @@ uint64_t array_cost_most(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned lev
 
 // ---- samples ----
 
-// Keeps one until the context's next array is destroyed. NULL: no memory for that, or there are too many.
-static struct sample *new_sample(CUcontext context, bool is_mipmap)
+// Keeps one until the context's next array is destroyed.
+static void keep_sample(struct sample *sample)
 {
-    struct sample *sample;
-
     SCOPED_LOCK(&lock);
-    if (sample_count >= SAMPLES_MAX || !(sample = calloc(1, sizeof(*sample))))
-        return NULL;
-    *sample = (struct sample){.context = context, .is_mipmap = is_mipmap, .next = samples};
+    sample->next = samples;
     samples = sample;
     sample_count++;
-    return sample;
 }
 
 // Takes the samples of CONTEXT out of the list.
@@ -126,43 +121,53 @@ static void end_samples(CUcontext context, bool destroy)
 {
     for (struct sample *sample = take_samples(context), *next; sample; sample = next) {
         next = sample->next;
-        if (destroy && sample->array && sample->is_mipmap)
+        if (destroy && sample->is_mipmap)
             driver.cuMipmappedArrayDestroy(sample->array);
-        else if (destroy && sample->array)
+        else if (destroy)
             driver.cuArrayDestroy(sample->array);
         free(sample);
     }
 }
 
-static uint64_t ask_array(CUcontext context, const CUDA_ARRAY3D_DESCRIPTOR *later, CUdevice device)
+static CUresult make_sample(const CUDA_ARRAY3D_DESCRIPTOR *later, unsigned levels, CUdevice device,
+                            void **array, CUDA_ARRAY_MEMORY_REQUIREMENTS *wanted)
 {
-    CUDA_ARRAY_MEMORY_REQUIREMENTS wanted = {0};
-    struct sample *sample;
-    CUarray array;
+    CUresult result;
 
-    if (!driver.cuArrayGetMemoryRequirements || !(sample = new_sample(context, false)) ||
-        driver.cuArray3DCreate_v2(&array, later))
-        return 0;
-    if (driver.cuArrayGetMemoryRequirements(&wanted, array, device) != CUDA_SUCCESS)
-        wanted.size = 0;
-    sample->array = array;
-    return wanted.size;
+    if (levels) {
+        result = driver.cuMipmappedArrayCreate((CUmipmappedArray *)array, later, levels);
+        return result != CUDA_SUCCESS
+                   ? result
+                   : driver.cuMipmappedArrayGetMemoryRequirements(wanted, *array, device);
+    }
+    result = driver.cuArray3DCreate_v2((CUarray *)array, later);
+    return result != CUDA_SUCCESS ? result
+                                  : driver.cuArrayGetMemoryRequirements(wanted, *array, device);
 }
 
-static uint64_t ask_mipmap(CUcontext context, const CUDA_ARRAY3D_DESCRIPTOR *later, unsigned levels,
-                           CUdevice device)
+// 0: the driver does not know, or there are too many samples.
+static uint64_t ask(CUcontext context, const CUDA_ARRAY3D_DESCRIPTOR *later, unsigned levels,
+                    CUdevice device)
 {
     CUDA_ARRAY_MEMORY_REQUIREMENTS wanted = {0};
-    struct sample *sample;
-    CUmipmappedArray array;
 
-    if (!driver.cuMipmappedArrayGetMemoryRequirements || !(sample = new_sample(context, true)) ||
-        driver.cuMipmappedArrayCreate(&array, later, levels))
+    struct sample *sample = sample_count < SAMPLES_MAX ? calloc(1, sizeof(*sample)) : NULL;
+    if (!sample)
         return 0;
-    if (driver.cuMipmappedArrayGetMemoryRequirements(&wanted, array, device) != CUDA_SUCCESS)
-        wanted.size = 0;
-    sample->array = array;
-    return wanted.size;
+    sample->context = context;
+    sample->is_mipmap = levels != 0;
+    CUresult result = make_sample(later, levels, device, &sample->array, &wanted);
+    if (sample->array)
+        keep_sample(sample);
+    else
+        free(sample);
+    return result == CUDA_SUCCESS ? wanted.size : 0;
+}
+
+static bool can_ask(unsigned levels)
+{
+    return levels ? driver.cuMipmappedArrayGetMemoryRequirements != NULL
+                  : driver.cuArrayGetMemoryRequirements != NULL;
 }
 
 // What the driver says is in blocks, of which small arrays have less than one (seen on an H100).
@@ -173,11 +178,10 @@ static uint64_t array_bytes(CUcontext context, int device,
     uint64_t most = array_cost_most(descriptor, levels);
     CUDA_ARRAY3D_DESCRIPTOR later = *descriptor;
 
-    if (most < BLOCK)
+    if (most < BLOCK || !can_ask(levels))
         return most;
     later.Flags |= CUDA_ARRAY3D_DEFERRED_MAPPING;
-    uint64_t wanted = levels ? ask_mipmap(context, &later, levels, handle)
-                             : ask_array(context, &later, handle);
+    uint64_t wanted = ask(context, &later, levels, handle);
     return wanted ? wanted : most;
 }
 

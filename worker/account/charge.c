@@ -226,14 +226,15 @@ bool charge_library_use(const void *library, CUcontext context, int device)
     if (!budget_find(device, size))
         return false;
     SCOPED_LOCK(&lock);
+    struct charge *use = NULL;
     used = is_used(library, context, device, &more); // by another thread meanwhile
-    struct charge *use = used ? NULL : insert(library, LIBRARY_USE, context, device);
+    if (!used)
+        use = insert(library, LIBRARY_USE, context, device);
     if (use)
         use->size = size;
     else
         budget_give(device, size);
-    used = used || use;
-    return used;
+    return used || use;
 }
 
 // The driver's own functions, which the generated handlers call by way of these.

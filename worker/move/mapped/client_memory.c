@@ -101,7 +101,7 @@ static CUresult check_file(int fd, const struct region_place *place, bool sealed
     uint64_t end = ((uint64_t)status.st_size + page - 1) & ~(page - 1);
     if (place->size > end - place->offset)
         return CUDA_ERROR_INVALID_VALUE;
-    // Clients of releases before 0.2 leave it to this side to make the pages, within the same limit.
+    // Clients of releases before 0.2 leave it to this side to make the pages, so those may still be missing.
     return session_may_map(place->size) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

@@ -25,9 +25,10 @@ const struct config_option settings_table[] = {
                   "unix socket for programs on this host; empty for none"),
     CONFIG_INT("broker", "max_connections", S, max_connections, "16384", 16, 1000000,
                "connections at once; more make strangers who were there longest go"),
-    CONFIG_INT(
-        "broker", "max_connections_per_address", S, max_connections_per_address, "256", 1, 1000000,
-        "of one address, until it is known who asks, or (on the unix socket, but for root) of one user"),
+    CONFIG_INT("broker", "max_connections_per_address", S, max_connections_per_address, "256", 1,
+               1000000,
+               "of one address, until it is known who asks, or (on the unix socket, but for root) "
+               "of one user"),
     CONFIG_STRING("broker", "state_dir", S, state_dir, "/var/lib/rgpu-broker",
                   "directory of the database; on a local disk, for this program alone"),
     CONFIG_BOOL("broker", "standby", S, standby, "no",

@@ -22,8 +22,8 @@ TAILQ_HEAD(bucket_list, bucket);
 
 struct user_rates {
     int64_t at_once, per_second;
-    int64_t
-        forget_ms; // a bucket that was not used for so long is full again, and is the same as none
+    // A bucket that was not used for so long is full again, and is the same as none.
+    int64_t forget_ms;
     void *names;
     struct bucket_list order; // the one used last at the end
 };

@@ -20,7 +20,8 @@ enum {
 struct slot {
     size_t size;
     CUdeviceptr address;
-    void *handle; // an array, a module, a piece of memory, an executable graph
+    void *handle; // an array, a module, an executable graph
+    CUmemGenericAllocationHandle piece;
     unsigned kind;
 };
 
@@ -29,7 +30,6 @@ static CUstream streams[2], releasing;
 static CUdeviceptr flag; // what a held stream waits for
 static CUmemoryPool pool;
 static struct slot slots[KINDS][SLOTS];
-static CUmemGenericAllocationHandle pieces[SLOTS];
 static uint64_t state;
 static unsigned done_calls[KINDS], full_calls[KINDS], wanted;
 static size_t total;
@@ -154,7 +154,7 @@ static CUresult take_piece(struct slot *slot, CUstream stream)
     if (slot->kind > 0) // it lives as long as it is mapped
         CHECK(cuMemRelease(piece));
     else
-        pieces[slot - slots[3]] = piece;
+        slot->piece = piece;
     return CUDA_SUCCESS;
 }
 
@@ -163,7 +163,7 @@ static CUresult free_piece(struct slot *slot, CUstream stream)
     complete();
     CHECK(cuMemUnmap(slot->address, slot->size));
     if (slot->kind == 0)
-        CHECK(cuMemRelease(pieces[slot - slots[3]]));
+        CHECK(cuMemRelease(slot->piece));
     return cuMemAddressFree(slot->address, slot->size);
 }
 
@@ -272,33 +272,33 @@ static size_t free_bytes(void)
     return bytes;
 }
 
-static void expect(CUresult result, const struct kind *kind, const char *what)
+static void give_back(unsigned k, struct slot *slot, CUstream stream)
 {
-    if (result != CUDA_SUCCESS && result != CUDA_ERROR_OUT_OF_MEMORY)
-        bail("%s %s gave %s", what, kind->name, result_name(result));
+    CUresult result = kinds[k].free(slot, stream);
+
+    if (result != CUDA_SUCCESS)
+        bail("freeing of %s gave %s", kinds[k].name, result_name(result));
+    *slot = (struct slot){0};
 }
 
 static void step(unsigned k)
 {
     struct slot *slot = &slots[k][pick(SLOTS)];
     CUstream stream = streams[pick(2)];
-
     unsigned number = (unsigned)(slot - slots[k]);
 
     if (slot->size) {
-        CUresult result = kinds[k].free(slot, stream);
+        give_back(k, slot, stream);
         printf("free %s %u, stream %d, held %d\n", kinds[k].name, number, stream == streams[1],
                held);
-        if (result != CUDA_SUCCESS)
-            bail("freeing of %s gave %s", kinds[k].name, result_name(result));
-        *slot = (struct slot){0};
         return;
     }
     slot->size = some_size();
     CUresult result = kinds[k].take(slot, stream);
     printf("take %s %u of %zu, stream %d, held %d: %s\n", kinds[k].name, number, slot->size,
            stream == streams[1], held, result_name(result));
-    expect(result, &kinds[k], "taking of");
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_OUT_OF_MEMORY)
+        bail("taking of %s gave %s", kinds[k].name, result_name(result));
     (result == CUDA_SUCCESS ? done_calls : full_calls)[k]++;
     if (result != CUDA_SUCCESS)
         *slot = (struct slot){0};
@@ -316,12 +316,8 @@ static void free_all(void)
     complete();
     for (unsigned k = 0; k < KINDS; k++)
         for (unsigned i = 0; i < SLOTS; i++)
-            if (slots[k][i].size) {
-                CUresult result = kinds[k].free(&slots[k][i], streams[1]);
-                if (result != CUDA_SUCCESS)
-                    bail("freeing of %s gave %s", kinds[k].name, result_name(result));
-                slots[k][i] = (struct slot){0};
-            }
+            if (slots[k][i].size)
+                give_back(k, &slots[k][i], streams[1]);
     complete();
     if (pool)
         CHECK(cuMemPoolDestroy(pool));

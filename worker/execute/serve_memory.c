@@ -124,16 +124,13 @@ void serve_cuMemAlloc_v2(struct serve *serve, const struct args_cuMemAlloc_v2 *a
 }
 
 // The driver chooses the pitch. It has chosen the next multiple of 512 on every GPU so far, and `settle` counts the
-// difference if another driver chooses more.
-static uint64_t pitched_size(uint64_t width, uint64_t height)
+// difference if another driver chooses more. Returns false if no GPU has such rows: the driver refuses them.
+static bool pitched_size(uint64_t width, uint64_t height, uint64_t *size)
 {
     enum { UNIT = 512 };
-    uint64_t size;
 
-    if (width > UINT64_MAX - UNIT ||
-        __builtin_mul_overflow((width + UNIT - 1) / UNIT * UNIT, height, &size))
-        return UINT64_MAX;
-    return size;
+    return width <= INT32_MAX &&
+           !__builtin_mul_overflow((width + UNIT - 1) / UNIT * UNIT, height, size);
 }
 
 void serve_cuMemAllocPitch_v2(struct serve *serve, const struct args_cuMemAllocPitch_v2 *args,
@@ -141,11 +138,12 @@ void serve_cuMemAllocPitch_v2(struct serve *serve, const struct args_cuMemAllocP
 {
     CUdeviceptr address = 0;
     size_t pitch = 0;
-    uint64_t counted;
-    int device;
+    uint64_t size, counted = 0;
+    int device = current_device(serve);
 
     if (!serve_require(serve, driver.cuMemAllocPitch_v2) ||
-        !take(serve, pitched_size(args->WidthInBytes, args->Height), &device, &counted))
+        (pitched_size(args->WidthInBytes, args->Height, &size) &&
+         !take(serve, size, &device, &counted)))
         return;
     serve_fail(serve, driver.cuMemAllocPitch_v2(&address, &pitch, args->WidthInBytes, args->Height,
                                                 args->ElementSizeBytes));

@@ -103,7 +103,7 @@ own "mounts without /proc" -m "export RGPU_TRANSPORT=auto; mount -t tmpfs none /
 own "mounts without /sys" -m "mount -t tmpfs none /sys"
 own "mounts without /dev/shm" -m "mount -t tmpfs -o size=0 none /dev/shm && mount -o remount,ro /dev/shm"
 own "mounts without /etc/resolv.conf, passwd and hosts" -m 'for f in resolv.conf passwd hosts nsswitch.conf; do mount --bind /dev/null "/etc/$f" 2>/dev/null || :; done'
-own "mounts that cannot be written" -m "mount -t tmpfs none /tmp -o ro"
+own "mounts that cannot be written" -m "mount --bind /tmp /tmp && mount -o remount,bind,ro /tmp"
 by "a summary, a timeline and a log" env RGPU_STATS=1 "RGPU_TRACE=$TMP/trace" RGPU_LOG=debug "CUDA_LOG_FILE=$TMP/errors"
 by "kernels loaded at once" env CUDA_MODULE_LOADING=EAGER
 by "managed memory by signals" env RGPU_MANAGED_FAULTS=signals

@@ -11,7 +11,7 @@
 
 #include "tests/programs/driver.h"
 
-enum { SIZE = 16 << 20, ROUNDS_OF_ONE = 8, CARRIED = 1 << 20, DESCRIPTORS = 256 };
+enum { SIZE = 16 << 20, ROUNDS_OF_ONE = 8, CARRIED = 1 << 20, DESCRIPTORS = 4096 };
 
 static bool carries(int fd)
 {

@@ -1,5 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The transport itself, and copies between GPUs of two boxes over verbs, by each path. seconds: 1520
+# The transport itself, and copies between GPUs of two boxes over verbs. seconds: 1520
 . "$(dirname "$0")/vm.sh"
-in_vm 1500 all.sh transport peers peer-paths
+in_vm 1500 all.sh transport peers

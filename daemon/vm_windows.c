@@ -386,13 +386,18 @@ static bool may_use(const struct control_grant *grant)
     return false;
 }
 
-// A machine that has started anew says so by its boot id; what was before it is not there any more.
+// A machine that has started anew has another boot id, and the processes of its old sessions are gone. A client that cannot
+// read the boot id, as in a container that hides it, sends zeros, which are no reason to end anything.
 static void note_boot(struct vm_attached *window, const uint8_t *boot_id)
 {
-    if (!memcmp(window->boot_id, boot_id, sizeof(window->boot_id)))
+    static const uint8_t unknown[sizeof(window->boot_id)];
+
+    if (!memcmp(window->boot_id, boot_id, sizeof(window->boot_id)) ||
+        !memcmp(boot_id, unknown, sizeof(unknown)))
         return;
-    end_sessions(window, boot_id, CONTROL_END_REASON_CLIENT_LEFT,
-                 "its virtual machine has started anew");
+    if (memcmp(window->boot_id, unknown, sizeof(unknown)) != 0)
+        end_sessions(window, boot_id, CONTROL_END_REASON_CLIENT_LEFT,
+                     "its virtual machine has started anew");
     memcpy(window->boot_id, boot_id, sizeof(window->boot_id));
 }
 

@@ -80,12 +80,17 @@ await "a machine that is killed leaves nothing" has two taken 0 && pass "a machi
 hold g two
 mkdir "$TMP/boot" && cat /proc/sys/kernel/random/uuid >"$TMP/boot/id"
 if unshare -m true 2>/dev/null; then
+    ok "a program that cannot read the boot id uses the window too" in_window two unshare -m bash -c \
+        'mount --bind /dev/null /proc/sys/kernel/random/boot_id && exec "$0"' "$BUILD/tests/programs/saxpy"
+    ok "and ends no other session of its machine" goes_on g
     in_window two unshare -m bash -c 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$1"' "$TMP/boot/id" \
         "$BUILD/tests/programs/saxpy" >"$TMP/out" 2>&1 || true
     like "$(cat "$TMP/out")" 'transport=vm' "a machine that has started anew gets a part of its window"
     await "the sessions of before end" has two sessions 0 && pass "and the sessions of before end"
 else
-    skip "no right to make mounts here"
+    for what in "a program that cannot read" "and ends no other session" "a machine that has started"; do
+        skip "$what: no right to make mounts here"
+    done
 fi
 like "$(cat "$BOX_LOG")" 'its virtual machine has started anew|its virtual machine is gone' "the log says why"
 done_testing

@@ -190,6 +190,51 @@ static void full_queue_waits_for_host_function(struct peer *peer)
     is_int(ASK(peer, cuStreamSynchronize, .hStream = other), CUDA_SUCCESS, "all goes on after it");
 }
 
+// Changes of mirrored memory at its first bytes, as byte_changes.h lays them out.
+struct change_of_word {
+    uint32_t at, size, value;
+};
+
+// What a function of the client writes comes before its end, also where both are read in front of their turn.
+static void full_queue_waits_for_what_a_function_wrote(struct peer *peer)
+{
+    enum { PAGE = 4096, REGION = 7 };
+    const struct change_of_word change = {.size = 4, .value = 11};
+    uint64_t stream = peer_stream(peer);
+    CUdeviceptr word = peer_alloc(peer, 256);
+    uint8_t got[4] = {0}, changes[256];
+    struct reply_host_mirror mirror = {0};
+    struct reply_host_mirror_read read = {0};
+    struct args_host_mirror_read look = {.region = REGION,
+                                         .size = PAGE,
+                                         .reply_room = sizeof(changes)};
+    uint32_t used = 1;
+
+    is_int(ASK_REPLY(peer, host_mirror, &mirror, .address = UINT64_C(0x3e0000000000), .size = PAGE,
+                     .region = REGION),
+           CUDA_SUCCESS, "host memory is mirrored");
+    peer->host_call_count = 0;
+    POST(peer, host_function, .token = 52, .stream = stream);
+    POST(peer, cuMemcpyDtoDAsync_v2, .dstDevice = word, .srcDevice = mirror.device_address,
+         .ByteCount = 4, .hStream = stream);
+    for (int i = 0; i < 3000; i++)
+        POST(peer, cuMemsetD32Async, .dstDevice = word + 64, .ui = (uint32_t)i, .N = 1,
+             .hStream = stream);
+    while (!peer->host_call_count)
+        peer_take_event(peer, 10000);
+    is_int(peer_ask(peer, OP_host_mirror_read, &look, sizeof(look), NULL, 0, &read, sizeof(read),
+                    changes, sizeof(changes), &used),
+           CUDA_SUCCESS,
+           "a function is answered what the GPU wrote, with 3000 operations behind it");
+    POST_TAIL(peer, host_mirror_write, &change, sizeof(change), .region = REGION,
+              .bytes = sizeof(change));
+    POST(peer, host_function_done, .token = 52);
+    peer_pull(peer, 23, got, word, sizeof(got), stream);
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = stream), CUDA_SUCCESS, "its end is heard");
+    is_int(got[0], 11, "and what follows it in its stream sees what it wrote");
+    ASK(peer, host_mirror_end, .region = REGION);
+}
+
 // Freeing is taken for quick; where it is not, it holds up nobody for long. What lets the stream go on
 // may not need the driver, which lets nobody queue work in a context while it frees memory there.
 static void freeing_holds_up_nobody(struct peer *peer)
@@ -253,6 +298,7 @@ int main(void)
     freeing_waits_for_data_first(&peer);
     full_queue_waits_for_push(&peer);
     full_queue_waits_for_host_function(&peer);
+    full_queue_waits_for_what_a_function_wrote(&peer);
     peer_stop(&peer);
     return done();
 }

@@ -87,7 +87,7 @@ void dispatch_malformed(const struct serve *serve, int size)
                 cuda_op_name(request->op), request->size, size);
 }
 
-// Requests that take more from the link themselves: nobody else may read meanwhile.
+// Requests that take more from the link themselves, or that what follows must not overtake: nobody else may read meanwhile.
 static bool reads_on(const struct serve *serve)
 {
     const struct wire_request *request = (const void *)serve->record;

@@ -2,9 +2,9 @@
 // Takes over the reading of the link while the thread that should read it is stuck in the driver.
 //
 // A driver takes about a thousand operations per stream; a call that finds the queue full waits for the
-// GPU. That must not keep us from reading what the GPU itself may be waiting for: the data of a push and
-// the end of a host function. These are acted on at once; all other requests are kept, in their order,
-// for the thread that is stuck. Blocks of a push that is still to begin are kept as well. Once it has
+// GPU. That must not keep us from reading what the GPU itself may be waiting for: the data of a push, and
+// the end of a host function with the changes of mirrored memory that come before it. These are acted on
+// at once; all other requests are kept, in their order, for the thread that is stuck. Blocks of a push that is still to begin are kept as well. Once it has
 // begun they come before everything else: a request that stands in front of them may have to wait for
 // them.
 //

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The box's part of mirrored host memory: pages of ours at the client's addresses, which the GPU has in its address
 // space, and what the client knows of them. Requests move changes between both by the processor, so that neither a
-// stream nor a kernel that is looking at the memory is waited for.
+// stream nor a kernel that is looking at the memory is waited for. They are urgent: a function of the client, for which
+// streams wait, reads before it runs and writes before it is done.
 #include "worker/move/mirrored/host_mirrors.h"
 
 #include <pthread.h>
@@ -88,11 +89,18 @@ void serve_host_mirror(struct serve *serve, const struct args_host_mirror *args,
     unmap(mirror);
 }
 
-// Under lock; in its context, or where that is about to go.
-static void end(uint32_t region)
+// Under lock. Requests no longer find the mirror.
+static struct host_mirror *take(uint32_t region)
 {
     struct host_mirror *mirror = mirrors[region];
     mirrors[region] = NULL;
+    return mirror;
+}
+
+// In the mirror's context, or while that is about to go. The driver may wait here for a function of the client, which
+// reads and writes other mirrors first: the lock is free.
+static void end(struct host_mirror *mirror)
+{
     allocation_remove((uint64_t)(uintptr_t)mirror->base);
     atomic_fetch_add(&session.memory_epoch, 1);
     driver.cuMemHostUnregister(mirror->base);
@@ -111,9 +119,14 @@ static struct host_mirror *find(struct serve *serve, uint32_t region, uint64_t a
 
 void serve_host_mirror_end(struct serve *serve, const struct args_host_mirror_end *args)
 {
-    SCOPED_LOCK(&lock);
-    if (find(serve, args->region, 0, 0))
-        end(args->region);
+    struct host_mirror *mirror = NULL;
+    {
+        SCOPED_LOCK(&lock);
+        if (find(serve, args->region, 0, 0))
+            mirror = take(args->region);
+    }
+    if (mirror)
+        end(mirror);
 }
 
 void serve_host_mirror_write(struct serve *serve, const struct args_host_mirror_write *args)
@@ -140,12 +153,21 @@ void serve_host_mirror_read(struct serve *serve, const struct args_host_mirror_r
     serve_reply_bytes(serve, serve->bytes, used);
 }
 
-static void forget_context(CUcontext context)
+// Takes the next mirror of CONTEXT, from *REGION on; NULL: there is none left.
+static struct host_mirror *take_next(CUcontext context, uint32_t *region)
 {
     SCOPED_LOCK(&lock);
-    for (uint32_t i = 0; i < WIRE_REGION_LIMIT; i++)
-        if (mirrors[i] && mirrors[i]->context == context)
-            end(i);
+    for (; *region < WIRE_REGION_LIMIT; (*region)++)
+        if (mirrors[*region] && mirrors[*region]->context == context)
+            return take(*region);
+    return NULL;
+}
+
+static void forget_context(CUcontext context)
+{
+    uint32_t region = 0;
+    for (struct host_mirror *mirror; (mirror = take_next(context, &region)) != NULL;)
+        end(mirror);
 }
 
 void host_mirrors_prepare(void)

@@ -5,6 +5,7 @@
 #include "client-lib/managed/mapped_host.h"
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/device_memory.h"
+#include "client-lib/objects/host_slabs.h"
 #include "client-lib/objects/out_of_reach.h"
 #include "client-lib/objects/page_locked.h"
 #include "client-lib/objects/thread.h"
@@ -71,7 +72,7 @@ static CUresult allocate_host(void **pp, size_t bytesize, unsigned int flags)
         return CUDA_SUCCESS;
     }
     return context->session->mirrors_host ? mapped_host_allocate(context, bytesize, flags, pp)
-                                          : page_locked_allocate(context, bytesize, flags, pp);
+                                          : host_memory_allocate(context, bytesize, flags, pp);
 }
 
 CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
@@ -90,7 +91,7 @@ CUresult cuMemFreeHost(void *p)
     CUresult ready = process_ready();
     if (!p || ready != CUDA_SUCCESS)
         return ready;
-    return mapped_host_release(p, false, &ready) ? ready : page_locked_release(p, false);
+    return mapped_host_release(p, false, &ready) ? ready : host_memory_free(p);
 }
 
 CUresult cuMemHostUnregister(void *p)
@@ -101,7 +102,7 @@ CUresult cuMemHostUnregister(void *p)
         return ready;
     if (!p || (memory_find((uintptr_t)p, &found) && found.host && !found.registered))
         return CUDA_ERROR_INVALID_VALUE;
-    return mapped_host_release(p, true, &ready) ? ready : page_locked_release(p, true);
+    return mapped_host_release(p, true, &ready) ? ready : page_locked_unregister(p);
 }
 
 static CUresult register_host(void *p, size_t bytesize, unsigned int flags)
@@ -121,7 +122,7 @@ static CUresult register_host(void *p, size_t bytesize, unsigned int flags)
     // Who asks for the device's pointers at once is told at once where there are none.
     if (result == CUDA_SUCCESS && (flags & CU_MEMHOSTREGISTER_DEVICEMAP) &&
         context->session->mirrors_host && (result = mapped_host_open(p)) != CUDA_SUCCESS)
-        (void)page_locked_release(p, true);
+        (void)page_locked_unregister(p);
     return result;
 }
 

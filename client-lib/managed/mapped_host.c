@@ -14,6 +14,7 @@
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/out_of_reach.h"
 #include "client-lib/objects/page_locked.h"
+#include "client-lib/objects/regions.h"
 #include "client_calls.h"
 #include "common/scope.h"
 
@@ -49,7 +50,7 @@ static CUresult make_part(struct allocation *memory, size_t size, uint64_t wishe
 {
     struct refused_places refusals = {.size = size};
     CUresult result = CUDA_ERROR_ALREADY_MAPPED;
-    memory->region = page_locked_new_region();
+    memory->region = region_take();
     if (!memory->region)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *place = NULL;
@@ -68,6 +69,16 @@ static CUresult make_part(struct allocation *memory, size_t size, uint64_t wishe
             refusals.places[refusals.count++] = at;
     }
     give_up(&refusals);
+    if (result != CUDA_SUCCESS)
+        region_give(memory->region);
+    return result;
+}
+
+static CUresult end_mirror(uint32_t region)
+{
+    CUresult result = remote_host_mirror_end(region);
+    if (result == CUDA_SUCCESS)
+        region_give(region);
     return result;
 }
 
@@ -114,7 +125,7 @@ CUresult mapped_host_allocate(const struct object *context, size_t bytes, unsign
         *memory = place;
         return CUDA_SUCCESS;
     }
-    (void)remote_host_mirror_end(made.region);
+    (void)end_mirror(made.region);
     munmap(place, made.size);
     return result;
 }
@@ -143,7 +154,7 @@ static CUresult open_once(struct allocation *memory)
     if (result == CUDA_SUCCESS && memory_set_mirror(memory->base, memory))
         return CUDA_SUCCESS;
     struct allocation other;
-    (void)remote_host_mirror_end(memory->region);
+    (void)end_mirror(memory->region);
     if (memory->elsewhere)
         (void)memory_remove(memory->elsewhere, &other);
     compared_remove(memory->base);
@@ -189,7 +200,7 @@ static CUresult end_part(const struct allocation *memory)
         compared_remove(memory->base);
     else
         (void)mirror_remove(memory->base);
-    result = remote_host_mirror_end(memory->region);
+    result = end_mirror(memory->region);
     memory_leave(entered);
     return worked == CUDA_SUCCESS ? result : worked;
 }

@@ -29,6 +29,7 @@ struct allocation {
     uint64_t elsewhere;     // where the box has mapped or mirrored it, if not here; 0
     unsigned int host_flags;
     uint64_t device_address; // of host memory; 0: none
+    struct host_slab *slab;  // of host memory: what it is a piece of; NULL: nothing else
     struct box_session *session;
     uint64_t context; // handle
     CUdevice device;

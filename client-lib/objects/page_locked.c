@@ -16,6 +16,7 @@
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/mapped_file.h"
 #include "client-lib/objects/object.h"
+#include "client-lib/objects/regions.h"
 #include "client_calls.h"
 #include "common/available.h"
 #include "common/descriptor.h"
@@ -24,9 +25,7 @@
 
 enum { PAGE = 4096, PLACE_RETRIES = 16 };
 
-static _Atomic uint32_t next_region = 1;
-
-static size_t page_round(size_t size)
+size_t page_locked_round(size_t size)
 {
     return (size + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
@@ -76,12 +75,6 @@ void *page_locked_hold_place(size_t size)
     return at == MAP_FAILED ? NULL : at;
 }
 
-uint32_t page_locked_new_region(void)
-{
-    uint32_t region = atomic_fetch_add(&next_region, 1);
-    return region < WIRE_REGION_LIMIT ? region : 0;
-}
-
 // Maps the file where the worker can map it too. The worker says when it cannot; then another
 // place is tried while the refused ones are held.
 static CUresult map_shared(struct box_session *session, int fd, size_t size, unsigned int flags,
@@ -127,23 +120,27 @@ static bool host_has(size_t size)
 static CUresult allocate_shared(struct allocation *allocation)
 {
     size_t size = allocation->size;
-    uint32_t region = page_locked_new_region();
-    if (!region || !host_has(size))
+    uint32_t region = 0;
+    if (!host_has(size) || (region = region_take()) == 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
     int fd = sealed_memory(size);
-    if (fd < 0) {
+    if (fd < 0)
         log_warn("no shared memory for page-locked memory size=%zu error=\"%s\"", size,
                  strerror(-fd));
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
     void *memory = NULL;
-    CUresult result = map_shared(allocation->session, fd, size, allocation->host_flags, region,
-                                 &memory, &allocation->device_address);
-    close(fd);
+    CUresult result = fd < 0 ? CUDA_ERROR_OUT_OF_MEMORY
+                             : map_shared(allocation->session, fd, size, allocation->host_flags,
+                                          region, &memory, &allocation->device_address);
+    if (fd >= 0)
+        close(fd);
+    if (result != CUDA_SUCCESS) {
+        region_give(region);
+        return result;
+    }
     allocation->base = (uintptr_t)memory;
     allocation->region = region;
     allocation->mapped = true;
-    return result;
+    return CUDA_SUCCESS;
 }
 
 // ---- in the window of a virtual machine ----
@@ -174,7 +171,7 @@ static CUresult allocate_in_window(struct allocation *allocation)
     void *refused[PLACE_RETRIES];
     int refusals = 0;
     CUresult result = CUDA_ERROR_ALREADY_MAPPED;
-    allocation->region = page_locked_new_region();
+    allocation->region = region_take();
     if (!allocation->region)
         return CUDA_ERROR_OUT_OF_MEMORY;
     while (result == CUDA_ERROR_ALREADY_MAPPED && refusals < PLACE_RETRIES) {
@@ -185,6 +182,8 @@ static CUresult allocate_in_window(struct allocation *allocation)
     }
     while (refusals)
         munmap(refused[--refusals], allocation->size);
+    if (result != CUDA_SUCCESS)
+        region_give(allocation->region);
     return result;
 }
 
@@ -194,14 +193,16 @@ static void let_reach(struct allocation *allocation)
 {
     struct link *link = allocation->session->link;
     void *base = (void *)(uintptr_t)allocation->base;
-    uint32_t key, region = page_locked_new_region();
-    if (!region || link_expose(link, base, allocation->size, &key) != 0)
-        return;
-    allocation->region = region;
-    allocation->reached = remote_host_reach(allocation->base, allocation->size, region, key) ==
-                          CUDA_SUCCESS;
-    if (!allocation->reached)
+    uint32_t key, region = region_take();
+    bool exposed = region && link_expose(link, base, allocation->size, &key) == 0;
+    allocation->reached = exposed && remote_host_reach(allocation->base, allocation->size, region,
+                                                       key) == CUDA_SUCCESS;
+    if (exposed && !allocation->reached)
         link_conceal(link, base, allocation->size);
+    if (allocation->reached)
+        allocation->region = region;
+    else
+        region_give(region);
 }
 
 // ---- files that the program shares ----
@@ -269,10 +270,10 @@ static CUresult map_file(struct allocation *allocation, int fd, uint64_t offset,
 static void let_map(struct allocation *allocation)
 {
     uint64_t offset = 0;
-    uint32_t region = page_locked_new_region();
+    uint32_t region = region_take();
     allocation->region_offset = (uint32_t)(allocation->base % PAGE);
     uint64_t page = allocation->base - allocation->region_offset;
-    size_t size = page_round(allocation->base + allocation->size - page);
+    size_t size = page_locked_round(allocation->base + allocation->size - page);
     int fd = region ? mapped_file_open(page, size, &offset) : -ENOSPC;
     CUresult result = CUDA_ERROR_NOT_SUPPORTED;
     if (fd >= 0) {
@@ -280,25 +281,37 @@ static void let_map(struct allocation *allocation)
         result = map_file(allocation, fd, offset, size);
         close(fd);
     }
+    if (result != CUDA_SUCCESS)
+        region_give(region);
     if (result != CUDA_SUCCESS && fd != -ENXIO)
         log_warn("registered memory is not mapped on the box size=%zu file=%d result=%d", size,
                  fd < 0 ? fd : 0, result);
 }
 
+// Otherwise the box's part of it went with its context.
+static bool context_lives(const struct allocation *allocation)
+{
+    const struct object *context =
+        object_find(HANDLE_CONTEXT, (void *)(uintptr_t)allocation->context);
+    return context && context->ctx.wire;
+}
+
+static CUresult stop_box_using(const struct allocation *allocation)
+{
+    bool entered, known = allocation->mapped || allocation->reached;
+    CUresult result = memory_enter(allocation, &entered);
+    if (result == CUDA_SUCCESS)
+        result = known ? remote_host_unmap(allocation->region) : remote_cuCtxSynchronize();
+    memory_leave(entered);
+    if (known && result == CUDA_SUCCESS)
+        region_give(allocation->region);
+    return result;
+}
+
 // Ends the box's use of host memory: copies that still run are waited for.
 static CUresult stop_using(const struct allocation *allocation)
 {
-    CUresult result = CUDA_SUCCESS;
-    // Otherwise it went with its context.
-    if (object_find(HANDLE_CONTEXT, (void *)(uintptr_t)allocation->context)) {
-        bool entered;
-        result = memory_enter(allocation, &entered);
-        if (result == CUDA_SUCCESS)
-            result = allocation->mapped || allocation->reached
-                         ? remote_host_unmap(allocation->region)
-                         : remote_cuCtxSynchronize();
-        memory_leave(entered);
-    }
+    CUresult result = context_lives(allocation) ? stop_box_using(allocation) : CUDA_SUCCESS;
     if (allocation->reached)
         link_conceal(allocation->session->link, (void *)(uintptr_t)allocation->base,
                      allocation->size);
@@ -326,7 +339,7 @@ static CUresult allocate_private(struct allocation *allocation)
 
 // A window may be full, or too small; then there is memory for the program all the same, which the GPU does not have in
 // its address space.
-static CUresult allocate(struct allocation *allocation)
+CUresult page_locked_make(struct allocation *allocation)
 {
     const struct memory_model *memory = allocation->session->memory;
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -344,28 +357,11 @@ static CUresult allocate(struct allocation *allocation)
     return allocate_private(allocation);
 }
 
-CUresult page_locked_allocate(const struct object *context, size_t bytes, unsigned int flags,
-                              void **memory)
+CUresult page_locked_unmake(const struct allocation *allocation)
 {
-    struct box_session *session = context->session;
-    struct allocation allocation = {.size = page_round(bytes),
-                                    .host = true,
-                                    .host_flags = flags,
-                                    .session = session,
-                                    .context = context->ctx.root,
-                                    .device = context->ctx.device};
-    CUresult result = allocate(&allocation);
-    if (result != CUDA_SUCCESS)
-        return result;
-    void *made = (void *)(uintptr_t)allocation.base;
-    if (memory_add(&allocation) == 0) {
-        *memory = made;
-        return CUDA_SUCCESS;
-    }
-    if (allocation.reached || session->memory->in_window)
-        stop_using(&allocation);
-    munmap(made, allocation.size);
-    return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = stop_using(allocation);
+    munmap((void *)(uintptr_t)allocation->base, allocation->size);
+    return result;
 }
 
 CUresult page_locked_register(const struct object *context, void *memory, size_t bytes,
@@ -401,14 +397,11 @@ CUresult page_locked_register(const struct object *context, void *memory, size_t
                             : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult page_locked_release(void *memory, bool registered)
+CUresult page_locked_unregister(void *memory)
 {
     struct allocation gone;
-    if (!memory || !memory_find((uintptr_t)memory, &gone) || !gone.host ||
-        gone.base != (uintptr_t)memory || gone.registered != registered)
-        return registered ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE;
-    CUresult result = stop_using(&gone);
-    if (memory_remove((uintptr_t)memory, &gone) && !registered)
-        munmap(memory, gone.size);
-    return result;
+    if (!memory || !memory_find((uintptr_t)memory, &gone) || !gone.host || !gone.registered ||
+        gone.base != (uintptr_t)memory || !memory_remove(gone.base, &gone))
+        return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    return stop_using(&gone);
 }

@@ -10,13 +10,10 @@
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/object.h"
 
-CUresult page_locked_allocate(const struct object *context, size_t bytes, unsigned int flags,
-                              void **memory);
 // Memory of the program's own.
 CUresult page_locked_register(const struct object *context, void *memory, size_t bytes,
                               unsigned int flags);
-// Ends the box's use of it. REGISTERED: it is the program's, else it is unmapped.
-CUresult page_locked_release(void *memory, bool registered);
+CUresult page_locked_unregister(void *memory);
 
 // Addresses that are nothing's here, and hardly a worker's, held until they are unmapped; NULL: there are none.
 void *page_locked_hold_place(size_t size);
@@ -24,7 +21,10 @@ void *page_locked_hold_place(size_t size);
 // nothing else here. CUDA_ERROR_ALREADY_MAPPED: they are.
 CUresult page_locked_enter_elsewhere(const struct allocation *allocation, uint64_t place,
                                      size_t size, bool mirrored);
-// A number for memory that the box is to know; 0: all have been used.
-uint32_t page_locked_new_region(void);
+// Returns the size of whole pages that hold SIZE bytes.
+size_t page_locked_round(size_t size);
+// Memory of its own for what has size, flags, session and context set. The address book does not know it.
+CUresult page_locked_make(struct allocation *allocation);
+CUresult page_locked_unmake(const struct allocation *allocation);
 
 #endif

@@ -68,8 +68,8 @@ static int take_ready(struct worker_process *worker, const struct control_ready 
         return 0;
     }
     // Workers that start at the same time can only make the figure larger, so the smallest one is kept.
-    // What a context takes under MPS only a client of its daemon knows.
-    bool measures = worker->mps || !mps_is_wanted(device);
+    // What a context takes under MPS only a client of its daemon knows. A worker without a context knows nothing.
+    bool measures = cost && (worker->mps || !mps_is_wanted(device));
     if (measures && (!device->measured || cost < device->info.context_cost)) {
         device->info.context_cost = cost;
         device->measured = true;

@@ -89,6 +89,17 @@ static void measure_context(struct gpu *device)
     }
 }
 
+// The GPU is full of other processes' memory. The worker serves its client's other GPUs, and this one once there is room:
+// the context is made when the client asks for it, and that call gets the driver's error.
+static int go_without_context(void)
+{
+    log_warn("the GPU has no memory for a context: it is made when a client asks for it device=%u",
+             setup.device);
+    gpus.list[setup.device].context_cost = setup.context_cost;
+    snapshot_prepare();
+    return 0;
+}
+
 static int make_context(struct control_failed *failed)
 {
     CUcontext context;
@@ -100,6 +111,8 @@ static int make_context(struct control_failed *failed)
         return -ENODEV;
     }
     CUresult result = gpu_primary((int)setup.device, &context);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+        return go_without_context();
     if (result == CUDA_SUCCESS)
         result = driver.cuCtxSetCurrent(context);
     if (result != CUDA_SUCCESS)

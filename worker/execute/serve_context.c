@@ -67,13 +67,7 @@ CUresult gpu_reset(int ordinal)
     // Our reference went with the reset in some drivers and not in others.
     driver.cuDevicePrimaryCtxRelease_v2(device->handle);
     result = gpu_primary(ordinal, &fresh);
-    if (result == CUDA_SUCCESS && held_pinned) {
-        result = driver.cuCtxSetCurrent(fresh);
-        if (result == CUDA_SUCCESS)
-            result = pinned_register();
-        driver.cuCtxSetCurrent(NULL);
-    }
-    return result;
+    return result == CUDA_SUCCESS && held_pinned ? pinned_register_in(fresh) : result;
 }
 
 static void reset_primary(struct serve *serve, int ordinal)
@@ -92,6 +86,14 @@ static void reset_primary(struct serve *serve, int ordinal)
     serve->current = NULL;
 }
 
+// A primary context, in which our memory is registered if the worker has none yet.
+static CUresult first_context(int ordinal, CUcontext *primary)
+{
+    CUresult result = gpu_primary(ordinal, primary);
+
+    return result == CUDA_SUCCESS ? pinned_register_in(*primary) : result;
+}
+
 void serve_cuDevicePrimaryCtxRetain(struct serve *serve,
                                     const struct args_cuDevicePrimaryCtxRetain *args)
 {
@@ -101,7 +103,7 @@ void serve_cuDevicePrimaryCtxRetain(struct serve *serve,
     if (serve_failed(serve))
         return;
     int ordinal = session_device_of(device);
-    serve_fail(serve, gpu_primary(ordinal, &context));
+    serve_fail(serve, first_context(ordinal, &context));
     if (!serve_failed(serve))
         serve_bind(serve, HANDLE_CONTEXT, args->pctx, context, 0);
     if (!serve_failed(serve))
@@ -159,7 +161,10 @@ void serve_cuCtxCreate_v4(struct serve *serve, const struct args_cuCtxCreate_v4 
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
         return;
     }
-    serve_fail(serve, create(&context, args->flags, device));
+    if (!pinned.owner)
+        serve_fail(serve, first_context(ordinal, &ignored));
+    if (!serve_failed(serve))
+        serve_fail(serve, create(&context, args->flags, device));
     if (serve_failed(serve)) {
         charge_drop(serve);
         return;

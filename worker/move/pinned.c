@@ -47,11 +47,26 @@ CUresult pinned_register(void)
     return result;
 }
 
+CUresult pinned_register_in(CUcontext context)
+{
+    CUresult result = pinned.owner ? CUDA_SUCCESS : driver.cuCtxPushCurrent_v2(context);
+
+    if (pinned.owner || result != CUDA_SUCCESS)
+        return result;
+    result = pinned_register();
+    driver.cuCtxPopCurrent_v2(&(CUcontext){0});
+    return result;
+}
+
 CUresult pinned_replace(const struct link_staging *staging)
 {
     CUdeviceptr device = 0;
-    CUresult result = driver.cuCtxPushCurrent_v2(pinned.owner);
 
+    if (!pinned.owner) { // no context yet
+        pinned.staging = staging;
+        return CUDA_SUCCESS;
+    }
+    CUresult result = driver.cuCtxPushCurrent_v2(pinned.owner);
     if (result != CUDA_SUCCESS)
         return result;
     result = register_host(staging->base, staging->size, &device);

@@ -24,6 +24,8 @@ struct pinned {
 extern struct pinned pinned;
 
 CUresult pinned_register(void); // the current context is the worker's first
+// The same in CONTEXT, a primary one, if that is the first. Any thread, whatever its current context.
+CUresult pinned_register_in(CUcontext context);
 void pinned_unregister(void);
 // Has STAGING in place of the memory that was made before a client came.
 CUresult pinned_replace(const struct link_staging *staging);

@@ -29,6 +29,14 @@ void link_init(struct link *link, const struct link_ops *ops, const char *name,
     pthread_mutex_init(&link->failure_lock, NULL);
 }
 
+// Programs close descriptors that they have not opened: by a loop over all of them, closefrom() or close_range().
+static void say_closed(struct link *link)
+{
+    size_t used = strlen(link->error);
+    snprintf(link->error + used, sizeof(link->error) - used,
+             " (this process has closed a descriptor of the library)");
+}
+
 int link_fail(struct link *link, int error, const char *format, ...)
 {
     va_list arguments;
@@ -40,6 +48,8 @@ int link_fail(struct link *link, int error, const char *format, ...)
         va_start(arguments, format);
         vsnprintf(link->error, sizeof(link->error), format, arguments);
         va_end(arguments);
+        if (error == -EBADF || error == -ENOTSOCK)
+            say_closed(link);
         atomic_store_explicit(&link->failure, error, memory_order_release);
         link->ops->wake_all(link);
     }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs that have closed their standard input, output or errors: no descriptor of the library is there, so what they
-# print goes nowhere and not into a socket or a ring.
+# print goes nowhere and not into a socket or a ring. Programs that close the library's own get errors that say so.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/programs.sh"
 start_box
@@ -13,6 +13,14 @@ for transport in shm tcp; do
 done
 run=(on_box RGPU_STATS=1 RGPU_LOG=debug "RGPU_TRACE=$TMP/trace" "CUDA_LOG_FILE=$TMP/errors")
 run_program "with all files that a user can ask for" "$BUILD/tests/rough-process" closed 012
+
+# Natively that breaks the driver, too. Here it is said.
+for transport in shm tcp; do
+    run=(on_box "RGPU_TRANSPORT=$transport")
+    run_program "$transport: a program that closes all of them meanwhile" "$BUILD/tests/rough-process" swept
+    output=$("${run[@]}" "$BUILD/tests/rough-process" swept 2>&1 >"$TMP/out" || true)
+    like "$output" "this process has closed a descriptor of the library" "$transport: and it is said"
+done
 
 # The programs themselves: a daemon without standard descriptors serves, and rgpuctl says that it cannot print.
 start closed bash -c 'exec "$0" --standalone --devices sim:1 --listen 127.0.0.1:0 --admin-socket "$1" 0<&- 2>&-' \

@@ -3,7 +3,7 @@
 SESSION_PROGRAMS := error-logs visible-list copy-pattern registered-elsewhere graph-running images-running \
                     graph-handles token-holder variable-clash pinned-faults managed-touch entry-points java-beside \
                     held-data left-behind out-of-reach window-filler any-order memory-in-any-order path-copies wide-copies \
-                    host-memory
+                    host-memory uring-user
 define session_program
 TEST_EXTRAS += $(B)/tests/$(1)
 $(call link_rule,$(B)/tests/$(1),tests/session/$(subst -,_,$(1)).c,,\
@@ -23,6 +23,7 @@ $(eval $(call link_rule,$(B)/tests/rough-process,tests/session/rough_process.c,,
 $(B)/obj/tests/session/rough_process.o: tests/programs/kernels.ptx
 
 # Linked without the library, which they load.
+$(call test_helper,loaded-apart,tests/session/loaded_apart.c,,-ldl)
 $(call test_helper,reloaded,tests/session/reloaded.c,,-ldl)
 TEST_EXTRAS += $(B)/tests/reloaded-static
 $(B)/tests/reloaded-static: tests/session/reloaded.c tests/tap.h

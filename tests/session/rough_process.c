@@ -161,6 +161,21 @@ static void closed(const char *digits)
     close_gpu(&gpu);
 }
 
+// ---- swept: all descriptors from 3 on are closed while there is a session ----
+
+static void swept(const char *argument)
+{
+    gpu = open_gpu(0);
+    CUdeviceptr data = device_alloc(64);
+    uint8_t bytes[64];
+    if (close_range(3, ~0U, 0))
+        skip_all("close_range");
+    CUresult result = cuMemcpyDtoH(bytes, data, sizeof(bytes));
+    ok(result != CUDA_SUCCESS, "a copy is an error once the library's descriptors are closed");
+    is_int(cuMemcpyDtoH(bytes, data, sizeof(bytes)), result, "so is the next one");
+    ok(cuCtxSynchronize() != CUDA_SUCCESS, "and waiting");
+}
+
 // ---- barriers: pages that a handler opens when they are touched ----
 
 static atomic_uint faults;
@@ -359,8 +374,8 @@ static const struct mode {
     const char *name;
     void (*run)(const char *argument);
 } modes[] = {
-    {"cancelled", cancelled}, {"closed", closed}, {"barriers", barriers},
-    {"gone", gone},           {"tour", tour},     {"deny", deny},
+    {"cancelled", cancelled}, {"closed", closed}, {"barriers", barriers}, {"gone", gone},
+    {"tour", tour},           {"deny", deny},     {"swept", swept},
 };
 
 int main(int argc, char **argv)

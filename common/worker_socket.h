@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The unix sockets of a worker, of one name "rgpu-PID-NAMESPACE-RANDOM": an abstract one, which all processes of its
-// network namespace find whatever they see of the file system, and one in a directory, which a container with another
-// network namespace finds if that directory is mounted into it. Everybody on the host can read the names in
-// /proc/PID/net/unix. In the worker's own namespace nobody else can bind the abstract name, and in others anybody can, so
-// the name says which namespace it is (its inode, in hexadecimal), and is connected in that one only.
+// The unix sockets of a worker, of one name "rgpu-PID-NAMESPACE-RANDOM", where PID made the name: an abstract one, which
+// all processes of its network namespace find whatever they see of the file system, and one in a directory, which a
+// container with another network namespace finds if that directory is mounted into it. Everybody on the host can read the
+// names in /proc/PID/net/unix. In the worker's own namespace nobody else can bind the abstract name, and in others anybody
+// can, so the name says which namespace it is (its inode, in hexadecimal), and is connected in that one only.
 #ifndef RGPU_COMMON_WORKER_SOCKET_H
 #define RGPU_COMMON_WORKER_SOCKET_H
 
@@ -11,15 +11,17 @@
 #include <sys/un.h>
 
 #define WORKER_SOCKET_PREFIX "rgpu-"
-
-enum { WORKER_SOCKET_NAME_MAX = 64 };
+enum {
+    WORKER_SOCKET_NAME_MAX = 64,
+    WORKER_SOCKET_QUEUE = 8, // connections that wait to be taken
+};
 
 struct worker_socket_address {
     struct sockaddr_un un;
     socklen_t size;
 };
 
-// Makes the name of the calling worker. -errno: /proc does not say which network namespace this is, or there are no
+// Makes a name for a worker of this network namespace. -errno: /proc does not say which network namespace this is, or there are no
 // random numbers.
 int worker_socket_name(char name[WORKER_SOCKET_NAME_MAX]);
 // -EINVAL, -ENAMETOOLONG.

@@ -17,6 +17,7 @@
 #include "daemon/devices.h"
 #include "daemon/box_settings.h"
 #include "daemon/lease_turns.h"
+#include "daemon/programs.h"
 
 struct client;
 struct worker_process;
@@ -48,10 +49,11 @@ struct box {
     char name[128];
     uint8_t boot_id[CONTROL_BOOT_ID_BYTES];
     char worker_path[4096], driver_path[4096];
-    char **worker_environment;
-    bool has_client_sockets;                // the directory of that setting can be used
-    int driver_fd;                          // what the workers' software GPUs share
-    uid_t first_user, last_user, next_user; // of workers; 0: they stay what we are
+    bool has_client_sockets;   // the directory of that setting can be used
+    int driver_fd;             // what the workers' software GPUs share
+    struct worker_users users; // zeros: workers keep the user of rgpu-spawner
+    uid_t next_user;
+    struct spawner_client *spawner;
 
     struct device_choice choice;
     struct instances *instances; // of GPUs that are divided, as found at the start

@@ -22,6 +22,7 @@
 #include "common/log.h"
 #include "common/scope.h"
 #include "common/worker_socket.h"
+#include "daemon/client_sockets.h"
 #include "daemon/listeners.h"
 
 enum {
@@ -209,7 +210,7 @@ struct call_out {
     uint64_t session;
     char name[sizeof(
         ((struct control_peer_reach *)0)->name)]; // of a worker's socket; empty: it is a call
-    char directory[sizeof(((struct control_setup *)0)->client_sockets)];
+    char directory[CLIENT_SOCKETS_ROOM];
     struct control_peer_call call;
 };
 

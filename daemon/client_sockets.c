@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See client_sockets.h. The names are the workers' (common/worker_socket.h), and with a dot before it until
-// the worker listens.
+// See client_sockets.h. The names are the workers' (common/worker_socket.h), and with a dot before it until the
+// socket listens.
 #include "daemon/client_sockets.h"
 
 #include <dirent.h>
@@ -15,6 +15,7 @@
 
 #include "common/log.h"
 #include "common/scope.h"
+#include "common/worker_socket.h"
 
 // Nobody listens there any more. Others' boxes may use the same directory.
 static bool is_left_over(int directory, const char *name)
@@ -28,20 +29,15 @@ static bool is_left_over(int directory, const char *name)
            connect(fd, (struct sockaddr *)&address, sizeof(address)) && errno == ECONNREFUSED;
 }
 
-// Those of one worker, or with 0 those that nobody listens on.
-static void remove_sockets(const char *path, pid_t worker)
+// Those that nobody listens on. One with a dot is about to listen.
+static void remove_left_over(const char *path)
 {
     DIR *directory = opendir(path);
-    char prefix[32];
-    int size = snprintf(prefix, sizeof(prefix), worker ? "rgpu-%d-" : "rgpu-", (int)worker);
 
-    for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        // One with a dot is about to listen, or its worker is known to be gone.
-        const char *name = entry->d_name + (worker && entry->d_name[0] == '.');
-        if (!strncmp(name, prefix, (size_t)size) &&
-            (worker || is_left_over(dirfd(directory), name)))
+    for (struct dirent *entry; directory && (entry = readdir(directory));)
+        if (!strncmp(entry->d_name, WORKER_SOCKET_PREFIX, strlen(WORKER_SOCKET_PREFIX)) &&
+            is_left_over(dirfd(directory), entry->d_name))
             unlinkat(dirfd(directory), entry->d_name, 0);
-    }
     if (directory)
         closedir(directory);
 }
@@ -76,12 +72,69 @@ void client_sockets_open(struct box *box)
                  path, strerror(-err));
         return;
     }
-    remove_sockets(path, 0);
+    remove_left_over(path);
     box->has_client_sockets = true;
 }
 
-void client_sockets_forget(const struct box *box, pid_t worker)
+static int listen_at(const struct worker_socket_address *address)
 {
-    if (box->has_client_sockets)
-        remove_sockets(box->settings.client_sockets, worker);
+    SCOPED_FD int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&address->un, address->size) ||
+        listen(fd, WORKER_SOCKET_QUEUE))
+        return -errno;
+    return scoped_take_fd(&fd);
+}
+
+// Under another name until it listens and all may connect: what is seen under its own can be reached, or is left over
+// from a worker that is gone.
+static int listen_in(const char *directory, const char *name)
+{
+    struct worker_socket_address hidden, shown;
+    char before[WORKER_SOCKET_NAME_MAX + 1];
+
+    snprintf(before, sizeof(before), ".%s", name);
+    int err = worker_socket_path(directory, before, &hidden);
+    if (!err)
+        err = worker_socket_path(directory, name, &shown);
+    if (err)
+        return err;
+    SCOPED_FD int fd = listen_at(&hidden);
+    if (fd < 0)
+        return fd;
+    // Whoever has the token may come, whatever user a container makes of it.
+    if (chmod(hidden.un.sun_path, 0666) || rename(hidden.un.sun_path, shown.un.sun_path)) {
+        err = -errno;
+        unlink(hidden.un.sun_path);
+        return err;
+    }
+    return scoped_take_fd(&fd);
+}
+
+int client_sockets_listen(const struct box *box, char name[WORKER_SOCKET_NAME_MAX])
+{
+    int err = worker_socket_name(name);
+
+    if (err) {
+        log_error("cannot name the socket of a worker error=\"%s\"", strerror(-err));
+        name[0] = '\0';
+        return -1;
+    }
+    if (!box->has_client_sockets)
+        return -1;
+    int fd = listen_in(box->settings.client_sockets, name);
+    // Most clients need it not.
+    if (fd < 0)
+        log_warn("containers do not find a worker client_sockets=%s error=\"%s\"",
+                 box->settings.client_sockets, strerror(-fd));
+    return fd < 0 ? -1 : fd;
+}
+
+void client_sockets_forget(const struct box *box, const char *name)
+{
+    struct worker_socket_address address;
+
+    if (box->has_client_sockets && *name &&
+        !worker_socket_path(box->settings.client_sockets, name, &address))
+        unlink(address.un.sun_path);
 }

@@ -4,13 +4,10 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,72 +17,29 @@
 #include "common/spawn.h"
 #include "daemon/instances.h"
 
-// ---- users ----
-
-static bool have_capabilities(void)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[2];
-    const uint32_t needed = 1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL;
-
-    return !syscall(SYS_capget, &header, data) && (data[0].effective & needed) == needed;
-}
-
-static int parse_users(const char *text, uid_t *first, uid_t *last)
-{
-    unsigned a, b;
-    char rest;
-
-    // 65534 is the user nobody, and the highest number means that the user does not change.
-    if (sscanf(text, "%10u-%10u%c", &a, &b, &rest) != 2 || !a || a > b || b >= UINT32_MAX - 1 ||
-        b - a >= 1u << 20) {
-        config_complain(settings_table, "workers", "worker_uids",
-                        "worker_uids=%s is not a range of user numbers such as "
-                        "2000000000-2000000999, or none",
-                        text);
-        return -EINVAL;
-    }
-    *first = a;
-    *last = b;
-    return 0;
-}
+// ---- what protects workers ----
 
 static void say(const struct box *box)
 {
     int landlock = landlock_abi();
 
     log_info("workers are confined users=%s landlock=%d filter=%s memory=%llu",
-             box->first_user ? box->settings.worker_uids : "none", landlock,
+             box->users.first ? box->settings.worker_uids : "none", landlock,
              box->settings.worker.worker_filter ? "log" : "refuse",
              (unsigned long long)box->settings.worker.worker_memory);
-    if (!box->first_user)
+    if (!box->users.first)
         log_warn(
             "workers are not protected from each other, nor this box's files from them, by users of "
             "their own: %s; %s",
-            box->settings.worker_uids && geteuid() ? "rgpud lacks the right to change users"
-                                                   : "worker_uids is none",
+            box->settings.worker_uids && strcmp(box->settings.worker_uids, "none")
+                ? "rgpu-spawner lacks the right to change users"
+                : "worker_uids is none",
             landlock ? "Landlock and the filter of system calls keep them apart"
                      : "only the filter of system calls keeps them apart");
     if (!landlock)
         log_warn("this kernel has no Landlock: workers open every file that their user may open");
     if (box->settings.worker.worker_filter)
         log_warn("worker_filter=log: workers are not kept from files and system calls");
-}
-
-// Workers inherit it, and the rights of root that go beyond it end with the change of user.
-static void raise_locked_memory(void)
-{
-    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
-
-    if (!setrlimit(RLIMIT_MEMLOCK, &limit) || getrlimit(RLIMIT_MEMLOCK, &limit))
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_MEMLOCK, &limit);
-    if (limit.rlim_max != RLIM_INFINITY)
-        log_warn(
-            "memory that each worker may lock for devices is limited to %llu bytes (RLIMIT_MEMLOCK), which "
-            "rgpud has no right to raise: set LimitMEMLOCK in its unit, or ulimit -l",
-            (unsigned long long)limit.rlim_max);
 }
 
 // The driver's library starts this program where it finds no device nodes, and workers may not start programs. So
@@ -107,42 +61,29 @@ static void make_nodes(void)
         log_warn("nvidia-modprobe does not make the driver's device nodes");
 }
 
-static bool wants_users(const struct box_settings *settings)
-{
-    return settings->worker_uids && strcmp(settings->worker_uids, "none");
-}
-
 int confinement_check(const struct box_settings *settings)
 {
-    uid_t first, last;
+    struct worker_users users;
 
-    return wants_users(settings) ? parse_users(settings->worker_uids, &first, &last) : 0;
+    return programs_users(settings, &users);
+}
+
+void confinement_report(struct box *box)
+{
+    // Several boxes of one machine begin at different places of the range, so that they rarely meet.
+    box->next_user = (uid_t)getpid() * 37;
+    say(box);
 }
 
 int confinement_set_up(struct box *box)
 {
-    if (wants_users(&box->settings)) {
-        uid_t first, last;
-        int err = parse_users(box->settings.worker_uids, &first, &last);
-        if (err)
-            return err;
-        if (have_capabilities()) {
-            box->first_user = first;
-            box->last_user = last;
-            // Several boxes of one machine begin at different places of the range, so that they rarely meet.
-            box->next_user = (uid_t)getpid() * 37;
-        }
-    }
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     // Our memory holds the box's keys, and workers may run as our user.
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
         return -errno;
 #endif
-    if (!box->choice.software) {
-        raise_locked_memory();
+    if (!box->choice.software)
         make_nodes();
-    }
-    say(box);
     return 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the supervisor does for the confinement of its workers: users, device nodes, what it says about it.
+// What the supervisor does for the confinement of its workers: device nodes, and what it logs of it.
 #ifndef RGPU_DAEMON_CONFINEMENT_H
 #define RGPU_DAEMON_CONFINEMENT_H
 
@@ -13,9 +13,10 @@ enum {
 
 // -EINVAL after logging.
 int confinement_check(const struct box_settings *settings) __attribute__((warn_unused_result));
-// Reads the range of users, and logs once what protects this box's workers from each other and what does
-// not. -EINVAL after logging.
+// Keeps other processes of this user out of this one. Before the spawner is started. -errno.
 int confinement_set_up(struct box *box) __attribute__((warn_unused_result));
+// Logs what protects this box's workers from each other and what does not. After the spawner has answered.
+void confinement_report(struct box *box);
 
 // The device nodes that a worker with those devices may use; their number.
 size_t confinement_nodes(const struct box *box, device_set sees, struct control_device_node *nodes);

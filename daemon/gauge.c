@@ -267,7 +267,6 @@ static int spawn(struct gauge *gauge)
                        -1, [CONTROL_WORKER_DRIVER_FD] = settings->driver_fd};
     const struct spawn_request request = {.program = settings->program,
                                           .arguments = arguments,
-                                          .environment = settings->environment,
                                           .fds = fds,
                                           .fd_count = sizeof(fds) / sizeof(fds[0]),
                                           .own_process_group = true};

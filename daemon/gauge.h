@@ -48,9 +48,8 @@ struct gauge_round {
 
 struct gauge_settings {
     const char *program, *library; // stay the caller's
-    char **environment;
-    int driver_fd;     // what software GPUs share
-    uint64_t interval; // microseconds between two rounds
+    int driver_fd;                 // what software GPUs share
+    uint64_t interval;             // microseconds between two rounds
 };
 
 struct gauge;

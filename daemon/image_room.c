@@ -3,18 +3,20 @@
 #include "daemon/image_room.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 
 #include "common/scope.h"
 #include "daemon/figures.h"
 #include "daemon/worker_process.h"
 
-// The number in the line of a file of /proc that FORMAT reads; 0: there is none.
-static uint64_t read_figure(const char *path, const char *format)
+// The number in the line of a file of /proc that FORMAT reads, beginning at DIRECTORY; 0: there is none.
+static uint64_t read_figure(int directory, const char *path, const char *format)
 {
     char line[128];
     unsigned long long figure = 0;
-    SCOPED_FILE FILE *file = fopen(path, "re");
+    int fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
+    SCOPED_FILE FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 
     while (file && fgets(line, sizeof(line), file))
         if (sscanf(line, format, &figure) == 1)
@@ -27,16 +29,13 @@ static uint64_t machine_memory(const char *row)
     char format[64];
 
     snprintf(format, sizeof(format), "%s: %%llu kB", row);
-    return read_figure("/proc/meminfo", format) << 10;
+    return read_figure(AT_FDCWD, "/proc/meminfo", format) << 10;
 }
 
 static uint64_t process_figure(const struct worker_process *worker, const char *file,
                                const char *format)
 {
-    char path[64];
-
-    snprintf(path, sizeof(path), "/proc/%d/%s", (int)worker->pid, file);
-    return read_figure(path, format);
+    return worker->proc_fd < 0 ? 0 : read_figure(worker->proc_fd, file, format);
 }
 
 static uint64_t image_bytes(const struct worker_process *worker)

@@ -38,7 +38,7 @@
 #include "daemon/mps_daemon.h"
 #include "daemon/notify.h"
 #include "daemon/overcommit.h"
-#include "daemon/suspender.h"
+#include "daemon/spawner_client.h"
 #include "daemon/kept_paths.h"
 #include "daemon/lease_places.h"
 #include "daemon/suspension_orders.h"
@@ -114,8 +114,6 @@ static void choose_gauge(const struct box *box, char *program, char *library, si
 
 static int choose_environment(struct box *box)
 {
-    char count[16], state[16];
-
     // The workers of one box share its software GPUs through this memory. Other drivers do not look at it.
     // Boxes that are given a file share them with each other, as boxes of one host may reach each other's GPUs.
     const char *file = getenv("RGPU_SIM_STATE");
@@ -123,16 +121,7 @@ static int choose_environment(struct box *box)
                                           : memfd_create("rgpu-sim", MFD_CLOEXEC);
     if (box->driver_fd < 0)
         return -errno;
-    snprintf(state, sizeof(state), "fd:%d", CONTROL_WORKER_DRIVER_FD);
-    // The driver's cache on disk is off, so that code which one client's worker compiled never runs for another.
-    if (setenv("RGPU_SIM_STATE", state, 1) || setenv("CUDA_CACHE_DISABLE", "1", 1))
-        return -ENOMEM;
-    snprintf(count, sizeof(count), "%u", box->choice.count);
-    if (box->choice.software &&
-        (setenv("RGPU_SIM_DEVICES", count, 1) || setenv("RGPU_SIM_HOST", box->name, 0)))
-        return -ENOMEM;
-    box->worker_environment = environ;
-    return 0;
+    return programs_environment(box->name, box->choice.software, box->choice.count);
 }
 
 // ---- the driver's own figures ----
@@ -165,7 +154,6 @@ static int open_gauge(struct box *box)
     static char program[4096], library[4096];
     struct gauge_settings settings = {.program = program,
                                       .library = library,
-                                      .environment = box->worker_environment,
                                       .driver_fd = box->driver_fd,
                                       .interval = box->settings.memory_check};
 
@@ -184,9 +172,6 @@ static void child_ended(evutil_socket_t signal, short events, void *argument)
     struct box *box = argument;
 
     gauge_reap(box->gauge);
-    mps_reap(box);
-    suspender_reap_all(box);
-    worker_reap_all(box);
 }
 
 static void asked_to_stop(evutil_socket_t signal, short events, void *argument)
@@ -314,7 +299,12 @@ static int set_up(struct program *program)
     if (!err)
         err = choose_environment(box);
     if (!err)
-        err = watch_signals(program);
+        err = spawner_open(box, program->options.argc, program->options.argv,
+                           program->options.config);
+    if (err)
+        return err;
+    confinement_report(box);
+    err = watch_signals(program);
     if (!err)
         client_sockets_open(box);
     if (!err)
@@ -351,6 +341,7 @@ static void tear_down(struct program *program)
     vm_windows_close_all(box);
     overcommit_close(box);
     mps_close(box);
+    spawner_close(box);
     gauge_close(&box->gauge);
     if (box->look_patience)
         event_free(box->look_patience);

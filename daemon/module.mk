@@ -8,7 +8,7 @@ RGPUD_SOURCES := $(addprefix daemon/,main.c start_check.c box.c box_settings.c d
                    gauge.c instances.c figures.c gpu_time.c share_debt.c shares.c overcommit.c overcommit_factor.c overcommit_turns.c standing.c comparison.c exclusion.c offered_transports.c \
                    warm_pool.c disturbance.c disturbance_look.c refill.c worker_process.c worker_messages.c worker_life.c \
                    worker_setup.c mps_daemon.c mps_settings.c client_sockets.c vm_windows.c vm_server.c vm_room.c exported.c limits.c box_calls.c \
-                   worker_spawn.c worker_output.c confinement.c refusals.c)
+                   worker_spawn.c spawner_client.c programs.c worker_output.c confinement.c refusals.c)
 
 $(call program,rgpud,$(RGPUD_SOURCES),rgpucommon,$(COMMON_LIBS) $(TLS_LIBS) -levent_core -levent_extra -ljansson -ljwt -lsystemd -lseccomp)
 $(call program,rgpu-mps-keeper,daemon/mps_keeper.c,rgpucommon,$(COMMON_LIBS))

@@ -124,29 +124,19 @@ const char *move_obstacle(const struct suspension *s, const uint64_t needed[BOX_
 
 // ---- the way ----
 
-char *move_argument(struct worker_process *worker)
+void move_name_gpus(struct worker_process *worker, struct spawner_order *order)
 {
     const struct session_grant *grant = &worker->session.grant;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    const char *before = ":";
 
-    if (!out)
-        return NULL;
-    fprintf(out, "%d", (int)worker->pid);
     for (uint32_t i = 0; i < grant->device_count; i++) {
+        struct spawner_pair *pair = &order->pairs[order->pair_count];
         worker->going[i] = target(worker, i);
         if (worker->going[i] == grant->devices[i])
             continue;
-        fprintf(out, "%s%s=%s", before, grant->devices[i]->uuid, worker->going[i]->uuid);
-        before = ",";
+        memcpy(pair->from, grant->devices[i]->info.uuid, sizeof(pair->from));
+        memcpy(pair->to, worker->going[i]->info.uuid, sizeof(pair->to));
+        order->pair_count++;
     }
-    if (fclose(out)) {
-        free(text);
-        return NULL;
-    }
-    return text;
 }
 
 static void tell(struct worker_process *worker)

@@ -4,6 +4,7 @@
 #define RGPU_DAEMON_MOVE_STEPS_H
 
 #include "daemon/box.h"
+#include "daemon/spawner/spawner_orders.h"
 
 struct suspension;
 
@@ -18,8 +19,8 @@ struct box_device *move_place_now(const struct box *box, const char *lease, uint
 // take of each device now.
 const char *move_obstacle(const struct suspension *s, const uint64_t needed[BOX_DEVICES_MAX],
                           char *text, size_t room);
-// "PID", with the GPUs that change behind it, for rgpu-suspender; heap. The worker is on its way then.
-char *move_argument(struct worker_process *worker);
+// Adds the GPUs that its memory leaves to the order for rgpu-suspender. The worker is on its way then.
+void move_name_gpus(struct worker_process *worker, struct spawner_order *order);
 // It has arrived.
 void move_arrived(struct worker_process *worker);
 // The sessions stay where they are. False: they were not to go anywhere.

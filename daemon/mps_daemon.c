@@ -7,21 +7,16 @@
 #include <event2/bufferevent.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/program_path.h"
-#include "common/spawn.h"
-#include "daemon/confinement.h"
 #include "daemon/mps_settings.h"
+#include "daemon/spawner_client.h"
 #include "proto/cuda_abi.h"
 
 enum {
@@ -29,7 +24,6 @@ enum {
     LONE_FAULT_US = 500000,
     BROKEN_AFTER = 3,   // starts in a row that failed
     FAREWELL_MS = 5000, // for all daemons, when the box ends
-    ARGUMENTS_MAX = 8 + CONFINEMENT_NODES_MAX,
 };
 
 enum mps_state { MPS_DOWN, MPS_STARTING, MPS_READY, MPS_ENDING };
@@ -45,14 +39,16 @@ static const char gone_text[] =
 struct mps_daemon {
     struct box_device *device;
     enum mps_state state;
-    pid_t keeper, daemon, server; // 0: none
-    int server_fd;                // a pidfd; -1: none
-    struct event *server_end;     // of it
-    int input;                    // its end is the keeper's
+    uint64_t keeper;          // rgpu-spawner's number of it; 0: there is none
+    pid_t daemon, server;     // 0: none
+    int pipe_fd;              // the directory of the daemon's socket; -1: not known yet
+    int server_fd;            // a pidfd; -1: none
+    struct event *server_end; // of it
+    int input;                // its end is the keeper's
     struct bufferevent *output;
     struct event *pause; // pending: no start before its end
     unsigned failures;   // in a row
-    char pipe[128], socket[140];
+    char pipe[128];
     struct event
         *alone;         // pending: the session whose fault it was has its error told before it ends
     char reason[256];   // of the last end
@@ -109,13 +105,9 @@ static void let_go(struct mps_daemon *mps)
     if (mps->input >= 0)
         close(mps->input);
     mps->input = -1;
-}
-
-// A keeper that was killed has left the daemon behind.
-static void kill_daemon(const struct mps_daemon *mps)
-{
-    if (mps->daemon > 0)
-        kill(-mps->daemon, SIGKILL);
+    if (mps->pipe_fd >= 0)
+        close(mps->pipe_fd);
+    mps->pipe_fd = -1;
 }
 
 // The keeper has ended, or could not be started.
@@ -125,7 +117,6 @@ static void is_down(struct mps_daemon *mps)
     // A server that has gone before its daemon does not hide how that ended.
     bool wanted = mps->state == MPS_ENDING && !mps->gave_reason;
 
-    kill_daemon(mps);
     let_go(mps);
     evtimer_del(mps->alone);
     forget_server(mps);
@@ -296,38 +287,41 @@ static void closed(struct bufferevent *output, short events, void *argument)
 
 // ---- starting ----
 
+static void keeper_started(void *argument, pid_t pid, const int *fds, size_t count)
+{
+    struct mps_daemon *mps = argument;
+
+    if (count > 1)
+        mps->pipe_fd = fcntl(fds[1], F_DUPFD_CLOEXEC, 3);
+}
+
+static void keeper_ended(void *argument, int err, int status)
+{
+    struct mps_daemon *mps = argument;
+
+    if (mps->output)
+        readable(mps->output, mps); // its last words
+    if (err)
+        snprintf(mps->reason, sizeof(mps->reason), "cannot be started in mps_directory=%s: %s",
+                 mps->device->box->settings.mps_directory, strerror(-err));
+    is_down(mps);
+    box_changed(mps->device->box);
+}
+
 static int spawn_keeper(struct mps_daemon *mps)
 {
-    const struct box *box = mps->device->box;
-    static const char *const keepers[] = {"rgpu-mps-keeper", "../libexec/rgpu/rgpu-mps-keeper",
-                                          NULL};
-    static char program[4096], control[4096], directory[128], user[16], check[24], patience[24];
-    static struct control_device_node nodes[CONFINEMENT_NODES_MAX];
-    char name[] = "rgpu-mps-keeper",
-         *arguments[ARGUMENTS_MAX] = {name, control, directory, mps->device->uuid,
-                                      user, check,   patience};
-    size_t count = confinement_nodes(box, UINT64_C(1) << mps->device->ordinal, nodes);
+    struct box *box = mps->device->box;
+    struct spawner_order order = {.kind = SPAWNER_MPS, .gpu = mps->device->ordinal};
+    const struct spawner_owner owner = {.started = keeper_started,
+                                        .ended = keeper_ended,
+                                        .argument = mps};
     int in[2] = {-1, -1}, out[2] = {-1, -1};
 
-    program_path_find(keepers, program, sizeof(program));
-    mps_choose_control(box, control, sizeof(control));
-    snprintf(directory, sizeof(directory), "%s/%u", box->settings.mps_directory,
-             mps->device->ordinal);
-    snprintf(user, sizeof(user), "%u", (unsigned)mps_user(box, mps->device->ordinal));
-    snprintf(check, sizeof(check), "%llu", (unsigned long long)box->settings.mps_check / 1000);
-    snprintf(patience, sizeof(patience), "%llu",
-             (unsigned long long)box->settings.mps_patience / 1000);
-    for (size_t i = 0; i < count; i++)
-        arguments[7 + i] = nodes[i].path;
+    memcpy(order.uuid, mps->device->info.uuid, sizeof(order.uuid));
     if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
         return -errno;
-    const struct spawn_request request = {.program = program,
-                                          .arguments = arguments,
-                                          .environment = box->worker_environment,
-                                          .fds = (int[]){in[0], out[1], STDERR_FILENO},
-                                          .fd_count = 3,
-                                          .own_process_group = true};
-    int err = spawn_program(&request, &mps->keeper);
+    const int fds[SPAWNER_MPS_FDS] = {in[0], out[1]};
+    int err = spawner_start(box, &order, fds, SPAWNER_MPS_FDS, &owner, &mps->keeper);
     close(in[0]);
     close(out[1]);
     mps->input = in[1];
@@ -339,32 +333,16 @@ static int spawn_keeper(struct mps_daemon *mps)
     return err ? err : mps->output ? 0 : -ENOMEM;
 }
 
-// Of all daemons; who has one looks into his own alone.
-static int make_directory(const char *path)
-{
-    struct stat status;
-
-    if (!mkdir(path, 0711) && chmod(path, 0711))
-        return -errno;
-    if (stat(path, &status))
-        return -errno;
-    if (!S_ISDIR(status.st_mode))
-        return -ENOTDIR;
-    return status.st_mode & S_IWOTH || (status.st_uid && status.st_uid != geteuid()) ? -EPERM : 0;
-}
-
 static void start(struct mps_daemon *mps)
 {
-    int err = make_directory(mps->device->box->settings.mps_directory);
-
     mps->state = MPS_STARTING;
     mps->gave_reason = false;
     snprintf(mps->reason, sizeof(mps->reason), "rgpu-mps-keeper ended");
-    if (!err)
-        err = spawn_keeper(mps);
+    int err = spawn_keeper(mps);
     if (err) {
-        snprintf(mps->reason, sizeof(mps->reason), "cannot be started in mps_directory=%s: %s",
-                 mps->device->box->settings.mps_directory, strerror(-err));
+        snprintf(mps->reason, sizeof(mps->reason), "cannot be ordered: %s", strerror(-err));
+        if (mps->keeper)
+            spawner_forget(mps->device->box, mps->keeper);
         is_down(mps);
         return;
     }
@@ -383,11 +361,10 @@ static struct mps_daemon *add(struct box_device *device)
 
     if (!mps)
         return NULL;
-    *mps = (struct mps_daemon){.device = device, .input = -1, .server_fd = -1};
+    *mps = (struct mps_daemon){.device = device, .input = -1, .server_fd = -1, .pipe_fd = -1};
     mps->pause = evtimer_new(device->box->base, pause_is_over, device->box);
     snprintf(mps->pipe, sizeof(mps->pipe), "%s/%u/pipe", device->box->settings.mps_directory,
              device->ordinal);
-    snprintf(mps->socket, sizeof(mps->socket), "%s/control", mps->pipe);
     mps->alone = evtimer_new(device->box->base, end_of_lone_session, mps);
     return mps;
 }
@@ -411,34 +388,6 @@ void mps_review(struct box *box)
 
 // ---- the end ----
 
-void mps_reap(struct box *box)
-{
-    int status;
-
-    for (uint32_t i = 0; i < box->device_count; i++) {
-        struct mps_daemon *mps = box->devices[i].mps;
-        if (!mps || !mps->keeper || waitpid(mps->keeper, &status, WNOHANG) != mps->keeper)
-            continue;
-        if (mps->output)
-            readable(mps->output, mps); // its last words
-        is_down(mps);
-    }
-}
-
-// Waits until DEADLINE_MS at most. A keeper that cannot be waited for is taken for one that does not end.
-static bool await_end(struct mps_daemon *mps, int64_t deadline_ms)
-{
-    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, mps->keeper, 0), .events = POLLIN};
-    int64_t left_ms = deadline_ms - clock_ms();
-    int status;
-
-    if (end.fd >= 0) {
-        poll(&end, 1, left_ms > 0 ? (int)left_ms : 0);
-        close(end.fd);
-    }
-    return waitpid(mps->keeper, &status, WNOHANG) == mps->keeper;
-}
-
 void mps_close(struct box *box)
 {
     int64_t deadline = clock_ms() + FAREWELL_MS;
@@ -450,10 +399,9 @@ void mps_close(struct box *box)
         struct mps_daemon *mps = box->devices[i].mps;
         if (!mps)
             continue;
-        if (mps->keeper && !await_end(mps, deadline)) {
-            kill(mps->keeper, SIGKILL);
-            kill_daemon(mps);
-        }
+        if (mps->keeper && !spawner_await(box, mps->keeper, deadline))
+            spawner_end(box, mps->keeper);
+        spawner_forget(box, mps->keeper);
         forget_server(mps);
         event_free(mps->pause);
         event_free(mps->alone);
@@ -493,9 +441,9 @@ const char *mps_pipe(const struct box_device *device)
     return device->mps->pipe;
 }
 
-const char *mps_socket(const struct box_device *device)
+const int *mps_socket_directory(const struct box_device *device)
 {
-    return device->mps->socket;
+    return &device->mps->pipe_fd;
 }
 
 void mps_note_client(const struct box_device *device)

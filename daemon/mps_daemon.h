@@ -8,8 +8,6 @@
 
 // Starts daemons that are not there and may be.
 void mps_review(struct box *box);
-// A child has ended, perhaps a keeper.
-void mps_reap(struct box *box);
 // Ends all of them, and waits for that.
 void mps_close(struct box *box);
 
@@ -21,8 +19,9 @@ bool mps_serves(const struct box_device *device, device_set sees);
 bool mps_holds_up(const struct box_device *device, device_set sees);
 // It has failed to start so often that a client should not wait for it.
 bool mps_is_broken(const struct box_device *device, device_set sees);
-const char *mps_pipe(const struct box_device *device);   // the directory by which clients find it
-const char *mps_socket(const struct box_device *device); // where they connect
+const char *mps_pipe(const struct box_device *device); // the directory by which clients find it
+// Its descriptor, in which the socket "control" is that they connect to; -1 while there is none.
+const int *mps_socket_directory(const struct box_device *device);
 // A client has its context, so there is a server, whose end is noticed from here on.
 void mps_note_client(const struct box_device *device);
 // Ends a client with whatever it has the GPU do, which would otherwise be a fault to others. False: it cannot be done so.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpu-mps-keeper: keeps the MPS daemon of one GPU. rgpud starts one for each such GPU; it becomes the daemon's user,
+// rgpu-mps-keeper: keeps the MPS daemon of one GPU. rgpu-spawner starts one for each such GPU, as the daemon's user; it
 // starts the daemon in the foreground, looks now and then how it is, and takes it and all that it started along when it
 // ends. A process of its own, since rgpud waits for nobody and must not be the daemon's user. Its end is the daemon's:
-// rgpud then starts another one. It ends when its standard input does, on which it takes
+// rgpud then has another one started. It ends when its standard input does, on which it takes
 //
 //     look                     there may be a server now; it looks after any other line, too
 //     terminate PID            a client is to end, and what it has the GPU do
@@ -16,7 +16,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -30,7 +29,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/capabilities.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/program.h"
@@ -38,7 +36,6 @@
 #include "common/spawn.h"
 
 enum {
-    GROUPS_ROOM = 32,
     REPLY_ROOM = 4096,
     LOOK_MS = 20, // at a daemon that is starting
     TERMINATE_MS = 1000,
@@ -48,7 +45,6 @@ enum {
 static struct {
     char *control;
     const char *directory;
-    uid_t user; // 0: who we are
     int check_ms, patience_ms;
     pid_t daemon; // 0: it has ended
     int status;   // how
@@ -60,8 +56,8 @@ static struct {
 
 static const struct program_about about = {
     .name = "rgpu-mps-keeper",
-    .usage = "usage: rgpu-mps-keeper CONTROL DIRECTORY GPU USER CHECK_MS PATIENCE_MS [NODE...]\n"
-             "Keeps the MPS daemon of one GPU; rgpud starts it.\n",
+    .usage = "usage: rgpu-mps-keeper CONTROL DIRECTORY GPU CHECK_MS PATIENCE_MS\n"
+             "Keeps the MPS daemon of one GPU; rgpu-spawner starts it, as the daemon's user.\n",
 };
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
@@ -75,77 +71,49 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     fflush(stdout);
 }
 
-// ---- becoming the daemon's user ----
+// ---- the daemon's folders ----
 
-// Who may use the device nodes by their group alone.
-static size_t node_groups(char **nodes, gid_t *groups)
+// They are there already: rgpu-spawner has made them, belongs to another user, and lets this one write in these two and not
+// beside them. A link in their place is not followed.
+static int open_folder(int parent, const char *name, const char *variable)
 {
-    struct stat status;
-    size_t count = 0;
+    char path[4096];
+    int n = snprintf(path, sizeof(path), "%s/%s", keeper.directory, name);
+    SCOPED_FD int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-    for (; *nodes && count < GROUPS_ROOM; nodes++)
-        if (!stat(*nodes, &status) && status.st_gid && (status.st_mode & 060) == 060)
-            groups[count++] = status.st_gid;
-    return count;
-}
-
-static int make_folder(const char *name, char *path, size_t room)
-{
-    int n = snprintf(path, room, "%s%s", keeper.directory, name);
-
-    if (n < 0 || (size_t)n >= room)
+    if (fd < 0)
+        return -errno;
+    if (n < 0 || (size_t)n >= sizeof(path))
         return -ENAMETOOLONG;
-    return mkdir(path, 0770) && errno != EEXIST ? -errno : 0;
+    return setenv(variable, path, 1) ? -ENOMEM : scoped_take_fd(&fd);
 }
 
-// What an earlier daemon left would be taken for this one's.
-static void clear_folder(const char *path)
+// What an earlier daemon left would be taken for this one's. Links are removed, and not what they lead to.
+static void clear_folder(int fd)
 {
-    DIR *folder = opendir(path);
+    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = copy < 0 ? NULL : fdopendir(copy);
 
     for (struct dirent *entry; folder && (entry = readdir(folder));)
         if (entry->d_type != DT_DIR)
-            unlinkat(dirfd(folder), entry->d_name, 0);
+            unlinkat(fd, entry->d_name, 0);
     if (folder)
         closedir(folder);
 }
 
-// The folders belong to us, and by their group to the user that we become: so both can clear them.
-static int make_folders(void)
+static int prepare_folders(void)
 {
-    char path[4096];
-    int err = make_folder("", path, sizeof(path));
-
-    if (!err)
-        err = make_folder("/pipe", path, sizeof(path));
-    if (!err && setenv("CUDA_MPS_PIPE_DIRECTORY", path, 1))
-        err = -ENOMEM;
-    if (!err)
-        clear_folder(path);
-    if (!err)
-        err = make_folder("/log", path, sizeof(path));
-    if (!err && setenv("CUDA_MPS_LOG_DIRECTORY", path, 1))
-        err = -ENOMEM;
-    return err;
-}
-
-static int become(char **nodes)
-{
-    gid_t groups[GROUPS_ROOM], group = keeper.user;
-    size_t count = node_groups(nodes, groups);
+    SCOPED_FD int own = open(keeper.directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     umask(0007);
-    if (keeper.user && setresgid(group, group, group))
+    if (own < 0)
         return -errno;
-    int err = make_folders();
-    if (err)
-        return err;
-    if (keeper.user &&
-        (setgroups(count, groups) || setresuid(keeper.user, keeper.user, keeper.user)))
-        return -errno;
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_CHILD_SUBREAPER, 1))
-        return -errno;
-    return keeper.user ? capabilities_drop() : 0;
+    SCOPED_FD int pipe = open_folder(own, "pipe", "CUDA_MPS_PIPE_DIRECTORY");
+    if (pipe < 0)
+        return pipe;
+    clear_folder(pipe);
+    SCOPED_FD int log = open_folder(own, "log", "CUDA_MPS_LOG_DIRECTORY");
+    return log < 0 ? log : 0;
 }
 
 // ---- the daemon ----
@@ -416,21 +384,22 @@ int main(int argc, char **argv)
     log_init("rgpu-mps-keeper", LOG_LEVEL_INFO);
     if (program_answer(&about, argc, argv))
         return 0;
-    if (argc < 7) {
+    if (argc != 6) {
         fputs(about.usage, stderr);
         return 2;
     }
     keeper.control = argv[1];
     keeper.directory = argv[2];
-    keeper.user = (uid_t)strtoul(argv[4], NULL, 10);
-    keeper.check_ms = atoi(argv[5]);
-    keeper.patience_ms = atoi(argv[6]);
+    keeper.check_ms = atoi(argv[4]);
+    keeper.patience_ms = atoi(argv[5]);
     signal(SIGPIPE, SIG_IGN);
-    int err = setenv("CUDA_VISIBLE_DEVICES", argv[3], 1) ? -ENOMEM : become(argv + 7);
+    int err = setenv("CUDA_VISIBLE_DEVICES", argv[3], 1) ? -ENOMEM : prepare_folders();
+    if (!err && prctl(PR_SET_CHILD_SUBREAPER, 1))
+        err = -errno;
     if (!err)
         err = watch_children();
     if (err) {
-        say("ends cannot become the MPS daemon's user: %s", strerror(-err));
+        say("ends cannot use the MPS daemon's folders: %s", strerror(-err));
         return 1;
     }
     return keep();

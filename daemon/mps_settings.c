@@ -6,10 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/log.h"
-#include "common/program_path.h"
 
 // One entry: "mps", or "0:mps" for a GPU of that number. False: not understood.
 static bool read_entry(const char *entry, long *ordinal, bool *mps)
@@ -72,30 +70,7 @@ int mps_settings_check(const struct box *box)
     return err;
 }
 
-void mps_choose_control(const struct box *box, char *path, size_t size)
-{
-    static const char *const simulated[] = {"rgpu-sim-mps-control",
-                                            "../libexec/rgpu/rgpu-sim-mps-control", NULL};
-    static const char *const usual[] = {"/usr/bin/nvidia-cuda-mps-control",
-                                        "/usr/local/nvidia/bin/nvidia-cuda-mps-control",
-                                        "/usr/local/bin/nvidia-cuda-mps-control", NULL};
-
-    if (box->settings.mps_control) {
-        snprintf(path, size, "%s", box->settings.mps_control);
-    } else if (box->choice.software) {
-        program_path_find(simulated, path, size);
-    } else {
-        const char *const *candidate = usual;
-        while (candidate[1] && access(*candidate, X_OK))
-            candidate++;
-        snprintf(path, size, "%s", access(*candidate, X_OK) ? usual[0] : *candidate);
-    }
-}
-
-// Counted from the end of the range; workers of other GPUs take what is left of it.
 uid_t mps_user(const struct box *box, uint32_t ordinal)
 {
-    return box->first_user && box->last_user - box->first_user > 2 * BOX_DEVICES_MAX
-               ? box->last_user - ordinal
-               : 0;
+    return programs_mps_user(&box->users, ordinal);
 }

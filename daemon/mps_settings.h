@@ -9,8 +9,6 @@
 bool mps_is_set(const struct box_settings *settings, uint32_t ordinal);
 // -EINVAL after logging.
 int mps_settings_check(const struct box *box) __attribute__((warn_unused_result));
-// The control program, which need not be there.
-void mps_choose_control(const struct box *box, char *path, size_t size);
 // The user of the GPU's daemon and of its clients; 0: who we are.
 uid_t mps_user(const struct box *box, uint32_t ordinal);
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -37,8 +38,8 @@ struct refusals {
     int fd;     // of the filter
     pid_t pid;
     bool only_log;
-    const char *may_connect; // the one place; stays the caller's
-    bool serving;            // before that drivers try this and that
+    const int *may_connect; // the directory of the one socket; stays the caller's
+    bool serving;           // before that drivers try this and that
     uint64_t count;
     uint64_t logged[LEARNT_LOGGED_MAX];
     size_t logged_count;
@@ -156,15 +157,21 @@ static bool is_connect(const struct seccomp_data *data)
     return name && !strcmp(name, "connect");
 }
 
-static int connect_there(const char *path)
+// Who may write in the directory, the daemon and its clients, may have put a link there, to a socket that is ours to use
+// and not theirs; so the socket itself is opened, and then connected to by its descriptor.
+static int connect_there(int directory)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const int on = 1;
+    struct stat status;
+    SCOPED_FD int place = openat(directory, "control", O_PATH | O_NOFOLLOW | O_CLOEXEC);
     SCOPED_FD int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    if (fd < 0 || (size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >=
-                      sizeof(address.sun_path))
-        return -ENAMETOOLONG;
+    if (place < 0 || fd < 0 || fstat(place, &status))
+        return -errno;
+    if (!S_ISSOCK(status.st_mode))
+        return -ENOTSOCK;
+    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", place);
     // We wait for nobody: where the queue of the listener is full, the worker is told to come again.
     if (connect(fd, (struct sockaddr *)&address, sizeof(address)) ||
         setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) || fcntl(fd, F_SETFL, 0))
@@ -177,7 +184,7 @@ static int connect_there(const char *path)
 // memory.
 static int give_connection(const struct refusals *refusals, const struct seccomp_notif *request)
 {
-    SCOPED_FD int fd = connect_there(refusals->may_connect);
+    SCOPED_FD int fd = connect_there(*refusals->may_connect);
     struct seccomp_notif_addfd place = {.id = request->id,
                                         .flags = SECCOMP_ADDFD_FLAG_SETFD,
                                         .srcfd = (uint32_t)fd,
@@ -272,7 +279,7 @@ static void filter_came(evutil_socket_t fd, short events, void *argument)
 }
 
 struct refusals *refusals_new(struct event_base *base, int socket, pid_t pid, bool only_log,
-                              const char *may_connect, refusals_too_many *too_many, void *argument)
+                              const int *may_connect, refusals_too_many *too_many, void *argument)
 {
     struct refusals *refusals = calloc(1, sizeof(*refusals));
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/program_path.h"
 #include "daemon/admin.h"
 #include "daemon/admission.h"
 #include "daemon/broker_connection.h"
@@ -19,33 +18,6 @@
 #include "daemon/overcommit_factor.h"
 #include "daemon/offered_transports.h"
 #include "daemon/worker_setup.h"
-
-static void choose_name(struct box *box)
-{
-    if (box->settings.name)
-        snprintf(box->name, sizeof(box->name), "%s", box->settings.name);
-    else if (gethostname(box->name, sizeof(box->name) - 1))
-        snprintf(box->name, sizeof(box->name), "box");
-}
-
-static void choose_paths(struct box *box)
-{
-    static const char *const workers[] = {"rgpu-worker", "../libexec/rgpu/rgpu-worker", NULL};
-    static const char *const simulators[] = {"../lib/rgpu/libcuda-sim.so", "../lib/libcuda-sim.so",
-                                             NULL};
-    const struct box_settings *settings = &box->settings;
-
-    if (settings->worker_program)
-        snprintf(box->worker_path, sizeof(box->worker_path), "%s", settings->worker_program);
-    else
-        program_path_find(workers, box->worker_path, sizeof(box->worker_path));
-    if (settings->driver)
-        snprintf(box->driver_path, sizeof(box->driver_path), "%s", settings->driver);
-    else if (box->choice.software)
-        program_path_find(simulators, box->driver_path, sizeof(box->driver_path));
-    else
-        snprintf(box->driver_path, sizeof(box->driver_path), "libcuda.so.1");
-}
 
 static int check_paths(const struct box *box)
 {
@@ -71,8 +43,9 @@ int start_check(struct box *box)
     const struct box_settings *settings = &box->settings;
     int choice = device_choice_parse(settings->devices ? settings->devices : "", &box->choice);
 
-    choose_name(box);
-    choose_paths(box);
+    programs_box_name(settings, box->name, sizeof(box->name));
+    programs_worker(settings, box->worker_path, sizeof(box->worker_path));
+    programs_driver(settings, box->choice.software, box->driver_path, sizeof(box->driver_path));
     int parts[] = {choice,
                    transports_check(settings),
                    worker_setup_check(settings),

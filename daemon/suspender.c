@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +11,15 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/program_path.h"
 #include "common/scope.h"
 #include "common/spawn.h"
 
-enum { OTHER_ARGUMENTS = 4, ANSWER_MAX = 16384 };
+enum { ANSWER_MAX = 16384 };
 
 struct suspender {
-    TAILQ_ENTRY(suspender) link;
-    pid_t pid;
+    struct box *box;
+    uint64_t number; // of the process
+    enum spawner_act act;
     int output;
     struct event *limit;
     int64_t limit_ms;
@@ -29,47 +28,13 @@ struct suspender {
     void *argument;
 };
 
-static TAILQ_HEAD(suspender_list, suspender) all = TAILQ_HEAD_INITIALIZER(all);
-
-static int spawn(struct box *box, char **arguments, int output, pid_t *pid)
-{
-    static const char *const programs[] = {"rgpu-suspender", "../libexec/rgpu/rgpu-suspender",
-                                           NULL};
-    char program[4096];
-    const int fds[] = {-1, output, STDERR_FILENO, -1, [CONTROL_WORKER_DRIVER_FD] = box->driver_fd};
-    const struct spawn_request request = {.program = program,
-                                          .arguments = arguments,
-                                          .environment = box->worker_environment,
-                                          .fds = fds,
-                                          .fd_count = sizeof(fds) / sizeof(fds[0]),
-                                          .own_process_group = true};
-
-    program_path_find(programs, program, sizeof(program));
-    return spawn_program(&request, pid);
-}
-
-static char **make_arguments(struct box *box, const char *what, const char *detail,
-                             char *const *workers, size_t count)
-{
-    char **arguments = calloc(OTHER_ARGUMENTS + count + 1, sizeof(*arguments));
-
-    if (!arguments)
-        return NULL;
-    arguments[0] = "rgpu-suspender";
-    arguments[1] = (char *)what;
-    arguments[2] = (char *)detail;
-    arguments[3] = box->driver_path;
-    memcpy(arguments + OTHER_ARGUMENTS, workers, count * sizeof(*arguments));
-    return arguments;
-}
-
-// It is reaped like others.
+// It ends like others.
 static void is_late(evutil_socket_t fd, short events, void *argument)
 {
     struct suspender *suspender = argument;
 
     suspender->late = true;
-    kill(suspender->pid, SIGKILL);
+    spawner_end(suspender->box, suspender->number);
 }
 
 static int set_limit(struct box *box, struct suspender *suspender, int64_t limit_ms)
@@ -82,47 +47,17 @@ static int set_limit(struct box *box, struct suspender *suspender, int64_t limit
     return suspender->limit && !evtimer_add(suspender->limit, &delay) ? 0 : -ENOMEM;
 }
 
-int suspender_start(struct box *box, const char *what, const char *detail, char *const *workers,
-                    size_t count, int64_t limit_ms, suspender_ended *ended, void *argument,
-                    struct suspender **out)
-{
-    SCOPED_FREE char **arguments = make_arguments(box, what, detail, workers, count);
-    struct suspender *suspender = calloc(1, sizeof(*suspender));
-    int ends[2] = {-1, -1};
-    int err = !arguments || !suspender ? -ENOMEM : pipe2(ends, O_CLOEXEC | O_NONBLOCK) ? -errno : 0;
-
-    if (!err)
-        err = set_limit(box, suspender, limit_ms);
-    if (!err)
-        err = spawn(box, arguments, ends[1], &suspender->pid);
-    if (ends[1] >= 0)
-        close(ends[1]);
-    if (err) {
-        if (ends[0] >= 0)
-            close(ends[0]);
-        if (suspender && suspender->limit)
-            event_free(suspender->limit);
-        free(suspender);
-        return err;
-    }
-    suspender->output = ends[0];
-    suspender->ended = ended;
-    suspender->argument = argument;
-    TAILQ_INSERT_TAIL(&all, suspender, link);
-    *out = suspender;
-    return 0;
-}
-
 static void release(struct suspender *suspender)
 {
-    TAILQ_REMOVE(&all, suspender, link);
-    close(suspender->output);
-    event_free(suspender->limit);
+    if (suspender->output >= 0)
+        close(suspender->output);
+    if (suspender->limit)
+        event_free(suspender->limit);
     free(suspender);
 }
 
 // A process that ended otherwise leaves it open how far it came.
-static void tell(struct suspender *suspender, int status)
+static void report(struct suspender *suspender, int status)
 {
     static const char moved[] = "moved ";
     char text[ANSWER_MAX] = "", how[128];
@@ -146,27 +81,69 @@ static void tell(struct suspender *suspender, int status)
     suspender->ended(suspender->argument, SUSPENDER_UNKNOWN, text, "");
 }
 
-void suspender_reap_all(struct box *box)
+// What was not started has changed nothing.
+static void report_failure(struct suspender *suspender, int err)
 {
-    struct suspender *suspender, *next;
+    char text[128];
 
-    for (suspender = TAILQ_FIRST(&all); suspender; suspender = next) {
-        int status;
-        next = TAILQ_NEXT(suspender, link);
-        if (waitpid(suspender->pid, &status, WNOHANG) != suspender->pid)
-            continue;
-        tell(suspender, status);
-        release(suspender);
+    snprintf(text, sizeof(text), "rgpu-suspender cannot be started: %s", strerror(-err));
+    suspender->ended(suspender->argument,
+                     suspender->act == SPAWNER_SETTLE ? SUSPENDER_UNKNOWN : SUSPENDER_LATER, text,
+                     "");
+}
+
+static void has_ended(void *argument, int err, int status)
+{
+    struct suspender *suspender = argument;
+
+    if (err)
+        report_failure(suspender, err);
+    else
+        report(suspender, status);
+    box_changed(suspender->box);
+    release(suspender);
+}
+
+int suspender_start(struct box *box, enum spawner_act act, unsigned timeout_ms, int64_t limit_ms,
+                    suspender_ended *ended, void *argument, struct suspender **out)
+{
+    struct suspender *suspender = calloc(1, sizeof(*suspender));
+    int ends[2] = {-1, -1};
+
+    if (!suspender)
+        return -ENOMEM;
+    *suspender = (struct suspender){
+        .box = box, .act = act, .output = -1, .ended = ended, .argument = argument};
+    int err = pipe2(ends, O_CLOEXEC | O_NONBLOCK) ? -errno : 0;
+    suspender->output = ends[0];
+    if (!err)
+        err = set_limit(box, suspender, limit_ms);
+    if (!err) {
+        struct spawner_order order = {.kind = SPAWNER_SUSPENDER,
+                                      .act = act,
+                                      .timeout_ms = timeout_ms};
+        const int fds[SPAWNER_SUSPENDER_FDS] = {ends[1], box->driver_fd};
+        const struct spawner_owner owner = {.ended = has_ended, .argument = suspender};
+        err = spawner_start(box, &order, fds, SPAWNER_SUSPENDER_FDS, &owner, &suspender->number);
     }
-    box_changed(box);
+    if (ends[1] >= 0)
+        close(ends[1]);
+    if (err) {
+        release(suspender);
+        return err;
+    }
+    *out = suspender;
+    return 0;
 }
 
 void suspender_abandon(struct suspender **pointer)
 {
-    if (!*pointer)
+    struct suspender *suspender = *pointer;
+
+    if (!suspender)
         return;
-    kill((*pointer)->pid, SIGKILL);
-    waitpid((*pointer)->pid, NULL, 0);
-    release(*pointer);
+    spawner_end(suspender->box, suspender->number);
+    spawner_forget(suspender->box, suspender->number);
+    release(suspender);
     *pointer = NULL;
 }

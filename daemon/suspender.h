@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "daemon/box.h"
+#include "daemon/spawner_client.h"
 
 // See suspender/main.c.
 enum suspender_outcome {
@@ -22,15 +23,13 @@ typedef void suspender_ended(void *argument, enum suspender_outcome outcome, con
 
 struct suspender;
 
-// WHAT is "suspend", "resume" or "settle", DETAIL the milliseconds or "-", WORKERS their numbers, perhaps with pairs of GPUs. After LIMIT_MS it is killed, as a
-// driver that hangs, or a worker that is stopped, may never answer it. ENDED is called once, from the event loop.
-// -errno: it does not start.
-int suspender_start(struct box *box, const char *what, const char *detail, char *const *workers,
-                    size_t count, int64_t limit_ms, suspender_ended *ended, void *argument,
-                    struct suspender **out) __attribute__((warn_unused_result));
-// A child has ended, perhaps one of them.
-void suspender_reap_all(struct box *box);
-// Ends it without a word.
+// Acts on the workers that were named by spawner_add_member() since the last start. TIMEOUT_MS is the time that their work
+// on the GPU has to end before they are suspended. After LIMIT_MS the process is killed, as a driver that hangs, or a worker
+// that is stopped, may never answer it. ENDED is called once, from the event loop. -errno: it does not start.
+int suspender_start(struct box *box, enum spawner_act act, unsigned timeout_ms, int64_t limit_ms,
+                    suspender_ended *ended, void *argument, struct suspender **out)
+    __attribute__((warn_unused_result));
+// Ends it; ENDED is not called.
 void suspender_abandon(struct suspender **suspender);
 
 #endif

@@ -227,45 +227,33 @@ int suspension_pause(struct suspension *s, char *text, size_t room)
     return 0;
 }
 
-static void free_texts(char **texts, size_t count)
+// If the GPUs matter each worker is named with those that it goes to.
+static int name_workers(const struct suspension *s, struct worker_process **list, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        free(texts[i]);
-}
+    int err = 0;
 
-// Where the GPUs matter each worker is named with those that it goes to.
-static int name_workers(const struct suspension *s, struct worker_process **list, size_t count,
-                        char **texts)
-{
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !err; i++) {
+        struct spawner_order order = {.number = list[i]->number};
         if (s->puts_back)
-            texts[i] = move_argument(list[i]);
-        else if (asprintf(&texts[i], "%d", (int)list[i]->pid) < 0)
-            texts[i] = NULL;
-        if (!texts[i]) {
-            free_texts(texts, i);
-            return -ENOMEM;
-        }
+            move_name_gpus(list[i], &order);
+        err = spawner_add_member(s->box, &order);
     }
-    return 0;
+    return err;
 }
 
-static int start_helper(struct suspension *s, const char *what, const char *detail,
+static int start_helper(struct suspension *s, enum spawner_act act, unsigned timeout_ms,
                         suspender_ended *ended)
 {
     struct worker_process *list[SUSPENSION_MEMBERS_MAX];
     size_t count = suspension_members(s, list);
-    char *texts[SUSPENSION_MEMBERS_MAX];
-    int err = name_workers(s, list, count, texts);
+    int err = name_workers(s, list, count);
 
     if (err)
         return err;
     // Each of them may take suspend_timeout to be locked.
     int64_t limit = HELPER_MS + (int64_t)(s->box->settings.suspend_timeout / 1000 * (count + 1) +
                                           s->bytes / SLOW_BYTES_PER_MS);
-    err = suspender_start(s->box, what, detail, texts, count, limit, ended, s, &s->helper);
-    free_texts(texts, count);
-    return err;
+    return suspender_start(s->box, act, timeout_ms, limit, ended, s, &s->helper);
 }
 
 // What the driver (580) does not bring back as it was is not taken away: handles of what is shared are another
@@ -294,7 +282,6 @@ static void note_needs(struct suspension *s, struct worker_process **list, size_
 
 static void take_away(struct suspension *s, struct worker_process **list, size_t count)
 {
-    char milliseconds[24];
     const char *why = objection(list, count);
 
     if (why) {
@@ -303,11 +290,10 @@ static void take_away(struct suspension *s, struct worker_process **list, size_t
     }
     note_needs(s, list, count);
 
-    snprintf(milliseconds, sizeof(milliseconds), "%llu",
-             s->cause == SUSPENSION_IDLE
-                 ? (unsigned long long)IDLE_LOCK_MS
-                 : (unsigned long long)s->box->settings.suspend_timeout / 1000);
-    int err = start_helper(s, "suspend", milliseconds, is_away);
+    unsigned timeout_ms = s->cause == SUSPENSION_IDLE
+                              ? IDLE_LOCK_MS
+                              : (unsigned)(s->box->settings.suspend_timeout / 1000);
+    int err = start_helper(s, SPAWNER_SUSPEND, timeout_ms, is_away);
     if (err)
         stay(s, strerror(-err));
     else
@@ -326,7 +312,7 @@ static void bring_back(struct suspension *s)
     if (why && s->cause == SUSPENSION_MOVING && move_give_up(s, why))
         why = move_obstacle(s, s->needed, text, sizeof(text));
     s->puts_back = true;
-    int err = why ? 0 : start_helper(s, "resume", "-", is_back);
+    int err = why ? 0 : start_helper(s, SPAWNER_RESUME, 0, is_back);
     if (!why && !err) {
         suspension_move(s, SUSPENSION_RETURNING);
         return;
@@ -398,7 +384,7 @@ static void review_doubt(struct suspension *s, struct worker_process **list, siz
     end_waiting(s, list, count);
     if (s->helper || clock_ms() < s->retry_ms)
         return;
-    if (start_helper(s, "settle", "-", is_settled))
+    if (start_helper(s, SPAWNER_SETTLE, 0, is_settled))
         s->retry_ms = clock_ms() + RETRY_MS;
 }
 

@@ -3,6 +3,7 @@
 #include "daemon/worker_life.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,39 +29,56 @@
 #include "daemon/worker_output.h"
 #include "daemon/worker_spawn.h"
 
-enum { LASTING_MS = 60000 };
+enum { LASTING_MS = 60000, KILL_ALL_MS = 10000 };
+
+static void worker_has_ended(void *argument, int err, int status);
 
 // ---- starting ----
 
-static struct worker_process *worker_new(struct box *box, struct box_device *device, int control_fd,
-                                         pid_t pid)
+static void worker_free(struct worker_process *worker)
+{
+    const int fds[] = {worker->control_fd, worker->refusals_fd, worker->output_fd, worker->proc_fd};
+
+    if (worker->readable)
+        event_free(worker->readable);
+    if (worker->deadline)
+        event_free(worker->deadline);
+    refusals_free(&worker->refusals);
+    worker_output_free(&worker->output);
+    for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+        if (fds[i] >= 0)
+            close_aside(fds[i]);
+    client_sockets_forget(worker->box, worker->socket);
+    free(worker);
+}
+
+// Its descriptors are OURS.
+static struct worker_process *worker_new(struct box *box, struct box_device *device,
+                                         const struct worker_ends *ours)
 {
     struct worker_process *worker = calloc(1, sizeof(*worker));
 
-    if (!worker)
+    if (!worker) {
+        worker_ends_close(ours);
         return NULL;
+    }
     worker->box = box;
     worker->device = device;
-    worker->pid = pid;
-    worker->control_fd = control_fd;
+    worker->control_fd = ours->control;
+    worker->refusals_fd = ours->refusals;
+    worker->output_fd = ours->output;
+    worker->proc_fd = -1;
     worker->started_ms = clock_ms();
     allowance_start(&worker->messages, WORKER_MESSAGES_AT_ONCE, WORKER_MESSAGES_PER_SECOND);
     allowance_start(&worker->exporting, WORKER_EXPORTS_AT_ONCE, WORKER_EXPORTS_PER_SECOND);
     allowance_start(&worker->calling, WORKER_CALLS_AT_ONCE, WORKER_CALLS_PER_SECOND);
     worker->readable =
-        event_new(box->base, control_fd, EV_READ | EV_PERSIST, worker_messages_readable, worker);
+        event_new(box->base, ours->control, EV_READ | EV_PERSIST, worker_messages_readable, worker);
     worker->deadline = evtimer_new(box->base, worker_process_late, worker);
     if (!worker->readable || !worker->deadline || event_add(worker->readable, NULL)) {
-        if (worker->readable)
-            event_free(worker->readable);
-        if (worker->deadline)
-            event_free(worker->deadline);
-        free(worker);
+        worker_free(worker);
         return NULL;
     }
-    TAILQ_INSERT_TAIL(&box->workers, worker, link);
-    worker_process_count(worker, +1);
-    worker_process_set_timer(worker, box->settings.worker_start_timeout);
     return worker;
 }
 
@@ -94,61 +112,83 @@ static bool is_used(const struct box *box, uid_t user)
 // A user that no living worker has; 0: workers stay who we are.
 static uid_t choose_user(struct box *box)
 {
-    uid_t range = box->last_user - box->first_user + 1;
+    uid_t range = box->users.last - box->users.first + 1;
 
-    if (!box->first_user)
+    if (!box->users.first)
         return 0;
     // The numbers are used in turn, so that each comes back as late as possible: whatever a worker might leave behind
     // belongs to nobody.
     for (uid_t i = 0; i < range; i++) {
-        uid_t user = box->first_user + box->next_user++ % range;
+        uid_t user = box->users.first + box->next_user++ % range;
         if (!is_used(box, user))
             return user;
     }
-    return box->first_user + box->next_user++ % range;
+    return box->users.first + box->next_user++ % range;
+}
+
+static void has_started(void *argument, pid_t pid, const int *fds, size_t count)
+{
+    struct worker_process *worker = argument;
+    struct box *box = worker->box;
+    int refusals_fd = worker->refusals_fd, output_fd = worker->output_fd;
+
+    worker->pid = pid;
+    if (count > 1)
+        worker->proc_fd = fcntl(fds[1], F_DUPFD_CLOEXEC, 3);
+    worker->refusals_fd = worker->output_fd = -1;
+    // Where there is no memory for it, refused calls fail all the same, and nobody tells which.
+    worker->refusals = refusals_new(box->base, refusals_fd, pid,
+                                    box->settings.worker.worker_filter == CONTROL_WORKER_FILTER_LOG,
+                                    worker->mps ? mps_socket_directory(worker->device) : NULL,
+                                    misbehaves, worker);
+    worker->output = worker_output_new(box->base, output_fd, pid, misbehaves, worker);
+    log_debug("worker started pid=%d user=%u", (int)pid, (unsigned)worker->user);
+}
+
+static int order_worker(struct worker_process *worker, const struct worker_part *part,
+                        const struct worker_ends *ours, struct worker_ends *theirs)
+{
+    const struct spawner_owner owner = {.started = has_started,
+                                        .ended = worker_has_ended,
+                                        .argument = worker};
+
+    theirs->clients = client_sockets_listen(worker->box, worker->socket);
+    return worker_spawn(worker->box, part, ours, theirs, &owner, &worker->number);
 }
 
 int worker_start(struct box *box, struct box_device *device, device_set sees,
                  struct mps_part limits)
 {
     bool mps = mps_serves(device, sees);
+    struct worker_ends ours = {-1, -1, -1, -1}, theirs = {-1, -1, -1, -1};
+    int err = worker_ends_make(&ours, &theirs);
+    struct worker_process *worker = err ? NULL : worker_new(box, device, &ours);
+
+    if (err || !worker) {
+        worker_ends_close(&theirs);
+        return fail_start(box, device, err ? err : -ENOMEM);
+    }
     const struct worker_part part = {
         .ordinal = device ? device->ordinal : box_first_ordinal(box),
         .sees = sees,
         .limits = limits,
         .mps_pipe = mps ? mps_pipe(device) : "",
         .user = mps ? mps_user(box, device->ordinal) : choose_user(box),
+        .client_socket = worker->socket,
     };
-    struct worker_ends ours = {-1, -1, -1}, theirs = {-1, -1, -1};
-    pid_t pid;
-
-    int err = worker_ends_make(&ours, &theirs);
-    if (err)
-        return fail_start(box, device, err);
-    err = worker_spawn(box, &part, &ours, &theirs, &pid);
-    worker_ends_close(&theirs);
-    if (err) {
-        worker_ends_close(&ours);
-        return fail_start(box, device, err);
-    }
-    struct worker_process *worker = worker_new(box, device, ours.control, pid);
-    if (!worker) {
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
-        worker_ends_close(&ours);
-        return fail_start(box, device, -ENOMEM);
-    }
     worker->sees = sees;
     worker->mps = mps;
     worker->part = limits;
     worker->user = part.user;
-    // Where there is no memory for it, refused calls fail all the same, and nobody tells which.
-    worker->refusals = refusals_new(box->base, ours.refusals, pid,
-                                    box->settings.worker.worker_filter == CONTROL_WORKER_FILTER_LOG,
-                                    mps ? mps_socket(device) : NULL, misbehaves, worker);
-    worker->output = worker_output_new(box->base, ours.output, pid, misbehaves, worker);
-    log_debug("worker started pid=%d device=%u user=%u", (int)pid, part.ordinal,
-              (unsigned)part.user);
+    err = order_worker(worker, &part, &ours, &theirs);
+    worker_ends_close(&theirs);
+    if (err) {
+        worker_free(worker);
+        return fail_start(box, device, err);
+    }
+    TAILQ_INSERT_TAIL(&box->workers, worker, link);
+    worker_process_count(worker, +1);
+    worker_process_set_timer(worker, box->settings.worker_start_timeout);
     return 0;
 }
 
@@ -234,39 +274,51 @@ static void bury(struct worker_process *worker, int status)
         accounts_leave(box, worker->session.grant.lease, worker->session.id);
     }
     vm_windows_leave(worker);
-    client_sockets_forget(box, worker->pid);
     worker_process_move(worker, WORKER_DEAD);
     TAILQ_REMOVE(&box->workers, worker, link);
-    event_free(worker->readable);
-    event_free(worker->deadline);
-    refusals_free(&worker->refusals);
-    worker_output_free(&worker->output);
-    close_aside(worker->control_fd);
-    free(worker);
+    worker_free(worker);
+}
+
+// There was no process.
+static void bury_unborn(struct worker_process *worker, int err)
+{
+    struct box *box = worker->box;
+    struct box_device *device = worker->device;
+    bool wanted = !worker->asked_to_end;
+
+    worker_process_move(worker, WORKER_DEAD);
+    TAILQ_REMOVE(&box->workers, worker, link);
+    worker_free(worker);
+    if (wanted)
+        fail_start(box, device, err);
+}
+
+static void worker_has_ended(void *argument, int err, int status)
+{
+    struct worker_process *worker = argument;
+    struct box *box = worker->box;
+
+    if (err)
+        bury_unborn(worker, err);
+    else
+        bury(worker, status);
+    box_changed(box);
 }
 
 void worker_kill_all(struct box *box)
 {
+    int64_t deadline = clock_ms() + KILL_ALL_MS;
+    struct worker_process *worker;
+
     box->state = BOX_STOPPING;
-    while (!TAILQ_EMPTY(&box->workers)) {
-        struct worker_process *worker = TAILQ_FIRST(&box->workers);
-        int status = 0;
+    TAILQ_FOREACH(worker, &box->workers, link) {
         worker->asked_to_end = true;
-        kill(worker->pid, SIGKILL);
-        waitpid(worker->pid, &status, 0);
-        bury(worker, status);
+        spawner_end(box, worker->number);
     }
-}
-
-void worker_reap_all(struct box *box)
-{
-    struct worker_process *worker, *next;
-
-    for (worker = TAILQ_FIRST(&box->workers); worker; worker = next) {
-        int status;
-        next = TAILQ_NEXT(worker, link);
-        if (waitpid(worker->pid, &status, WNOHANG) == worker->pid)
-            bury(worker, status);
-    }
-    box_changed(box);
+    while ((worker = TAILQ_FIRST(&box->workers)))
+        if (!spawner_await(box, worker->number, deadline)) {
+            log_error("worker pid=%d does not end", (int)worker->pid);
+            spawner_forget(box, worker->number);
+            bury(worker, SIGKILL);
+        }
 }

@@ -17,7 +17,4 @@ int worker_grant(struct worker_process *worker, const struct control_grant *gran
 // Kills and forgets whatever is left, at the very end.
 void worker_kill_all(struct box *box);
 
-// Reaps every worker that has ended; the handler of SIGCHLD.
-void worker_reap_all(struct box *box);
-
 #endif

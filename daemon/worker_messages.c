@@ -285,8 +285,12 @@ void worker_messages_readable(evutil_socket_t fd, short events, void *argument)
 {
     struct worker_process *worker = argument;
     struct box *box = worker->box;
-    int err = worker_messages_take(worker, MESSAGES_PER_TURN);
+    int err;
 
+    // The spawner's answer, which names the process, is on its way.
+    if (!worker->pid)
+        return;
+    err = worker_messages_take(worker, MESSAGES_PER_TURN);
     if (!err || err == -EAGAIN) {
         box_changed(box);
         return;

@@ -2,11 +2,11 @@
 // See worker_process.h.
 #include "daemon/worker_process.h"
 
-#include <signal.h>
 #include <stdio.h>
 
 #include "common/log.h"
 #include "daemon/mps_daemon.h"
+#include "daemon/spawner_client.h"
 #include "daemon/warm_pool.h"
 
 static const char *const state_names[] = {
@@ -87,8 +87,8 @@ void worker_process_kill(struct worker_process *worker, const char *reason)
     if (worker->state != WORKER_ENDING)
         worker_process_move(worker, WORKER_ENDING);
     // Under MPS its end must not be others'.
-    if (!worker->mps || !mps_terminate(worker->device, worker->pid))
-        kill(worker->pid, SIGKILL);
+    if (!worker->mps || !worker->pid || !mps_terminate(worker->device, worker->pid))
+        spawner_end(worker->box, worker->number);
 }
 
 void worker_process_late(evutil_socket_t fd, short events, void *argument)

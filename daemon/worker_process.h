@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The supervisor's record of one worker process, and its states. worker_life.c starts and ends it, worker_messages.c
-// hears what it says.
+// The supervisor's record of one worker process, and its states. worker_life.c has it started and ended, worker_messages.c
+// receives its messages.
 #ifndef RGPU_DAEMON_WORKER_PROCESS_H
 #define RGPU_DAEMON_WORKER_PROCESS_H
 
 #include "common/allowance.h"
 #include "daemon/box.h"
+#include "daemon/client_sockets.h"
 
 enum worker_state {
-    WORKER_STARTING, // the process runs, its context is being made
+    WORKER_STARTING, // ordered, or the process runs and its context is being made
     WORKER_WARM,
     WORKER_SERVING, // a client's socket was handed over
     WORKER_ENDING,  // asked to end, or its control socket is closed
-    WORKER_DEAD,    // reaped
+    WORKER_DEAD,
 };
 
 // What is known of the session that a worker serves.
@@ -56,10 +57,13 @@ struct worker_process {
     struct mps_part part;
     bool mps; // a client of its device's MPS daemon
     enum worker_state state;
-    pid_t pid;
-    uid_t user; // 0: ours
-    int control_fd;
-    struct vm_attached *window; // of which its session has a part; NULL: of none
+    uint64_t number;                        // by which rgpu-spawner knows it
+    pid_t pid;                              // 0: it was ordered and has not started
+    uid_t user;                             // 0: the spawner's
+    int control_fd, refusals_fd, output_fd; // -1: another part has it, or it is closed
+    int proc_fd;                            // its directory in /proc; -1: not known
+    char socket[WORKER_SOCKET_NAME_MAX];    // name of those on which it awaits its client
+    struct vm_attached *window;             // of which its session has a part; NULL: of none
     struct refusals *refusals;
     struct worker_output *output;
     struct event *readable;

@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "common/path_table.h"
+#include "daemon/client_sockets.h"
 #include "daemon/confinement.h"
 #include "daemon/instances.h"
 #include "daemon/offered_transports.h"
@@ -76,12 +77,11 @@ int worker_setup_check(const struct box_settings *settings)
                         "paths=%s is neither auto nor a list of " PATH_WORDS, settings->paths);
         err = -EINVAL;
     }
-    if (settings->client_sockets &&
-        (settings->client_sockets[0] != '/' ||
-         strlen(settings->client_sockets) >= sizeof(room.client_sockets))) {
+    if (settings->client_sockets && (settings->client_sockets[0] != '/' ||
+                                     strlen(settings->client_sockets) >= CLIENT_SOCKETS_ROOM)) {
         config_complain(settings_table, "box", "client_sockets",
                         "client_sockets=%s is not an absolute path of at most %zu bytes",
-                        settings->client_sockets, sizeof(room.client_sockets) - 1);
+                        settings->client_sockets, (size_t)CLIENT_SOCKETS_ROOM - 1);
         err = -EINVAL;
     }
     if (!join_devices(settings, room.rdma_devices, sizeof(room.rdma_devices))) {
@@ -98,8 +98,6 @@ static void fill_transports(const struct box *box, struct control_setup *out)
     static uint32_t turn;
 
     out->transports_count = transports_allowed(settings, out->transports);
-    if (box->has_client_sockets)
-        snprintf(out->client_sockets, sizeof(out->client_sockets), "%s", settings->client_sockets);
     out->rdma_turn = turn++;
     out->fabric = settings->rdma;
     join_devices(settings, out->rdma_devices, sizeof(out->rdma_devices));
@@ -173,6 +171,7 @@ void worker_setup_fill(const struct box *box, const struct worker_part *part,
     // The memory of a software GPU is memory of its worker.
     if (box->choice.software)
         out->worker.worker_memory = 0;
+    snprintf(out->client_socket, sizeof(out->client_socket), "%s", part->client_socket);
     fill_context_cost(box, out);
     fill_transports(box, out);
     fill_gpus(box, part->sees, out);

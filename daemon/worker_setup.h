@@ -12,6 +12,7 @@ struct worker_part {
     struct mps_part limits;
     const char *mps_pipe; // empty: no client of MPS
     uid_t user;
+    const char *client_socket; // name of its sockets
 };
 
 // For one more worker: another number of turn each time.

@@ -7,40 +7,35 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/spawn.h"
-
-int worker_spawn(const struct box *box, const struct worker_part *part,
-                 const struct worker_ends *ours, const struct worker_ends *theirs, pid_t *pid)
+int worker_spawn(struct box *box, const struct worker_part *part, const struct worker_ends *ours,
+                 const struct worker_ends *theirs, const struct spawner_owner *owner,
+                 uint64_t *number)
 {
     static struct control_setup setup;
-    char name[] = "rgpu-worker";
-    char *const arguments[] = {name, NULL};
-    const int fds[] = {
-        -1,
-        theirs->output,
-        theirs->output,
-        [CONTROL_WORKER_SUPERVISOR_FD] = theirs->control,
-        [CONTROL_WORKER_DRIVER_FD] = box->driver_fd,
-        [CONTROL_WORKER_REFUSALS_FD] = theirs->refusals,
-    };
-    const struct spawn_request request = {
-        .program = box->worker_path,
-        .arguments = arguments,
-        .environment = box->worker_environment,
-        .fds = fds,
-        .fd_count = sizeof(fds) / sizeof(fds[0]),
-        .own_process_group = true,
+    struct spawner_order order = {.kind = SPAWNER_WORKER,
+                                  .user = part->user,
+                                  .gpu = part->ordinal,
+                                  .mps = *part->mps_pipe != 0};
+    int fds[SPAWNER_WORKER_FDS] = {
+        [SPAWNER_CONTROL] = theirs->control,      [SPAWNER_REFUSALS] = theirs->refusals,
+        [SPAWNER_OUTPUT] = theirs->output,        [SPAWNER_KEPT_CONTROL] = ours->control,
+        [SPAWNER_KEPT_REFUSALS] = ours->refusals, [SPAWNER_KEPT_OUTPUT] = ours->output,
+        [SPAWNER_DRIVER] = box->driver_fd,        [SPAWNER_CLIENTS] = theirs->clients,
     };
 
-    // Before there is a process: what it is told waits for it in the socket, whole or not at all.
     worker_setup_fill(box, part, &setup);
+    setup.has_clients = theirs->clients >= 0;
+    // Before there is a process: what it is told waits for it in the socket, whole or not at all.
     int err = control_send_packet(ours->control, CONTROL_SETUP, &setup, -1);
-    return err ? err : spawn_program(&request, pid);
+    return err ? err
+               : spawner_start(box, &order, fds,
+                               theirs->clients < 0 ? SPAWNER_CLIENTS : SPAWNER_WORKER_FDS, owner,
+                               number);
 }
 
 void worker_ends_close(const struct worker_ends *ends)
 {
-    const int fds[] = {ends->control, ends->refusals, ends->output};
+    const int fds[] = {ends->control, ends->refusals, ends->output, ends->clients};
 
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (fds[i] >= 0)
@@ -54,8 +49,8 @@ int worker_ends_make(struct worker_ends *ours, struct worker_ends *theirs)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, refusals) || pipe2(output, O_CLOEXEC))
         err = -errno;
-    *ours = (struct worker_ends){control[0], refusals[0], output[0]};
-    *theirs = (struct worker_ends){control[1], refusals[1], output[1]};
+    *ours = (struct worker_ends){control[0], refusals[0], output[0], -1};
+    *theirs = (struct worker_ends){control[1], refusals[1], output[1], -1};
     if (err) {
         worker_ends_close(ours);
         worker_ends_close(theirs);

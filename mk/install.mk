@@ -20,7 +20,8 @@ INSTALL_FILES   :=
 INSTALL_TARGETS += install-files
 
 fill_template = sed -e 's|@BINDIR@|$(BINDIR)|g' -e 's|@SBINDIR@|$(SBINDIR)|g' \
-    -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' -e 's|@LIBDIR@|$(LIBDIR)|g'
+    -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
+    -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|g'
 
 ONLY ?=
 without_part = $(filter-out %:client %:tools %:box %:broker %:slurm,$(INSTALL_FILES))

@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -43,9 +42,9 @@ static struct {
 } work;
 
 static const char usage[] = "usage: rgpu-suspender suspend MILLISECONDS DRIVER PID ...\n"
-                            "       rgpu-suspender resume - DRIVER PID[:UUID=UUID,...] ...\n"
-                            "       rgpu-suspender settle - DRIVER PID[:UUID=UUID,...] ...\n"
-                            "rgpud starts it.\n";
+                            "       rgpu-suspender resume 0 DRIVER PID[:UUID=UUID,...] ...\n"
+                            "       rgpu-suspender settle 0 DRIVER PID[:UUID=UUID,...] ...\n"
+                            "rgpu-spawner starts it.\n";
 
 // On a second line those that are on other GPUs than before, also where they are suspended there.
 static void say_moved(void)
@@ -286,15 +285,6 @@ static bool read_pids(int argc, char **argv)
     return work.count != 0;
 }
 
-// The driver (580) lets no other user than 0 act on processes that are not dumpable, as workers are not; it asks for no
-// capability. rgpud may change users and need not be that one. Where it may not, workers are its own user, and the driver
-// says what it thinks of that.
-static void become_root(void)
-{
-    if (geteuid() && setresgid(0, 0, 0) == 0 && setresuid(0, 0, 0))
-        perror("rgpu-suspender: cannot become the user 0");
-}
-
 int main(int argc, char **argv)
 {
     bool suspends = argc > 4 && !strcmp(argv[1], "suspend");
@@ -308,9 +298,6 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return FAILED;
     }
-    become_root();
-    // After that, which forgets it.
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     const char *problem = checkpoint_load(argv[3]);
     if (problem) {
         printf("failed %s\n", problem);

@@ -126,6 +126,9 @@ done_testing() {
 
 # ---- processes ----
 
+# spawned BOX_PID PGREP_ARGUMENTS...: numbers of the processes that the box's rgpu-spawner has started.
+spawned() { pgrep -P "$(pgrep -P "$1" -x rgpu-spawner)" "${@:2}"; }
+
 # start NAME COMMAND...: runs it in the background in a session of its own, killed with this
 # shell; standard output goes to the pipe that `await_line` reads, the rest to $TMP/NAME.log.
 # Sets PID.

@@ -208,8 +208,9 @@ struct shm_listener {
     int fds[SHM_LISTENERS];
     char name[64]; // of both, see common/worker_socket.h
 };
-// DIRECTORY: NULL or empty for none. Whoever started the worker removes the name there when it has ended.
-int shm_listen(const char *directory, struct shm_listener *out);
+// Makes the abstract one. NAME: NULL for one that is chosen. SHOWN is the one in the directory, which was made by the
+// worker's supervisor, or -1; it is the listener's from here on.
+int shm_listen(const char *name, int shown, struct shm_listener *out);
 void shm_listener_close(struct shm_listener *listener);
 // Accepts the client that presents TOKEN (32 bytes) within TIMEOUT_MS; others are turned away. WATCH (or -1) is
 // the control connection: when it closes, waiting ends with -ECONNRESET, and when the client speaks
@@ -217,7 +218,7 @@ void shm_listener_close(struct shm_listener *listener);
 int link_shm_accept(const struct shm_listener *listener, const uint8_t token[32],
                     struct shm_memory **memory, int watch, int timeout_ms,
                     const struct link_options *options, struct link **out);
-// The client's side: NAME and DIRECTORY as for shm_listen(). Either side watches WATCH, which stays the caller's, for as
+// The client's side: NAME and DIRECTORY as for worker_socket_reach(). Either side watches WATCH, which stays the caller's, for as
 // long as the link lives: the link goes down when it closes.
 int link_shm_connect(const char *name, const char *directory, const uint8_t token[32], int watch,
                      int timeout_ms, const struct link_options *options, struct link **out);

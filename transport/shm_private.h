@@ -3,6 +3,7 @@
 #ifndef RGPU_TRANSPORT_SHM_PRIVATE_H
 #define RGPU_TRANSPORT_SHM_PRIVATE_H
 
+#include "common/worker_socket.h"
 #include "transport/link_private.h"
 #include "transport/shm_memory.h"
 
@@ -30,6 +31,6 @@ int shm_link_new_in_window(const char *name, enum shm_side side, struct shm_memo
                            struct link **out);
 void shm_ring_event(int event);
 
-enum { SHM_CANDIDATES = 8 }; // connections that a listener lets wait
+enum { SHM_CANDIDATES = WORKER_SOCKET_QUEUE }; // connections that a listener lets wait
 
 #endif

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "common/worker_socket.h"
-#include "common/log.h"
 #include "common/scope.h"
 #include "transport/shm_private.h"
 #include "transport/transport.h"
@@ -19,15 +18,8 @@ static struct shm_listener listener = {.fds = {-1, -1}};
 
 static int listen_shm(const struct transport_worker *worker)
 {
-    const char *directory = worker->setup->client_sockets;
-    int err = shm_listen(directory, &listener);
-
-    if (!err || !*directory)
-        return err;
-    // Most clients need it not.
-    log_warn("containers do not find the worker client_sockets=%s error=\"%s\"", directory,
-             strerror(-err));
-    return shm_listen(NULL, &listener);
+    return shm_listen(worker->setup->client_socket,
+                      worker->setup->has_clients ? CONTROL_WORKER_CLIENTS_FD : -1, &listener);
 }
 
 static bool same_kernel(const uint8_t boot_id[CONTROL_BOOT_ID_BYTES])

@@ -34,46 +34,19 @@ static int listen_at(const struct worker_socket_address *address, int *out)
     return 0;
 }
 
-// Under another name until it listens and all may connect: what is seen under its own can be reached, or is left over
-// from a worker that is gone.
-static int listen_in(const char *directory, const char *name, int *out)
-{
-    struct worker_socket_address hidden, shown;
-    char before[72];
-    int err, fd = -1;
-
-    snprintf(before, sizeof(before), ".%s", name);
-    err = worker_socket_path(directory, before, &hidden);
-    if (!err)
-        err = worker_socket_path(directory, name, &shown);
-    if (!err)
-        err = listen_at(&hidden, &fd);
-    if (err)
-        return err;
-    // Whoever has the token may come, whatever user a container makes of it.
-    if (chmod(hidden.un.sun_path, 0666) || rename(hidden.un.sun_path, shown.un.sun_path)) {
-        err = -errno;
-        unlink(hidden.un.sun_path);
-        close(fd);
-        return err;
-    }
-    *out = fd;
-    return 0;
-}
-
-int shm_listen(const char *directory, struct shm_listener *out)
+int shm_listen(const char *name, int shown, struct shm_listener *out)
 {
     struct worker_socket_address address;
     int err;
 
-    *out = (struct shm_listener){.fds = {-1, -1}};
-    err = worker_socket_name(out->name);
+    *out = (struct shm_listener){.fds = {-1, shown}};
+    if (name)
+        snprintf(out->name, sizeof(out->name), "%s", name);
+    err = name ? 0 : worker_socket_name(out->name);
     if (!err)
         err = worker_socket_abstract(out->name, &address);
     if (!err)
         err = listen_at(&address, &out->fds[0]);
-    if (!err && directory && *directory)
-        err = listen_in(directory, out->name, &out->fds[1]);
     if (err)
         shm_listener_close(out);
     return err;

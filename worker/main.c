@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "common/control.h"
@@ -252,22 +251,13 @@ static int await_grant(struct control_grant *grant, int *client_fd, int *account
     return err;
 }
 
-static int follow_parent(void)
-{
-    pid_t parent = getppid();
-
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL))
-        return -errno;
-    return getppid() == parent ? 0 : -ESRCH;
-}
-
 // ---- the whole of it ----
 
 static const struct program_about about = {
     .name = "rgpu-worker",
     .usage =
         "usage: rgpu-worker\n"
-        "Serves one client on a GPU. rgpud starts it, with a socket over which it tells it the rest;\n"
+        "Serves one client on a GPU. rgpu-spawner starts it, with a socket over which rgpud says the rest;\n"
         "started by hand it does nothing. Its settings are those of rgpud.conf: see rgpud(8).\n",
 };
 
@@ -284,7 +274,9 @@ __attribute__((noreturn)) static void fail_start(int err, struct control_failed 
 // Descriptors that were left open by mistake do not reach a client's worker.
 static void close_others(void)
 {
-    unsigned last = setup.refusals ? CONTROL_WORKER_REFUSALS_FD : CONTROL_WORKER_DRIVER_FD;
+    unsigned last = setup.has_clients ? CONTROL_WORKER_CLIENTS_FD
+                    : setup.refusals  ? CONTROL_WORKER_REFUSALS_FD
+                                      : CONTROL_WORKER_DRIVER_FD;
 
     close_range(last + 1, ~0U, 0);
 }
@@ -318,8 +310,6 @@ int main(int argc, char **argv)
         fputs(about.usage, stderr);
         return 2;
     }
-    if (follow_parent())
-        return 0;
     signal(SIGPIPE, SIG_IGN);
     crash_report_start();
     take_setup(&failed);

@@ -20,7 +20,7 @@ import sys
 IGNORED = set("""Type NotifyAccess ExecStart ExecStartPre ExecReload KillMode TimeoutStopSec TimeoutStartSec
     WatchdogSec Restart RestartSec TasksMax DevicePolicy DeviceAllow KeyringMode LockPersonality
     ProtectClock ProtectHostname ProtectKernelLogs RestrictRealtime RestrictSUIDSGID RestrictNamespaces
-    SupplementaryGroups MemoryMax""".split())
+    SupplementaryGroups MemoryMax Delegate RemoveIPC PrivateMounts""".split())
 
 CAPABILITIES = {name: number for number, name in enumerate("""CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER
     FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW
@@ -32,7 +32,7 @@ FAMILIES = {"AF_UNIX": 1, "AF_INET": 2, "AF_INET6": 10, "AF_NETLINK": 16}
 
 PR_CAPBSET_DROP, PR_SET_KEEPCAPS, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 24, 8, 38, 47
 PR_CAP_AMBIENT_RAISE, PR_CAP_AMBIENT_CLEAR_ALL = 2, 4
-SCMP_ACT_ALLOW, SCMP_CMP_NE, SCMP_CMP_EQ = 0x7FFF0000, 1, 4
+SCMP_ACT_ALLOW, SCMP_CMP_NE, SCMP_CMP_EQ, SCMP_CMP_MASKED_EQ = 0x7FFF0000, 1, 4, 7
 ERRNO_ACTION = 0x00050000
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -91,9 +91,14 @@ def protect_files(properties, directory, account):
             for path in paths:
                 if os.path.isdir(path):
                     mount("-t", "tmpfs", "-o", "mode=0,ro", "tmpfs", path)
-    if properties.pop("ProtectKernelTunables", None) == ["yes"]:
+    settings_protected = properties.pop("ProtectKernelTunables", None) == ["yes"]
+    if settings_protected:
         for path in ("/proc/sys", "/sys"):
             read_only(path)
+    if properties.pop("ProtectProc", None) == ["invisible"]:
+        mount("-t", "proc", "-o", "hidepid=invisible", "proc", "/proc")
+        if settings_protected:
+            read_only("/proc/sys")
     properties.pop("ReadWritePaths", None)  # below /run, which is not protected here
     properties.pop("PrivateTmp", None)  # the test's own directory lies there
     for kind, where in (("RuntimeDirectory", "run"), ("StateDirectory", "var/lib"),
@@ -211,6 +216,16 @@ def system_call_filter(properties):
     return result
 
 
+def no_executable_memory(properties):
+    """Memory that is both written and executed, or becomes executable."""
+    result = Filter(1, allowing=True)
+    if properties.pop("MemoryDenyWriteExecute", None) == ["yes"]:
+        result.add(result.error, "mmap", Comparison(2, SCMP_CMP_MASKED_EQ, 6, 6))
+        for name in ("mprotect", "pkey_mprotect"):
+            result.add(result.error, name, Comparison(2, SCMP_CMP_MASKED_EQ, 4, 4))
+    return result
+
+
 def address_families(properties):
     families = {FAMILIES[word] for word in properties.pop("RestrictAddressFamilies")[0].split()}
     result = Filter(97, allowing=True)
@@ -225,7 +240,7 @@ def main():
         fail(__doc__)
     account = (int(user), int(group))
     properties = {n: v for n, v in read_unit(unit).items() if n not in IGNORED}
-    filters = [system_call_filter(properties), address_families(properties)]
+    filters = [system_call_filter(properties), no_executable_memory(properties), address_families(properties)]
     protect_files(properties, directory, account)
     set_limits(properties)
     if properties.get("NoNewPrivileges") != ["yes"]:

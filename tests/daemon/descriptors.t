@@ -5,7 +5,7 @@
 
 start_stub_box
 descriptors() { ls "/proc/$BOX_PID/fd" | wc -l; }
-children() { pgrep -P "$BOX_PID" stub-worker | wc -l; }
+children() { spawned "$BOX_PID" stub-worker | wc -l; }
 settled() { [ "$(children)" = 1 ] && [ "$(admin devices | member warm)" = 1 ]; }
 some_of_each() {
     for _ in 1 2 3 4 5; do
@@ -22,7 +22,7 @@ for _ in 1 2 3 4; do some_of_each; done
 await "a settled box" settled
 is "$(descriptors)" "$before" "descriptors"
 is "$(children)" 1 "one warm worker and no other"
-worker=$(pgrep -P "$BOX_PID" stub-worker)
+worker=$(spawned "$BOX_PID" stub-worker)
 is "$(ls "/proc/$worker/fd" | tr '\n' ' ')" "0 1 2 3 4 5 " \
     "a worker has its sockets and the file of the software GPUs, and nothing of the supervisor's"
 done_testing

@@ -1,8 +1,9 @@
 #!/bin/bash
+# seconds: 480
 # SPDX-License-Identifier: BSD-3-Clause
 # Hostile code in a worker (tests/daemon/hostile_driver.c in place of the driver) reads no key, changes no
 # state, reaches no other process, opens no connection and starts no program: as root, as an ordinary
-# user, and as the unit runs the box. The last part shows that the attempts are real where nothing is
+# user, and as the units run the box; and none outlives its supervisor. The last part shows that the attempts are real where nothing is
 # in their way.
 . "$(dirname "$0")/../lib.sh"
 requires make setpriv
@@ -32,6 +33,20 @@ launch() {
     BOX_PID=$PID BOX_LOG=$TMP/$name.log
     await_line "$name" 'ready listen=([^ ]+)' || bail "$name: the box did not start"
     BOX=${BASH_REMATCH[1]}
+}
+
+# spawner RGPUD_USER [PREFIX...]: starts rgpu-spawner as its unit does. Sets SPAWNER_PID and ORDERS.
+spawner() {
+    local user=$1
+    shift
+    mkdir -p "$TMP/orders"
+    [ "$(id -u)" != 0 ] || chmod 777 "$TMP/orders"
+    ORDERS=$TMP/orders/orders.sock
+    rm -f "$TMP/spawner.log" "$ORDERS"
+    start spawner "$@" "$root/libexec/rgpu/rgpu-spawner" --standalone --devices cuda:0 \
+        --driver "$TMP/driver/hostile-driver.so" --orders "$ORDERS" --for "$user"
+    SPAWNER_PID=$PID
+    await "the spawner's socket" [ -S "$ORDERS" ] || bail "the spawner does not start"
 }
 
 log_has() { grep -Eq -e "$1" "$BOX_LOG"; }
@@ -80,19 +95,48 @@ else
     launch ordinary "$(id -u)"
 fi
 attacked ordinary
-log_has 'workers are not protected .*rgpud lacks the right' && pass "ordinary: the log says what is not protected" ||
+log_has 'workers are not protected .*rgpu-spawner lacks the right' && pass "ordinary: the log says what is not protected" ||
     fail "ordinary: the log says what is not protected"
 stop "$BOX_PID"
 
 if [ "$(id -u)" = 0 ] && command -v systemd-analyze >/dev/null; then
+    spawner 2000300000 python3 "$TOP/tests/daemon/as_unit.py" "$root/lib/systemd/system/rgpu-workers.service" \
+        2000300001 2000300000 "$TMP" --
+    settings=(--spawner "$ORDERS")
     launch unit 2000300000 python3 "$TOP/tests/daemon/as_unit.py" "$root/lib/systemd/system/rgpud.service" \
         2000300000 2000300000 "$TMP" --
+    settings=()
     named=truncate attacked unit # the unit's own filter refuses some calls without asking
     unlike "$(sed -n 's/.*hostile: start: .*uid=//p' "$BOX_LOG")" '^2000300000$' "unit: workers are not the supervisor's user"
     stop "$BOX_PID"
+    stop "$SPAWNER_PID"
 else
     skip "unit: only root with systemd-analyze can take the unit's rights"
 fi
+
+# A supervisor that is killed comes back within 30 s, or its workers end: by themselves, or by the spawner.
+spawner_says() { grep -Eq -e "$1" "$TMP/spawner.log"; }
+outlived() {
+    local worker
+    spawner "$(id -u)"
+    settings=(--spawner "$ORDERS")
+    launch "$1" "$(id -u)"
+    settings=()
+    await "an attacked worker" log_has 'hostile: start: attempts='
+    worker=$(pgrep -P "$SPAWNER_PID" rgpu-worker | head -n 1)
+    kill -KILL "$BOX_PID"
+    ended() { ! kill -0 "$worker" 2>/dev/null; }
+    await "the end of a worker without a supervisor" ended && pass "$1: a worker does not outlive its supervisor" ||
+        fail "$1: a worker does not outlive its supervisor"
+}
+outlived alone
+spawner_says 'no rgpud has come for 30 s' && ! spawner_says 'processes are killed' &&
+    pass "alone: it ends by itself after 30 s" || fail "alone: it ends by itself after 30 s"
+stop "$SPAWNER_PID"
+HOSTILE_STAY=1 outlived stubborn
+spawner_says 'processes are killed that do not end' && pass "stubborn: the spawner kills one that stays" ||
+    fail "stubborn: the spawner kills one that stays"
+stop "$SPAWNER_PID"
 
 HOSTILE_FLOOD=1 launch flood "$(id -u)"
 fails "a program whose worker makes refused calls without end loses it" on_box "$BUILD/tests/programs/saxpy"

@@ -8,6 +8,7 @@
 // What it aims at comes from the environment: HOSTILE_KEY, HOSTILE_STATE, HOSTILE_ADMIN, HOSTILE_NODE.
 // Those of HOSTILE_NODES are opened, and it is told which could be.
 // With HOSTILE_FLOOD refused calls are made without end once a client is there.
+// With HOSTILE_STAY the process does not end when it is told to.
 // With HOSTILE_MILD only what does no harm to the worker itself is tried, to see that the attempts are
 // real where nothing keeps the worker from them.
 #include <dirent.h>
@@ -282,7 +283,7 @@ static void attack_rights(pid_t supervisor)
     tried("groups", syscall(SYS_setgroups, 0, NULL));
     tried("capabilities", syscall(SYS_capset, NULL, NULL));
     tried("dumpable", prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
-    tried("outlive-supervisor", prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0));
+    tried("outlive-spawner", prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0));
     tried("trace-supervisor", ptrace(PTRACE_ATTACH, supervisor, NULL, NULL));
     tried("be-traced", ptrace(PTRACE_TRACEME, 0, NULL, NULL));
     tried("core-dump", setrlimit(RLIMIT_CORE, &(struct rlimit){1 << 20, 1 << 20}));
@@ -455,6 +456,22 @@ static void attack(const char *when)
             (unsigned)getuid());
 }
 
+// The worker's own code ends the process by _exit(), which then loops.
+static void stay(void)
+{
+#if defined(__x86_64__)
+    static const unsigned char loop[] = {0xeb, 0xfe};
+#else
+    static const unsigned char loop[] = {0x00, 0x00, 0x00, 0x14};
+#endif
+    char *end = dlsym(RTLD_DEFAULT, "_exit");
+    uintptr_t page = (uintptr_t)end & ~(uintptr_t)4095;
+
+    if (end && !mprotect((void *)page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC))
+        memcpy(end, loop, sizeof(loop));
+    __builtin___clear_cache(end, end + sizeof(loop));
+}
+
 // ---- the driver ----
 
 PUBLIC CUresult cuInit(unsigned flags);
@@ -466,6 +483,8 @@ CUresult cuInit(unsigned flags)
     CUresult (*next)(unsigned) = (CUresult(*)(unsigned))dlsym(RTLD_NEXT, "cuInit");
 
     attack("start");
+    if (getenv("HOSTILE_STAY"))
+        stay();
     return next ? next(flags) : CUDA_ERROR_NOT_INITIALIZED;
 }
 

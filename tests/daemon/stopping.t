@@ -40,7 +40,7 @@ like "$(cat "$BOX_LOG")" 'session=1 ended .*killed by signal 9' "and that is log
 start_stub_box
 hold four
 await_line four 'open session'
-workers=$(pgrep -P "$BOX_PID")
+workers=$(pgrep -P "$BOX_PID"; spawned "$BOX_PID")
 kill -KILL "$BOX_PID"
 wait "$BOX_PID" 2>/dev/null || true
 for worker in $workers; do

@@ -6,7 +6,7 @@
 . "$TOP/tests/session/suspending.sh"
 
 start_box --devices sim:1 --admin-socket "$TMP/admin" --memory-check 200ms --suspend-timeout 1s
-helper_of() { pgrep -P "$BOX_PID" -x rgpu-suspender; }
+helper_of() { spawned "$BOX_PID" -x rgpu-suspender; }
 
 hold away 10
 id=$(last_session)

@@ -78,7 +78,7 @@ lose() {
     start "$name" env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOXES" RGPU_LOG=error \
         "RGPU_TRANSPORT=$1" "RGPU_PEER_LINK=$2" sh -c "exec '$PEERS' lost $3 $4 <'$TMP/$name.fifo'"
     await_line "$name" '^# copies' || bail "the program does not come to its copies"
-    for worker in $(pgrep -P "${pids[$3]}" rgpu-worker); do kill -KILL "$worker" 2>/dev/null || true; done
+    for worker in $(spawned "${pids[$3]}" rgpu-worker); do kill -KILL "$worker" 2>/dev/null || true; done
     echo gone >&$answer
     ok "$1, $2: box $3 is lost, streams of box $4: copies fail, later ones as well" await_line "$name" '^ok 2 '
     if [ "$3" = "$4" ]; then

@@ -26,7 +26,7 @@ for transport in shm tcp; do
     start "lost-$transport" env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOXES" RGPU_LOG=error \
         "RGPU_TRANSPORT=$transport" sh -c "exec '$CROSSING' lost <'$TMP/answer.$transport'"
     await_line "lost-$transport" '^# waits' || bail "the program does not come to its wait"
-    for worker in $(pgrep -P "$first_pid" rgpu-worker); do kill -KILL "$worker" 2>/dev/null || true; done
+    for worker in $(spawned "$first_pid" rgpu-worker); do kill -KILL "$worker" 2>/dev/null || true; done
     echo gone >&$answer
     ok "$transport: a stream that waits for a lost box fails" await_line "lost-$transport" '^ok 1 '
     like "$(cat "$TMP/lost-$transport.log")" 'event that will not come' \

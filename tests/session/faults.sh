@@ -4,7 +4,7 @@
 ENDURE=$BUILD/tests/programs/endure
 
 # workers: the worker processes of the box.
-workers() { pgrep -P "$BOX_PID" rgpu-worker || true; }
+workers() { spawned "$BOX_PID" rgpu-worker || true; }
 
 free_mib() { on_box "$ENDURE" --free; }
 

@@ -67,7 +67,7 @@ like "$(cat "$TMP/three.log")" "the GPU's MPS daemon or its server is gone" "and
 await_log 4 'gpu=0 the MPS daemon is ready'
 ok "another daemon serves new sessions" on_box "$BUILD/tests/programs/saxpy"
 
-keepers() { pgrep -P "$BOX_PID" -f rgpu-mps-keeper || true; }
+keepers() { spawned "$BOX_PID" -f rgpu-mps-keeper || true; }
 kill -KILL "$(keepers)"
 await_log 1 'reason="rgpu-mps-keeper ended'
 await_log 5 'gpu=0 the MPS daemon is ready'

@@ -22,7 +22,7 @@ bereave() {
     like "$(cat "$TMP/$name.log")" 'a member of a team is lost member=1' "$transport, $*: the log names the member"
     unlike "$(cat "$TMP/$name.log")" 'failed at' "$transport, $*: no check fails"
 }
-kill_workers() { for worker in $(pgrep -P "$BOX_PID" rgpu-worker); do kill -KILL "$worker" 2>/dev/null || true; done; }
+kill_workers() { for worker in $(spawned "$BOX_PID" rgpu-worker); do kill -KILL "$worker" 2>/dev/null || true; done; }
 bereave shm shm kill_workers
 bereave tcp tcp kill_workers
 done_testing

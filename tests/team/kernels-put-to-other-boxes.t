@@ -33,7 +33,7 @@ ok "when the program is killed its memory is free" comes_true free_again "$free_
 BOXES=$first,$BOX
 run_program "and others use the GPUs" "$FAR"
 waits bereaved lost
-for worker in $(pgrep -P "$BOX_PID" rgpu-worker); do kill -KILL "$worker" 2>/dev/null || true; done
+for worker in $(spawned "$BOX_PID" rgpu-worker); do kill -KILL "$worker" 2>/dev/null || true; done
 echo gone >&$answer
 ok "when the other box is gone the kernels end, and say so" await_line bereaved '^1\.\.[1-9]'
 unlike "$(cat "$TMP/bereaved.log")" 'failed at' "and no check fails"

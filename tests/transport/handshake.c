@@ -32,7 +32,7 @@ static void *accept_main(void *argument)
 static void accept_start(struct accepting *accepting, int watch, int timeout_ms)
 {
     *accepting = (struct accepting){.watch = watch, .timeout_ms = timeout_ms};
-    if (shm_memory_new(&options, &memory) || shm_listen(NULL, &listener) ||
+    if (shm_memory_new(&options, &memory) || shm_listen(NULL, -1, &listener) ||
         pthread_create(&accepting->thread, NULL, accept_main, accepting))
         bail("no listener");
 }
@@ -163,7 +163,7 @@ static void check_lie(const struct lie *lie)
     struct link *link = NULL;
     int before = count_fds(), r;
 
-    if (shm_memory_new(&options, &memory) || shm_listen(NULL, &listener))
+    if (shm_memory_new(&options, &memory) || shm_listen(NULL, -1, &listener))
         bail("no listener");
     fcntl(listener.fds[0], F_SETFL, 0);
     shm_memory_geometry(memory, &geometry);

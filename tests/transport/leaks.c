@@ -50,7 +50,7 @@ static void failed_accept(void)
     struct link *link;
     struct shm_listener listener;
 
-    if (shm_memory_new(&options, &memory) || shm_listen(NULL, &listener))
+    if (shm_memory_new(&options, &memory) || shm_listen(NULL, -1, &listener))
         bail("no shared memory");
     if (link_shm_accept(&listener, pair_token, &memory, -1, 0, &options, &link) != -ETIMEDOUT)
         fail("a client came from nowhere");

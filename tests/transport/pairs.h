@@ -191,7 +191,7 @@ static void shm_prepare(struct pair *pair, const struct link_options *options)
     int r = shm_memory_new(options, &pair_memory);
 
     if (!r)
-        r = shm_listen(NULL, &pair_listener);
+        r = shm_listen(NULL, -1, &pair_listener);
     if (!r && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair->watch))
         r = -errno;
     if (r)

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The confinement of a worker: a user of its own, no rights, limits, then files and system calls. It is
+// The confinement of a worker: limits, then files and system calls; rgpu-spawner has given it a user of its own. It is
 // complete before the driver is loaded, so that nothing depends on when foreign code gets the upper hand.
 #include "worker/confine/confine.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <grp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -20,7 +17,7 @@
 #include "worker/confine/files.h"
 #include "worker/setup.h"
 
-enum { GROUPS_ROOM = 32, THREADS_MAX = 4096 };
+enum { THREADS_MAX = 4096 };
 
 static int set_limits(void)
 {
@@ -41,28 +38,6 @@ static int set_limits(void)
     return setrlimit(RLIMIT_CORE, &none) ? -errno : 0;
 }
 
-static int become(void)
-{
-    unsigned groups[GROUPS_ROOM];
-    uid_t user = (uid_t)setup.user;
-    gid_t group = (gid_t)setup.user;
-
-    if (!setup.user)
-        return 0;
-    size_t count = confine_files_groups(groups, GROUPS_ROOM);
-    if (setgroups(count, groups) || setresgid(group, group, group) || setresuid(user, user, user))
-        return -errno;
-    return 0;
-}
-
-// A change of user forgets the death signal.
-static int follow_supervisor(pid_t parent)
-{
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL))
-        return -errno;
-    return getppid() == parent ? 0 : -ESRCH;
-}
-
 static int forbid_more(void)
 {
     umask(0077);
@@ -74,39 +49,16 @@ static int forbid_more(void)
     return 0;
 }
 
-// The driver may lie where our new user cannot look, as in a tree under somebody's home.
-static void keep_driver(int fd)
-{
-    if (fd < 0)
-        return;
-    if (!faccessat(AT_FDCWD, setup.driver, R_OK, AT_EACCESS)) {
-        close(fd);
-        return;
-    }
-    snprintf(setup.driver, sizeof(setup.driver), "/proc/self/fd/%d", fd);
-}
-
 int confine(char *text, size_t room)
 {
-    pid_t parent = getppid();
-    int driver_file = strchr(setup.driver, '/') ? open(setup.driver, O_RDONLY | O_CLOEXEC) : -1;
     const char *step = "set limits";
 
     confine_files_open();
     int err = set_limits();
     if (!err) {
-        step = "change user";
-        err = become();
-    }
-    if (!err) {
         step = "drop capabilities";
         err = capabilities_drop();
     }
-    if (!err) {
-        step = "follow the supervisor";
-        err = follow_supervisor(parent);
-    }
-    keep_driver(driver_file);
     if (!err) {
         step = "forbid new privileges";
         err = forbid_more();

@@ -134,28 +134,6 @@ void confine_files_open(void)
         add_place(setup.nodes[i].path, USE);
 }
 
-static bool is_among(gid_t group, const unsigned *groups, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (groups[i] == group)
-            return true;
-    return false;
-}
-
-size_t confine_files_groups(unsigned *groups, size_t room)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < place_count && count < room; i++) {
-        const struct stat *status = &places[i].status;
-        bool by_group = S_ISCHR(status->st_mode) && (status->st_mode & 060) == 060 &&
-                        (status->st_mode & 06) != 06;
-        if (by_group && status->st_gid && !is_among(status->st_gid, groups, count))
-            groups[count++] = status->st_gid;
-    }
-    return count;
-}
-
 static int add_rule(int ruleset, const struct place *place, uint64_t known)
 {
     struct landlock_place rule = {.access = (uint64_t)place->access & known, .fd = place->fd};

@@ -48,7 +48,7 @@ start lost env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOX" RGPU_LOG=error RGP
     sh -c "exec '$peers' lost 0 1 <'$TMP/answer'"
 await_line lost '^# copies' || bail "the program does not come to its copies"
 ok "the session says how it is linked" await "what the worker tells" tells "$TMP/first.socket" gpudirect
-for worker in $(pgrep -P "$first_pid" rgpu-worker); do kill -KILL "$worker" 2>/dev/null || true; done
+for worker in $(pgrep -P "$(pgrep -P "$first_pid" -x rgpu-spawner)" rgpu-worker); do kill -KILL "$worker" 2>/dev/null || true; done
 echo gone >&$answer
 ok "a box is lost in mid-copy: copies fail, later ones as well" await_line lost '^ok 2 '
 like "$(cat "$TMP/lost.log")" '(a copy between boxes has failed.* other|session lost box)=' "the log names the box"

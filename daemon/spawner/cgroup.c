@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See cgroup.h.
+#include "daemon/spawner/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/scope.h"
+
+#define MOUNT "/sys/fs/cgroup"
+
+static int write_in(int directory, const char *file, const char *text)
+{
+    SCOPED_FD int fd = openat(directory, file, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0)
+        return -errno;
+    return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+// "0::/system.slice/rgpu-workers.service": the line of cgroup v2.
+static int own_path(char *path, size_t size)
+{
+    char line[4096];
+    SCOPED_FILE FILE *file = fopen("/proc/self/cgroup", "re");
+
+    while (file && fgets(line, sizeof(line), file))
+        if (!strncmp(line, "0::/", 4)) {
+            line[strcspn(line, "\n")] = '\0';
+            return (size_t)snprintf(path, size, MOUNT "%s", line + 3) < size ? 0 : -ENAMETOOLONG;
+        }
+    return -ENOTSUP;
+}
+
+// Processes stay in the leaves of the tree only, so this one leaves the cgroup that it shares out.
+static int share_out(int root)
+{
+    static const char *const controllers[] = {"+memory", "+pids", "+cpu"};
+    SCOPED_FD int own = -1;
+
+    if (mkdirat(root, "spawner", 0755) && errno != EEXIST)
+        return -errno;
+    own = openat(root, "spawner", O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int err = own < 0 ? -errno : write_in(own, "cgroup.procs", "0");
+    for (size_t i = 0; i < sizeof(controllers) / sizeof(*controllers) && !err; i++) {
+        int refused = write_in(root, "cgroup.subtree_control", controllers[i]);
+        if (refused)
+            log_warn("cgroup controller %s is not delegated error=\"%s\"", controllers[i] + 1,
+                     strerror(-refused));
+    }
+    return err;
+}
+
+int cgroup_open_at(const char *path)
+{
+    struct statfs system;
+    SCOPED_FD int root = open(path, O_DIRECTORY | O_CLOEXEC);
+
+    if (root < 0 || fstatfs(root, &system))
+        return -errno;
+    if (system.f_type != CGROUP2_SUPER_MAGIC)
+        return -ENOTSUP;
+    int err = share_out(root);
+    return err ? err : scoped_take_fd(&root);
+}
+
+int cgroup_open(void)
+{
+    char path[4096];
+    int err = own_path(path, sizeof(path));
+
+    return err ? err : cgroup_open_at(path);
+}
+
+static void limit(int group, const char *file, const char *text)
+{
+    static bool reported;
+    int err = write_in(group, file, text);
+
+    if (err && !reported)
+        log_warn("processes are not limited by cgroup file=%s error=\"%s\"", file, strerror(-err));
+    reported |= err != 0;
+}
+
+int cgroup_make(int root, const char *name, const struct cgroup_limits *limits)
+{
+    char text[32];
+
+    if (mkdirat(root, name, 0755) && errno != EEXIST)
+        return -errno;
+    int group = openat(root, name, O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (group < 0)
+        return -errno;
+    if (limits->memory) {
+        snprintf(text, sizeof(text), "%llu", (unsigned long long)limits->memory);
+        limit(group, "memory.max", text);
+    }
+    snprintf(text, sizeof(text), "%u", limits->tasks);
+    limit(group, "pids.max", text);
+    return group;
+}
+
+bool cgroup_remove(int root, const char *name)
+{
+    SCOPED_FD int group = openat(root, name, O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    // Kernels before 5.14 lack the file; the processes end by signals, too.
+    if (group >= 0)
+        (void)write_in(group, "cgroup.kill", "1");
+    return !unlinkat(root, name, AT_REMOVEDIR) || errno == ENOENT;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes orders from rgpud and answers them.
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fdpass.h"
+#include "common/log.h"
+#include "daemon/spawner/order_socket.h"
+
+enum { ORDERS_PER_TURN = 64, SEND_MS = 5000 };
+
+void order_socket_close(struct spawner *spawner)
+{
+    if (spawner->connection < 0)
+        return;
+    close(spawner->connection);
+    spawner->connection = -1;
+    spawner->alone_since_ms = clock_ms();
+    kind_forget_members(spawner);
+}
+
+// An rgpud that takes no answers for so long has none.
+static void answer(struct spawner *spawner, const struct spawner_reply *reply, const int *fds,
+                   size_t count)
+{
+    int64_t deadline = clock_ms() + SEND_MS;
+    int err = spawner->connection < 0
+                  ? 0
+                  : fdpass_send(spawner->connection, reply, sizeof(*reply), fds, count);
+
+    while (err == -EAGAIN && clock_ms() < deadline) {
+        struct pollfd writable = {.fd = spawner->connection, .events = POLLOUT};
+        poll(&writable, 1, SEND_MS);
+        err = fdpass_send(spawner->connection, reply, sizeof(*reply), fds, count);
+    }
+    if (!err)
+        return;
+    log_warn("rgpud takes no answer error=\"%s\"", strerror(-err));
+    order_socket_close(spawner);
+}
+
+static void start(struct spawner *spawner, const struct spawner_order *order, const int *fds,
+                  size_t count)
+{
+    struct spawned *process;
+    struct spawner_reply reply = {.version = SPAWNER_VERSION,
+                                  .number = order->number,
+                                  .kind = order->kind};
+    int out_fd;
+    int err = process_start(spawner, order, fds, count, &process, &out_fd);
+
+    if (order->kind == SPAWNER_SUSPENDER)
+        kind_forget_members(spawner);
+    reply.word = err ? SPAWNER_FAILED : SPAWNER_STARTED;
+    reply.value = err;
+    if (err) {
+        answer(spawner, &reply, NULL, 0);
+    } else {
+        const int given[] = {process->pidfd, out_fd};
+        reply.pid = process->pid;
+        reply.user = process->user;
+        answer(spawner, &reply, given, out_fd < 0 ? 1 : 2);
+    }
+    if (out_fd >= 0)
+        close(out_fd);
+}
+
+static void list(struct spawner *spawner)
+{
+    const struct spawned *process;
+    struct spawner_reply reply = {.version = SPAWNER_VERSION, .word = SPAWNER_LISTED};
+
+    TAILQ_FOREACH(process, &spawner->processes, link) {
+        int fds[1 + SPAWNER_KEPT] = {process->pidfd};
+        size_t count = 1;
+        for (int i = 0; i < SPAWNER_KEPT; i++)
+            if (process->kept[i] >= 0)
+                fds[count++] = process->kept[i];
+        reply.number = process->number;
+        reply.kind = process->kind;
+        reply.pid = process->pid;
+        reply.user = process->user;
+        answer(spawner, &reply, fds, count);
+    }
+    reply = (struct spawner_reply){.version = SPAWNER_VERSION, .word = SPAWNER_LIST_END};
+    answer(spawner, &reply, NULL, 0);
+}
+
+// Returns 0, or an error after which the connection is of no use.
+static int obey(struct spawner *spawner, const struct spawner_order *order, const int *fds,
+                size_t count)
+{
+    const struct spawned *process;
+
+    if (order->version != SPAWNER_VERSION)
+        return -EPROTO;
+    switch (order->verb) {
+    case SPAWNER_START: start(spawner, order, fds, count); return 0;
+    case SPAWNER_MEMBER: return kind_add_member(spawner, order);
+    case SPAWNER_LIST: list(spawner); return 0;
+    case SPAWNER_END:
+        process = process_find(spawner, order->number);
+        if (process)
+            process_kill(process);
+        return 0;
+    }
+    return -EPROTO;
+}
+
+void order_socket_take(struct spawner *spawner)
+{
+    struct spawner_order order;
+    int fds[FDPASS_MAX], err = 0;
+
+    for (int i = 0; i < ORDERS_PER_TURN && !err && spawner->connection >= 0; i++) {
+        size_t count = FDPASS_MAX;
+        ssize_t n = fdpass_receive(spawner->connection, &order, sizeof(order), fds, &count);
+        if (n == -EAGAIN)
+            return;
+        err = n < 0 ? (int)n : !n ? -ECONNRESET : n != sizeof(order) ? -EPROTO : 0;
+        if (n > 0 && !err)
+            err = obey(spawner, &order, fds, count);
+        for (size_t k = 0; n > 0 && k < count; k++)
+            close(fds[k]);
+    }
+    if (!err)
+        return;
+    if (err != -ECONNRESET)
+        log_error("rgpud's orders are not understood error=\"%s\"", strerror(-err));
+    order_socket_close(spawner);
+}
+
+void order_socket_greet(struct spawner *spawner)
+{
+    const struct spawner_reply hello = {.version = SPAWNER_VERSION,
+                                        .word = SPAWNER_HELLO,
+                                        .first_user = spawner->users.first,
+                                        .last_user = spawner->users.last};
+
+    answer(spawner, &hello, NULL, 0);
+}
+
+void order_socket_report(struct spawner *spawner, const struct spawned *process, int status)
+{
+    const struct spawner_reply reply = {.version = SPAWNER_VERSION,
+                                        .word = SPAWNER_ENDED,
+                                        .number = process->number,
+                                        .kind = process->kind,
+                                        .pid = process->pid,
+                                        .value = status};
+
+    answer(spawner, &reply, NULL, 0);
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The processes that were started: what is kept of each, how each ends.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/scope.h"
+#include "daemon/spawner/cgroup.h"
+#include "daemon/spawner/spawner.h"
+
+// Threads of one worker, or of an MPS daemon with its server.
+enum { TASKS_MAX = 4096 };
+
+struct spawned *process_find(const struct spawner *spawner, uint64_t number)
+{
+    struct spawned *process;
+
+    TAILQ_FOREACH(process, &spawner->processes, link)
+        if (process->number == number)
+            return process;
+    return NULL;
+}
+
+static struct spawned *find_pid(const struct spawner *spawner, pid_t pid)
+{
+    struct spawned *process;
+
+    TAILQ_FOREACH(process, &spawner->processes, link)
+        if (process->pid == pid)
+            return process;
+    return NULL;
+}
+
+static void group_name(uint64_t number, char name[32])
+{
+    snprintf(name, 32, "p%llx", (unsigned long long)number);
+}
+
+// Memory of a software GPU is memory of its workers, and of whoever touched it first.
+static int make_group(const struct spawner *spawner, const struct spawner_order *order)
+{
+    struct cgroup_limits limits = {.tasks = TASKS_MAX};
+    char name[32];
+
+    if (spawner->cgroups < 0)
+        return -1;
+    if (order->kind == SPAWNER_WORKER && !spawner->choice.software)
+        limits.memory = spawner->settings.worker.worker_memory;
+    group_name(order->number, name);
+    int group = cgroup_make(spawner->cgroups, name, &limits);
+    if (group < 0)
+        log_error("cannot make cgroup %s error=\"%s\"", name, strerror(-group));
+    return group < 0 ? -1 : group;
+}
+
+static int keep_descriptors(struct spawned *process, const int *fds)
+{
+    for (int i = 0; i < SPAWNER_KEPT; i++) {
+        process->kept[i] = fcntl(fds[SPAWNER_KEPT_CONTROL + i], F_DUPFD_CLOEXEC, 3);
+        if (process->kept[i] < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+static struct spawned *process_new(const struct spawner_order *order)
+{
+    struct spawned *process = calloc(1, sizeof(*process));
+
+    if (!process)
+        return NULL;
+    *process = (struct spawned){.number = order->number, .kind = order->kind, .pidfd = -1};
+    for (int i = 0; i < SPAWNER_KEPT; i++)
+        process->kept[i] = -1;
+    return process;
+}
+
+// rgpud does not see processes of other users in its own /proc.
+static int open_proc(pid_t pid)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int check(const struct spawner *spawner, const struct spawner_order *order)
+{
+    if (spawner->process_count == SPAWNER_PROCESSES_MAX)
+        return -EAGAIN;
+    return process_find(spawner, order->number) ? -EEXIST : 0;
+}
+
+int process_start(struct spawner *spawner, const struct spawner_order *order, const int *fds,
+                  size_t count, struct spawned **out, int *out_fd)
+{
+    struct child_start_request launch;
+    int err = check(spawner, order);
+
+    *out_fd = -1;
+    if (err)
+        return err;
+    struct spawned *process = process_new(order);
+    if (!process)
+        return -ENOMEM;
+    err = kind_prepare(spawner, order, fds, count, &launch, out_fd);
+    if (!err && order->kind == SPAWNER_WORKER)
+        err = keep_descriptors(process, fds);
+    if (!err) {
+        SCOPED_FD int group = launch.cgroup = make_group(spawner, order);
+        process->user = launch.changes_user ? launch.user : 0;
+        err = child_start(&launch, &process->pid, &process->pidfd);
+    }
+    TAILQ_INSERT_TAIL(&spawner->processes, process, link);
+    spawner->process_count++;
+    if (err) {
+        process_free(spawner, process);
+        return err;
+    }
+    if (order->kind == SPAWNER_WORKER)
+        *out_fd = open_proc(process->pid);
+    *out = process;
+    return 0;
+}
+
+void process_kill(const struct spawned *process)
+{
+    syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0);
+}
+
+void process_kill_all(const struct spawner *spawner)
+{
+    const struct spawned *process;
+
+    TAILQ_FOREACH(process, &spawner->processes, link)
+        process_kill(process);
+}
+
+void process_give_up(struct spawned *process)
+{
+    for (int i = 0; i < SPAWNER_KEPT; i++) {
+        if (process->kept[i] >= 0)
+            close(process->kept[i]);
+        process->kept[i] = -1;
+    }
+}
+
+// Children that are in no list were left to us by an MPS supervisor that was killed.
+static void kill_strangers(const struct spawner *spawner)
+{
+    int pid;
+    SCOPED_FILE FILE *children = fopen("/proc/thread-self/children", "re");
+
+    while (children && fscanf(children, "%d", &pid) == 1)
+        if (!find_pid(spawner, pid))
+            kill(pid, SIGKILL);
+}
+
+// Processes that an MPS supervisor left take a while to end, and its cgroup waits for them: it is removed with a later one.
+static void sweep_groups(struct spawner *spawner)
+{
+    int copy = openat(spawner->cgroups, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = copy < 0 ? NULL : fdopendir(copy);
+    unsigned long long number;
+
+    spawner->cgroups_remain = false;
+    for (struct dirent *entry; directory && (entry = readdir(directory));)
+        if (sscanf(entry->d_name, "p%llx", &number) == 1 && !process_find(spawner, number))
+            spawner->cgroups_remain |= !cgroup_remove(spawner->cgroups, entry->d_name);
+    if (directory)
+        closedir(directory);
+}
+
+static void remove_group(struct spawner *spawner, uint64_t number)
+{
+    char name[32];
+
+    if (spawner->cgroups < 0)
+        return;
+    group_name(number, name);
+    if (spawner->cgroups_remain)
+        sweep_groups(spawner);
+    else
+        spawner->cgroups_remain = !cgroup_remove(spawner->cgroups, name);
+}
+
+struct spawned *process_reap(struct spawner *spawner, int *status)
+{
+    pid_t pid;
+
+    while ((pid = waitpid(-1, status, WNOHANG)) > 0) {
+        struct spawned *process = find_pid(spawner, pid);
+        if (!process)
+            continue;
+        if (process->kind == SPAWNER_MPS)
+            kill_strangers(spawner);
+        return process;
+    }
+    return NULL;
+}
+
+void process_free(struct spawner *spawner, struct spawned *process)
+{
+    TAILQ_REMOVE(&spawner->processes, process, link);
+    spawner->process_count--;
+    remove_group(spawner, process->number);
+    process_give_up(process);
+    if (process->pidfd >= 0)
+        close(process->pidfd);
+    free(process);
+}

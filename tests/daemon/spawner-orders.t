@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""rgpu-spawner takes orders of fixed size from one user, starts what its settings name as users of worker_uids, and
+hands the descriptors of a worker out again to who comes after an rgpud that has gone."""
+
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = os.environ.get("BUILD", "build")
+ORDER, REPLY = struct.Struct("=IIQIIIIII16sII2048s"), struct.Struct("=IIQIiiIII")
+START, END, LIST, MEMBER = 1, 2, 3, 4
+WORKER, MPS, SUSPENDER = 1, 2, 3
+HELLO, STARTED, FAILED, ENDED, LISTED, LIST_END = 1, 2, 3, 4, 5, 6
+ROOT = os.geteuid() == 0
+count = failures = 0
+
+
+def check(condition, what, got=None):
+    global count, failures
+    count += 1
+    print(("ok" if condition else "not ok"), count, "-", what, flush=True)
+    if not condition:
+        failures += 1
+        print(f"# got: {got}", file=sys.stderr)
+
+
+def order(verb, number=0, kind=0, user=0, gpu=0, mps=0, act=0, pairs=0, version=1):
+    return ORDER.pack(version, verb, number, kind, user, gpu, mps, act, 0, b"", pairs, 0, b"")
+
+
+class Rgpud:
+    """The other side of the spawner."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(60)
+        while self.socket.connect_ex(path):  # until it listens
+            time.sleep(0.01)
+
+    def send(self, packet, fds=()):
+        socket.send_fds(self.socket, [packet], list(fds))
+
+    def receive(self):
+        """A reply and its descriptors; None at the end."""
+        packet, fds, _, _ = socket.recv_fds(self.socket, 4096, 8)
+        if not packet:
+            return None
+        names = "version word number kind pid value user first last".split()
+        return dict(zip(names, REPLY.unpack(packet)), fds=fds)
+
+    def ask(self, *arguments, fds=(), **fields):
+        self.send(order(*arguments, **fields), fds)
+        return self.receive()
+
+
+def worker_fds():
+    """The worker's ends and rgpud's, as in spawner_orders.h; the test keeps them all."""
+    control, refusals = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2)]
+    read, write = os.pipe()
+    state = os.memfd_create("state")
+    return control, [control[1].fileno(), refusals[1].fileno(), write, control[0].fileno(), refusals[0].fileno(),
+                     read, state], refusals
+
+
+def refused(rgpud, what, **fields):
+    control, fds, refusals = worker_fds()
+    reply = rgpud.ask(START, 9, fds=fields.pop("fds", fds), **fields)
+    check(reply and reply["word"] == FAILED, what, reply)
+
+
+def main(folder):
+    os.chmod(folder, 0o755)
+    path = os.path.join(folder, "orders.sock")
+    log = open(os.path.join(folder, "log"), "w+", encoding="utf-8")
+    spawner = subprocess.Popen(
+        [f"{BUILD}/bin/rgpu-spawner", "--standalone", "--devices", "sim:1", "--worker-program", f"{BUILD}/tests/stub-worker",
+         "--orders", path, "--for", str(os.geteuid())], stderr=log)
+    try:
+        run(path, spawner)
+    finally:
+        spawner.terminate()
+        check(spawner.wait(30) == 0, "it ends when it is told to")
+        log.seek(0)
+        if failures:
+            print("".join("# " + line for line in log), file=sys.stderr)
+
+
+def run(path, spawner):
+    rgpud = Rgpud(path)
+    hello = rgpud.receive()
+    check(hello["word"] == HELLO, "it says hello", hello)
+    check((hello["first"], hello["last"]) == ((2000000000, 2000000999) if ROOT else (0, 0)),
+          "with the users of workers, if it may change to them", hello)
+    user = hello["first"]
+    refused(rgpud, "a kind that there is not", kind=4, user=user)
+    refused(rgpud, "a user beyond the range", kind=WORKER, user=hello["last"] + 1)
+    if ROOT:
+        refused(rgpud, "the user 0", kind=WORKER, user=0)
+    refused(rgpud, "the user of an MPS daemon, on a GPU without", kind=WORKER, user=hello["last"], mps=1)
+    refused(rgpud, "an MPS daemon on a GPU that is not shared so", kind=MPS, fds=[0, 1])
+    refused(rgpud, "too few descriptors", kind=WORKER, user=user, fds=[0, 1])
+    refused(rgpud, "files in place of sockets", kind=WORKER, user=user, fds=[os.open("/dev/null", os.O_RDWR)] * 7)
+    refused(rgpud, "a suspender without workers", kind=SUSPENDER, fds=[0, 1])
+
+    control, fds, refusals = worker_fds()
+    started = rgpud.ask(START, 7, kind=WORKER, user=user, fds=fds)
+    check(started["word"] == STARTED and started["number"] == 7 and started["fds"], "a worker is started", started)
+    status = open(f"/proc/{started['pid']}/status", encoding="utf-8").read()
+    check(f"Uid:\t{user}\t{user}\t{user}\t{user}" in status, "as its user", status)
+    check("CapPrm:\t0000000000000000" in status and "NoNewPrivs:\t1" in status, "without a capability", status)
+    check(sorted(os.listdir(f"/proc/{started['pid']}/fd"), key=int) == list("0123456"), "with its descriptors alone")
+    control_twice, fds_twice, refusals_twice = worker_fds()
+    twice = rgpud.ask(START, 7, kind=WORKER, user=user, fds=fds_twice)
+    check(twice["word"] == FAILED, "a number serves once", twice)
+
+    other = Rgpud(path)
+    check(other.receive() is None, "a second rgpud is turned away while there is one")
+    if ROOT:
+        code = ("import socket,sys; s=socket.socket(socket.AF_UNIX,socket.SOCK_SEQPACKET)\n"
+                "try: s.connect(sys.argv[1])\nexcept PermissionError: sys.exit(0)\nsys.exit(not s.recv(100) == b'')")
+        check(subprocess.run(["setpriv", "--reuid", "2000000000", "--clear-groups", sys.executable, "-c", code, path],
+                             check=False).returncode == 0, "another user does not get in")
+
+    rgpud.socket.close()
+    again = Rgpud(path)
+    again.receive()
+    again.send(order(LIST))
+    listed, end = again.receive(), again.receive()
+    check(listed["word"] == LISTED and (listed["number"], listed["pid"]) == (7, started["pid"]), "another rgpud finds the worker", listed)
+    check(end["word"] == LIST_END, "and no more", end)
+    check(len(listed["fds"]) == 4, "with its pidfd and three others", listed)
+    same = socket.socket(fileno=listed["fds"][1])
+    same.settimeout(60)
+    control[1].send(b"as before")
+    check(same.recv(100) == b"as before", "the same control socket")
+    signal.pidfd_send_signal(listed["fds"][0], 0)
+
+    again.send(order(END, 7))
+    ended = again.receive()
+    check(ended["word"] == ENDED and ended["number"] == 7 and os.WTERMSIG(ended["value"]) == signal.SIGKILL,
+          "a worker is ended, and how is reported", ended)
+    again.send(order(LIST))
+    check(again.receive()["word"] == LIST_END, "and then there is none")
+
+    for what, packet in (("a short order", b"x" * 100), ("a longer one", order(LIST) + b"x"),
+                         ("one of another version", order(LIST, version=2)), ("an unknown one", order(9))):
+        again.send(packet)
+        check(again.receive() is None, f"{what} ends the connection")
+        again = Rgpud(path)
+        check(again.receive()["word"] == HELLO, "and another one serves")
+    again.socket.close()
+    check(spawner.poll() is None, "the spawner lives on")
+
+
+with tempfile.TemporaryDirectory(prefix="rgpu-test.") as name:
+    main(name)
+print(f"1..{count}")
+sys.exit(failures > 0)

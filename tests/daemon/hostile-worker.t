@@ -123,7 +123,7 @@ outlived() {
     launch "$1" "$(id -u)"
     settings=()
     await "an attacked worker" log_has 'hostile: start: attempts='
-    worker=$(pgrep -P "$SPAWNER_PID" rgpu-worker | head -n 1)
+    worker=$(pgrep -P "$SPAWNER_PID" -f '^rgpu-worker' | head -n 1)
     kill -KILL "$BOX_PID"
     ended() { ! kill -0 "$worker" 2>/dev/null; }
     await "the end of a worker without a supervisor" ended && pass "$1: a worker does not outlive its supervisor" ||

@@ -11,7 +11,7 @@ done
 served=0
 for pid in "${clients[@]}"; do wait "$pid" && served=$((served + 1)); done
 is "$served" 20 "every client of a crowd is served"
-settled() { [ "$(pgrep -c -P "$BOX_PID" stub-worker)" = 1 ] && [ "$(admin devices | member warm)" = 1 ]; }
+settled() { [ "$(spawned "$BOX_PID" -c stub-worker)" = 1 ] && [ "$(admin devices | member warm)" = 1 ]; }
 ok "the pool settles at its size" await "settling" settled
 sessions=$(sed -n 's/.*session=\([0-9]*\) begins.*/\1/p' "$BOX_LOG" | sort -n | tr '\n' ' ')
 is "$sessions" "$(seq -s ' ' 20) " "each has a number of its own"

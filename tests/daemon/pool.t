@@ -23,7 +23,7 @@ await "a refilled pool" sh -c "$BUILD/bin/rgpuctl devices --json --socket $ADMIN
 pass "the pool is refilled in the background"
 is "$(admin devices | tail -n 1 | member warm)" 0 "no warm workers where no client begins"
 
-kill -KILL "$(pgrep -n -P "$BOX_PID" stub-worker)"
+kill -KILL "$(spawned "$BOX_PID" -n stub-worker)"
 await_log 'worker ended pid=[0-9]+ state=ending how="killed by signal 9'
 printf g >&$gate
 await "a refilled pool" sh -c "$BUILD/bin/rgpuctl devices --json --socket $ADMIN | head -1 | grep -q '\"warm\":1'"

@@ -8,7 +8,7 @@ here=$(dirname "$0")
 devices() { "$BUILD/bin/rgpuctl" devices --socket "$TMP/admin" --json; }
 is_warm() { devices | grep -q '"warm":1'; }
 # The processors of the box's worker.
-processors() { sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$(pgrep -x -P "$BOX_PID" rgpu-worker)/status"; }
+processors() { sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$(spawned "$BOX_PID" -x rgpu-worker)/status"; }
 near() { # PCI-ADDRESS NODE RDMA-DEVICE
     export RGPU_SIM_PCI=$1
     HWLOC_XMLFILE=$here/two-nodes.xml start_box --devices sim:1 --admin-socket "$TMP/admin"

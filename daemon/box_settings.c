@@ -81,8 +81,6 @@ const struct config_option settings_table[] = {
     CONFIG_STRING(
         "workers", "worker_uids", struct box_settings, worker_uids, "2000000000-2000000999",
         "users that workers become, each another one, if rgpu-spawner may do that; or none"),
-    CONFIG_STRING("workers", "spawner", struct box_settings, spawner, "",
-                  "socket of the rgpu-spawner that starts workers; empty: rgpud starts one itself"),
     CONFIG_STRING(
         "workers", "nccl", struct box_settings, nccl, "",
         "NVIDIA's libnccl.so.2, by which workers of boxes reach each other; empty: none, and workers connect to nothing"),
@@ -228,8 +226,6 @@ static int set_standalone(struct box_settings *settings)
         err = config_set(settings_table, "box", "admin_socket", "", "--standalone", settings);
     if (!err)
         err = config_set(settings_table, "box", "client_sockets", "", "--standalone", settings);
-    if (!err)
-        err = config_set(settings_table, "workers", "spawner", "", "--standalone", settings);
     return err;
 }
 

@@ -40,7 +40,6 @@ struct box_settings {
     int64_t tcp_connections;
     struct control_rdma_settings rdma; // of workers
     char *worker_uids;
-    char *spawner;
     struct control_worker_settings worker;
     uint64_t memory_check; // 0: never
     uint64_t memory_tolerance;

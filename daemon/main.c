@@ -49,7 +49,7 @@
 #include "daemon/worker_setup.h"
 
 struct start_options {
-    const char *config;
+    const char *config, *spawner;
     bool standalone, check;
     int argc; // what the settings table is to read
     char **argv;
@@ -71,6 +71,8 @@ static const struct program_about about = {
         "  --config FILE                  read the settings from this file\n"
         "  --standalone                   no authentication, no admin socket unless asked for,\n"
         "                                 and an exit where workers do not start\n"
+        "  --spawner SOCKET               use the rgpu-spawner that listens there; without it one\n"
+        "                                 is started, with the same rights\n"
         "  --check-config                 say all that is wrong with the settings, and end;\n"
         "                                 status 1 where something is\n"
         "  --print-config                 print a sample file with every setting\n"
@@ -84,6 +86,7 @@ static const struct program_about about = {
 static int take_options(int argc, char **argv, struct start_options *options)
 {
     options->config = program_take_value(&argc, argv, "--config");
+    options->spawner = program_take_value(&argc, argv, "--spawner");
     options->standalone = program_take_flag(&argc, argv, "--standalone");
     options->check = program_take_flag(&argc, argv, "--check-config");
     options->argc = argc;
@@ -266,6 +269,14 @@ static int make_loop(struct box *box)
     return box->changed ? event_priority_set(box->changed, 0) : -ENOMEM;
 }
 
+static int open_spawner(struct program *program)
+{
+    const struct start_options *options = &program->options;
+
+    return spawner_open(&program->box, options->spawner, options->argc, options->argv,
+                        options->config);
+}
+
 static int set_up(struct program *program)
 {
     struct box *box = &program->box;
@@ -299,8 +310,7 @@ static int set_up(struct program *program)
     if (!err)
         err = choose_environment(box);
     if (!err)
-        err = spawner_open(box, program->options.argc, program->options.argv,
-                           program->options.config);
+        err = open_spawner(program);
     if (err)
         return err;
     confinement_report(box);

@@ -392,9 +392,8 @@ static int begin(struct box *box)
     return err;
 }
 
-int spawner_open(struct box *box, int argc, char **argv, const char *config)
+int spawner_open(struct box *box, const char *path, int argc, char **argv, const char *config)
 {
-    const char *path = box->settings.spawner;
     struct spawner_client *client = calloc(1, sizeof(*client));
     int err = client ? 0 : -ENOMEM;
 

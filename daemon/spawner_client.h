@@ -16,10 +16,10 @@ struct spawner_owner {
     void *argument;
 };
 
-// Connects to the spawner that the settings name, or starts one as a child of this process with the given command line
-// (settings only). Waits until it has answered and until processes that an earlier rgpud left have ended. -errno after
+// Connects to the spawner that listens at PATH, or, if that is NULL, starts one as a child of this process with the given
+// command line (settings only). Waits until it has answered and until processes that an earlier rgpud left have ended. -errno after
 // logging.
-int spawner_open(struct box *box, int argc, char **argv, const char *config)
+int spawner_open(struct box *box, const char *path, int argc, char **argv, const char *config)
     __attribute__((warn_unused_result));
 void spawner_close(struct box *box);
 

@@ -101,6 +101,9 @@ int cgroup_make(int root, const char *name, const struct cgroup_limits *limits)
     if (limits->memory) {
         snprintf(text, sizeof(text), "%llu", (unsigned long long)limits->memory);
         limit(group, "memory.max", text);
+        snprintf(text, sizeof(text), "%llu", (unsigned long long)limits->swap);
+        // A kernel without accounts of swap lacks the file.
+        (void)write_in(group, "memory.swap.max", text);
     }
     snprintf(text, sizeof(text), "%u", limits->tasks);
     limit(group, "pids.max", text);

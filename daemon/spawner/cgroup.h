@@ -8,6 +8,7 @@
 
 struct cgroup_limits {
     uint64_t memory; // bytes, also of shared memory and of files; 0: none
+    uint64_t swap;   // bytes of the machine's swap, with memory
     unsigned tasks;
 };
 

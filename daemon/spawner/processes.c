@@ -45,7 +45,9 @@ static void group_name(uint64_t number, char name[32])
     snprintf(name, 32, "p%llx", (unsigned long long)number);
 }
 
-// Memory of a software GPU is memory of its workers, and of whoever touched it first.
+// worker_memory bounds a worker's private memory and, apart from it, the client's memory that it maps; both are refused
+// within those limits, and the cgroup kills beyond their sum. An image of suspended sessions may go to the swap. Memory of a
+// software GPU is memory of its workers, and of the process that touched it first.
 static int make_group(const struct spawner *spawner, const struct spawner_order *order)
 {
     struct cgroup_limits limits = {.tasks = TASKS_MAX};
@@ -54,7 +56,7 @@ static int make_group(const struct spawner *spawner, const struct spawner_order 
     if (spawner->cgroups < 0)
         return -1;
     if (order->kind == SPAWNER_WORKER && !spawner->choice.software)
-        limits.memory = spawner->settings.worker.worker_memory;
+        limits.memory = 2 * (limits.swap = spawner->settings.worker.worker_memory);
     group_name(order->number, name);
     int group = cgroup_make(spawner->cgroups, name, &limits);
     if (group < 0)

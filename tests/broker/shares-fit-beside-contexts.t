@@ -11,7 +11,9 @@ gpu_is() { [ "$(gpu "$1" state)" = "$2" ]; }
 share() { echo "{\"request\": {\"gpus\": [{\"mode\": \"shared\", \"memory\": $1}]${2:-}}, \"ticket\": true}"; }
 
 # The workers of this box become ready one by one.
-mkfifo "$TMP/gate"
+# Workers are other users.
+chmod a+x "$TMP"
+mkfifo -m 666 "$TMP/gate"
 exec {gate}<>"$TMP/gate"
 mkdir -p "$TMP/box-slow"
 api GET /v1/boxes/slow/key | at keys >"$TMP/slow.boxkey"

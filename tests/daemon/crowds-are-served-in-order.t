@@ -8,7 +8,7 @@ health_is() { [ "$(admin health | member "$1")" = "$2" ]; }
 let_one_start() { printf g >&$gate; }
 begun() { sed -n 's/.*session=[0-9]* begins.*client="probe-client \([0-9]*\)@.*/\1/p' "$BOX_LOG" | tr '\n' ' '; }
 
-mkfifo "$TMP/gate"
+mkfifo -m 666 "$TMP/gate"
 exec {gate}<>"$TMP/gate"
 launch_stub_box STUB_GATE="$TMP/gate" --warm-workers 3 --parallel-starts 2 --refill-patience 1h --busy-processors 100000
 let_one_start

@@ -30,7 +30,7 @@ status=0
 wait "$BOX_PID" || status=$?
 is "$status" 2 "a worker program that is missing is a wrong setting"
 like "$(cat "$BOX_LOG")" 'worker_program=/nonexistent/worker cannot be run .*No such file' "which names it"
-mkfifo "$TMP/never-opened"
+mkfifo -m 666 "$TMP/never-opened"
 launch_stub_box STUB_GATE="$TMP/never-opened" --worker-start-timeout 200ms --worker-backoff-max 100ms
 status=0
 wait "$BOX_PID" || status=$?

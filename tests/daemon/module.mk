@@ -17,6 +17,7 @@ $(call test_program,daemon-share-debt,tests/daemon/share_debt.c daemon/share_deb
 $(call test_program,daemon-disturbance,tests/daemon/disturbance.c daemon/disturbance.c,rgpucommon,$(COMMON_LIBS))
 $(call test_program,daemon-kept-places,tests/daemon/kept_places.c daemon/kept_paths.c daemon/state_saver.c daemon/state_file.c,rgpucommon,$(COMMON_LIBS) -levent_core -ljansson)
 $(call test_program,daemon-resource_limits,tests/daemon/resource_limits.c daemon/limits.c,rgpucommon)
+$(call test_program,daemon-cgroups,tests/daemon/cgroups.c daemon/spawner/cgroup.c daemon/spawner/child_start.c,rgpucommon,$(COMMON_LIBS))
 $(call test_program,daemon-revocations,tests/daemon/revocations.c daemon/revocations.c daemon/state_file.c,rgpucommon,$(COMMON_LIBS))
 # The software GPU with an attacker in it.
 TEST_EXTRAS += $(B)/tests/hostile-driver.so

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/stub.sh"
 queued() { [ "$(admin health | member queued)" = 1 ]; }
 
-mkfifo "$TMP/gate"
+mkfifo -m 666 "$TMP/gate"
 exec {gate}<>"$TMP/gate"
 launch_stub_box STUB_GATE="$TMP/gate" --warm-workers 1 --refill-patience 0
 printf g >&$gate

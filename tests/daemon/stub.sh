@@ -2,6 +2,9 @@
 # Starting rgpud with the stub worker, for the tests in this folder.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
+# Workers are other users, and read what a test gives to them.
+chmod a+x "$TMP"
+
 CLIENT=$BUILD/tests/probe-client
 
 # start_stub_box [VARIABLE=value...] [rgpud arguments]: sets BOX, BOX_PID, BOX_LOG and ADMIN.

@@ -36,7 +36,7 @@ say() { echo "$1: $(shift; "$@" 2>&1 | tail -n 1)"; }
 status() { local status=0; "${@:2}" >/tmp/out 2>&1 || status=$?; echo "$1: status $status"; }
 say "the first process" cat /proc/1/comm
 status "start" systemctl enable --now rgpu-brokerd rgpud
-for service in rgpu-brokerd rgpud; do
+for service in rgpu-brokerd rgpud rgpu-workers; do
     say "$service" systemctl is-active $service
     say "$service has privileges" systemctl show -p NoNewPrivileges --value $service
     pid=$(systemctl show -p MainPID --value $service)
@@ -44,6 +44,11 @@ for service in rgpu-brokerd rgpud; do
 done
 status "a program" rgpuctl run --box 127.0.0.1:7300 -- /programs/saxpy
 cat /tmp/out
+group=/sys/fs/cgroup/system.slice/rgpu-workers.service
+say "tasks of each worker" bash -c "cat $group/p*/pids.max | sort -u"
+say "controllers of workers" bash -c "cat $group/p*/cgroup.controllers | sort -u"
+say "processes outside of the workers' cgroups" cat $group/cgroup.procs
+say "rights of rgpud" bash -c "awk '/^Cap(Prm|Bnd|Amb)/ { print \$2 }' /proc/$(systemctl show -p MainPID --value rgpud)/status | sort -u"
 say "sockets for containers" bash -c 'ls /run/rgpu-clients | grep -c ^rgpu-'
 status "the broker answers" rgpuctl health --broker unix:/run/rgpu-broker/broker.sock
 status "reload" systemctl reload rgpud rgpu-brokerd
@@ -58,18 +63,34 @@ for service in rgpu-brokerd rgpud; do
     say "$service after it was killed" systemctl is-active $service
 done
 status "a program after that" rgpuctl run --box 127.0.0.1:7300 -- /programs/saxpy
-journalctl -b --no-pager -u rgpud -u rgpu-brokerd | tail -n 60
+pid=$(systemctl show -p MainPID --value rgpud) spawner=$(systemctl show -p MainPID --value rgpu-workers)
+kill -KILL "$spawner"
+for service in rgpud rgpu-workers; do
+    until [ "$(systemctl show -p MainPID --value $service)" != "$pid" ] && systemctl is-active -q $service; do sleep 0.2; done
+    pid=$spawner
+done
+status "a program after the spawner was killed" rgpuctl run --box 127.0.0.1:7300 -- /programs/saxpy
+pid=$(systemctl show -p MainPID --value rgpu-workers)
+systemctl restart rgpud
+[ "$(systemctl show -p MainPID --value rgpu-workers)" = "$pid" ]
+say "the spawner is kept at a restart of rgpud" echo "status $?"
+status "a program after a restart" rgpuctl run --box 127.0.0.1:7300 -- /programs/saxpy
+journalctl -b --no-pager -u rgpud -u rgpu-workers -u rgpu-brokerd | tail -n 60
 END
 out=$("$TOP/scripts/rdma-vm" --timeout 600 --console "$TMP/console" --boot "$root" bash /programs/steps 2>"$TMP/vm.log") || {
     [ $? != 125 ] || skip_all "$(tail -n 1 "$TMP/vm.log")"
 }
 like "$out" '^the first process: systemd$' "a machine boots with systemd"
 is "$(grep '^start: ' <<<"$out")" "start: status 0" "the services are enabled and start"
-for service in rgpu-brokerd rgpud; do
+for service in rgpu-brokerd rgpud rgpu-workers; do
     like "$out" "^$service: active$" "$service is active"
     like "$out" "^$service runs as: rgpu" "as a user of its own"
 done
 like "$out" '^a program: status 0$' "a program runs on the box"
+like "$out" '^tasks of each worker: 4096$' "each worker has a cgroup, which bounds its threads"
+like "$out" '^controllers of workers: (cpu ?|memory ?|pids ?){3}$' "and its memory and part of the processors"
+like "$out" "^processes outside of the workers' cgroups: *$" "the spawner and the workers are in cgroups of their own"
+like "$out" '^rights of rgpud: 0000000000000000$' "rgpud has no capability"
 like "$out" '^sockets for containers: [1-9]' "and its workers have sockets for containers"
 like "$out" '^the broker answers: status 0$' "the broker answers on its socket"
 like "$out" '^reload: status 0$' "they are reloaded"
@@ -77,5 +98,8 @@ like "$out" '^reload of what is wrong: status [1-9]' "a reload with settings tha
 like "$out" '^rgpud goes on: active$' "and the box goes on"
 for service in rgpu-brokerd rgpud; do like "$out" "^$service after it was killed: active$" "$service is started anew when it is killed"; done
 like "$out" '^a program after that: status 0$' "and serves"
+like "$out" '^a program after the spawner was killed: status 0$' "both are started anew when the spawner is killed, and serve"
+like "$out" '^the spawner is kept at a restart of rgpud: status 1$' "a restart of rgpud starts the spawner anew"
+like "$out" '^a program after a restart: status 0$' "and the box serves"
 [ $tap_failures = 0 ] || { diag "$out"; diag "$(tail -n 20 "$TMP/vm.log" "$TMP/console")"; }
 done_testing

@@ -274,11 +274,20 @@ __attribute__((noreturn)) static void fail_start(int err, struct control_failed 
 // Descriptors that were left open by mistake do not reach a client's worker.
 static void close_others(void)
 {
-    unsigned last = setup.has_clients ? CONTROL_WORKER_CLIENTS_FD
-                    : setup.refusals  ? CONTROL_WORKER_REFUSALS_FD
-                                      : CONTROL_WORKER_DRIVER_FD;
+    if (!setup.refusals)
+        close(CONTROL_WORKER_REFUSALS_FD);
+    if (!setup.has_clients)
+        close(CONTROL_WORKER_CLIENTS_FD);
+    close_range(CONTROL_WORKER_CLIENTS_FD + 1, ~0U, 0);
+}
 
-    close_range(last + 1, ~0U, 0);
+// The driver may lie where our user cannot look, as in a tree under somebody's home.
+static void find_driver(void)
+{
+    if (strchr(setup.driver, '/') && access(setup.driver, R_OK))
+        snprintf(setup.driver, sizeof(setup.driver), "/proc/self/fd/%d", CONTROL_WORKER_LIBRARY_FD);
+    else
+        close(CONTROL_WORKER_LIBRARY_FD);
 }
 
 // Before the process gives up the rights by which it might lack what it is told.
@@ -314,6 +323,7 @@ int main(int argc, char **argv)
     crash_report_start();
     take_setup(&failed);
     close_others();
+    find_driver();
     int err = *setup.visible && setenv("CUDA_VISIBLE_DEVICES", setup.visible, 1) ? -ENOMEM : 0;
     if (!err)
         err = transports_listen();

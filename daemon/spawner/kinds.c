@@ -68,6 +68,7 @@ static int prepare_worker(struct spawner *spawner, const struct spawner_order *o
     placed[CONTROL_WORKER_SUPERVISOR_FD] = fds[SPAWNER_CONTROL];
     placed[CONTROL_WORKER_DRIVER_FD] = fds[SPAWNER_DRIVER];
     placed[CONTROL_WORKER_REFUSALS_FD] = fds[SPAWNER_REFUSALS];
+    placed[CONTROL_WORKER_LIBRARY_FD] = spawner->driver_file;
     placed[CONTROL_WORKER_CLIENTS_FD] = count > SPAWNER_CLIENTS ? fds[SPAWNER_CLIENTS] : -1;
     *launch = (struct child_start_request){.program = spawner->worker,
                                            .arguments = arguments,
@@ -178,15 +179,13 @@ void kind_forget_members(struct spawner *spawner)
         free(spawner->members[--spawner->member_count]);
 }
 
-// "PID:GPU-...=GPU-...,...". A worker that has ended meanwhile has nothing on a GPU.
-int kind_add_member(struct spawner *spawner, const struct spawner_order *order)
+// "PID:GPU-...=GPU-...,...".
+int kind_add_member(struct spawner *spawner, const struct spawned *process,
+                    const struct spawner_order *order)
 {
-    const struct spawned *process = process_find(spawner, order->number);
     char *text = NULL, from[48], to[48];
     size_t size;
 
-    if (!process)
-        return 0;
     if (process->kind != SPAWNER_WORKER || spawner->member_count == SPAWNER_MEMBERS_MAX ||
         order->pair_count > SPAWNER_GPUS_MAX)
         return refuse(order, "it is no worker that can be suspended");

@@ -6,6 +6,7 @@
 // them out again. If no rgpud comes within ALONE_MS it closes them, by which workers end, and kills those that do not.
 // Otherwise rgpud starts it, and it ends with rgpud and takes all processes along.
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
@@ -43,7 +44,8 @@ static const struct program_about about = {
         "  --help, --version\n",
 };
 
-static struct spawner spawner = {.cgroups = -1, .listener = -1, .connection = -1};
+static struct spawner spawner = {
+    .driver_file = -1, .cgroups = -1, .listener = -1, .connection = -1};
 
 // ---- set up ----
 
@@ -75,6 +77,8 @@ static int choose(void)
         spawner.users = (struct worker_users){0};
     programs_worker(settings, spawner.worker, sizeof(spawner.worker));
     programs_driver(settings, software, spawner.driver, sizeof(spawner.driver));
+    if (strchr(spawner.driver, '/'))
+        spawner.driver_file = open(spawner.driver, O_RDONLY | O_CLOEXEC);
     programs_mps_control(settings, software, spawner.mps_control, sizeof(spawner.mps_control));
     programs_own("rgpu-mps-keeper", spawner.mps_supervisor, sizeof(spawner.mps_supervisor));
     programs_own("rgpu-suspender", spawner.suspender, sizeof(spawner.suspender));
@@ -160,11 +164,11 @@ static void reap(void)
     struct spawned *process;
     int status;
 
-    while ((process = process_reap(&spawner, &status))) {
+    while ((process = spawned_reap(&spawner, &status))) {
         log_debug("process ended number=%llu pid=%d", (unsigned long long)process->number,
                   (int)process->pid);
         order_socket_report(&spawner, process, status);
-        process_free(&spawner, process);
+        spawned_free(&spawner, process);
     }
 }
 
@@ -202,13 +206,13 @@ static int be_alone(void)
         log_warn("no rgpud has come for %d s: %u processes are to end", ALONE_MS / 1000,
                  spawner.process_count);
         TAILQ_FOREACH(process, &spawner.processes, link)
-            process_give_up(process);
+            spawned_give_up(process);
         spawner.gave_up = true;
     }
     if (alone_ms < ALONE_MS + LINGER_MS)
         return (int)(ALONE_MS + LINGER_MS - alone_ms);
     log_warn("processes are killed that do not end count=%u", spawner.process_count);
-    process_kill_all(&spawner);
+    spawned_kill_all(&spawner);
     return LINGER_MS;
 }
 
@@ -251,12 +255,12 @@ static void end_all(int signals)
     struct pollfd ended = {.fd = signals, .events = POLLIN};
     struct signalfd_siginfo info;
 
-    process_kill_all(&spawner);
+    spawned_kill_all(&spawner);
     for (reap(); spawner.process_count; reap()) {
         poll(&ended, 1, LINGER_MS);
         while (read(signals, &info, sizeof(info)) > 0)
             ;
-        process_kill_all(&spawner);
+        spawned_kill_all(&spawner);
     }
     order_socket_close(&spawner);
 }

@@ -52,7 +52,7 @@ static void start(struct spawner *spawner, const struct spawner_order *order, co
                                   .number = order->number,
                                   .kind = order->kind};
     int out_fd;
-    int err = process_start(spawner, order, fds, count, &process, &out_fd);
+    int err = spawned_start(spawner, order, fds, count, &process, &out_fd);
 
     if (order->kind == SPAWNER_SUSPENDER)
         kind_forget_members(spawner);
@@ -101,12 +101,15 @@ static int obey(struct spawner *spawner, const struct spawner_order *order, cons
         return -EPROTO;
     switch (order->verb) {
     case SPAWNER_START: start(spawner, order, fds, count); return 0;
-    case SPAWNER_MEMBER: return kind_add_member(spawner, order);
+    case SPAWNER_MEMBER:
+        // A worker that has ended meanwhile has nothing on a GPU.
+        process = spawned_find(spawner, order->number);
+        return process ? kind_add_member(spawner, process, order) : 0;
     case SPAWNER_LIST: list(spawner); return 0;
     case SPAWNER_END:
-        process = process_find(spawner, order->number);
+        process = spawned_find(spawner, order->number);
         if (process)
-            process_kill(process);
+            spawned_kill(process);
         return 0;
     }
     return -EPROTO;

@@ -20,7 +20,7 @@
 // Threads of one worker, or of an MPS daemon with its server.
 enum { TASKS_MAX = 4096 };
 
-struct spawned *process_find(const struct spawner *spawner, uint64_t number)
+struct spawned *spawned_find(const struct spawner *spawner, uint64_t number)
 {
     struct spawned *process;
 
@@ -99,10 +99,10 @@ static int check(const struct spawner *spawner, const struct spawner_order *orde
 {
     if (spawner->process_count == SPAWNER_PROCESSES_MAX)
         return -EAGAIN;
-    return process_find(spawner, order->number) ? -EEXIST : 0;
+    return spawned_find(spawner, order->number) ? -EEXIST : 0;
 }
 
-int process_start(struct spawner *spawner, const struct spawner_order *order, const int *fds,
+int spawned_start(struct spawner *spawner, const struct spawner_order *order, const int *fds,
                   size_t count, struct spawned **out, int *out_fd)
 {
     struct child_start_request launch;
@@ -125,7 +125,7 @@ int process_start(struct spawner *spawner, const struct spawner_order *order, co
     TAILQ_INSERT_TAIL(&spawner->processes, process, link);
     spawner->process_count++;
     if (err) {
-        process_free(spawner, process);
+        spawned_free(spawner, process);
         return err;
     }
     if (order->kind == SPAWNER_WORKER)
@@ -134,20 +134,20 @@ int process_start(struct spawner *spawner, const struct spawner_order *order, co
     return 0;
 }
 
-void process_kill(const struct spawned *process)
+void spawned_kill(const struct spawned *process)
 {
     syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0);
 }
 
-void process_kill_all(const struct spawner *spawner)
+void spawned_kill_all(const struct spawner *spawner)
 {
     const struct spawned *process;
 
     TAILQ_FOREACH(process, &spawner->processes, link)
-        process_kill(process);
+        spawned_kill(process);
 }
 
-void process_give_up(struct spawned *process)
+void spawned_give_up(struct spawned *process)
 {
     for (int i = 0; i < SPAWNER_KEPT; i++) {
         if (process->kept[i] >= 0)
@@ -176,7 +176,7 @@ static void sweep_groups(struct spawner *spawner)
 
     spawner->cgroups_remain = false;
     for (struct dirent *entry; directory && (entry = readdir(directory));)
-        if (sscanf(entry->d_name, "p%llx", &number) == 1 && !process_find(spawner, number))
+        if (sscanf(entry->d_name, "p%llx", &number) == 1 && !spawned_find(spawner, number))
             spawner->cgroups_remain |= !cgroup_remove(spawner->cgroups, entry->d_name);
     if (directory)
         closedir(directory);
@@ -195,7 +195,7 @@ static void remove_group(struct spawner *spawner, uint64_t number)
         spawner->cgroups_remain = !cgroup_remove(spawner->cgroups, name);
 }
 
-struct spawned *process_reap(struct spawner *spawner, int *status)
+struct spawned *spawned_reap(struct spawner *spawner, int *status)
 {
     pid_t pid;
 
@@ -210,12 +210,12 @@ struct spawned *process_reap(struct spawner *spawner, int *status)
     return NULL;
 }
 
-void process_free(struct spawner *spawner, struct spawned *process)
+void spawned_free(struct spawner *spawner, struct spawned *process)
 {
     TAILQ_REMOVE(&spawner->processes, process, link);
     spawner->process_count--;
     remove_group(spawner, process->number);
-    process_give_up(process);
+    spawned_give_up(process);
     if (process->pidfd >= 0)
         close(process->pidfd);
     free(process);

@@ -31,6 +31,7 @@ struct spawner {
     struct worker_users users; // zeros: processes keep this process's user
     bool changes_users;
     char worker[4096], driver[4096], mps_supervisor[4096], suspender[4096], mps_control[4096];
+    int driver_file;     // the driver's library, if it is a path; -1: it is not
     int cgroups;         // -1: there are none
     bool cgroups_remain; // of processes that have ended
     struct spawned_list processes;
@@ -53,24 +54,24 @@ int kind_prepare(struct spawner *spawner, const struct spawner_order *order, con
                  size_t count, struct child_start_request *launch, int *out_fd)
     __attribute__((warn_unused_result));
 // Adds a worker to those of the next suspender.
-int kind_add_member(struct spawner *spawner, const struct spawner_order *order)
-    __attribute__((warn_unused_result));
+int kind_add_member(struct spawner *spawner, const struct spawned *process,
+                    const struct spawner_order *order) __attribute__((warn_unused_result));
 void kind_forget_members(struct spawner *spawner);
 
 // ---- processes.c ----
 
-struct spawned *process_find(const struct spawner *spawner, uint64_t number);
+struct spawned *spawned_find(const struct spawner *spawner, uint64_t number);
 // Starts what the order says; the descriptors stay the caller's. *OUT_FD as above, and of a worker its directory in
 // /proc. -errno.
-int process_start(struct spawner *spawner, const struct spawner_order *order, const int *fds,
+int spawned_start(struct spawner *spawner, const struct spawner_order *order, const int *fds,
                   size_t count, struct spawned **out, int *out_fd)
     __attribute__((warn_unused_result));
-void process_kill(const struct spawned *process);
-void process_kill_all(const struct spawner *spawner);
+void spawned_kill(const struct spawned *process);
+void spawned_kill_all(const struct spawner *spawner);
 // Closes the descriptors that were kept for another rgpud.
-void process_give_up(struct spawned *process);
-// Takes one process that has ended out of the list. NULL: there is none. The caller frees it by process_free().
-struct spawned *process_reap(struct spawner *spawner, int *status);
-void process_free(struct spawner *spawner, struct spawned *process);
+void spawned_give_up(struct spawned *process);
+// Takes one process that has ended out of the list. NULL: there is none. The caller frees it by spawned_free().
+struct spawned *spawned_reap(struct spawner *spawner, int *status);
+void spawned_free(struct spawner *spawner, struct spawned *process);
 
 #endif

@@ -135,7 +135,9 @@ static void find_place(void)
 
 static int start(int root, const char *name, const char *what, pid_t *pid, int *output)
 {
-    static const struct cgroup_limits limits = {.memory = MEMORY, .swap = MEMORY / 2, .tasks = TASKS};
+    static const struct cgroup_limits limits = {.memory = MEMORY,
+                                                .swap = MEMORY / 2,
+                                                .tasks = TASKS};
     char *arguments[] = {"cgroups", (char *)what, NULL};
     int ends[2], pidfd;
     SCOPED_FD int group = cgroup_make(root, name, &limits);
@@ -188,7 +190,8 @@ static void check_tasks(int root)
         return;
     }
     int status = run_child(root, "tasks");
-    ok(WIFEXITED(status) && WEXITSTATUS(status) >= TASKS, "a process has no more tasks than its limit");
+    ok(WIFEXITED(status) && WEXITSTATUS(status) >= TASKS,
+       "a process has no more tasks than its limit");
 }
 
 static void check_birth_and_end(int root)

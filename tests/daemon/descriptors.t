@@ -23,6 +23,6 @@ await "a settled box" settled
 is "$(descriptors)" "$before" "descriptors"
 is "$(children)" 1 "one warm worker and no other"
 worker=$(spawned "$BOX_PID" stub-worker)
-is "$(ls "/proc/$worker/fd" | tr '\n' ' ')" "0 1 2 3 4 5 " \
+is "$(ls "/proc/$worker/fd" | tr '\n' ' ')" "0 1 2 3 4 5 6 7 " \
     "a worker has its sockets and the file of the software GPUs, and nothing of the supervisor's"
 done_testing

@@ -114,7 +114,7 @@ def run(path, spawner):
     status = open(f"/proc/{started['pid']}/status", encoding="utf-8").read()
     check(f"Uid:\t{user}\t{user}\t{user}\t{user}" in status, "as its user", status)
     check("CapPrm:\t0000000000000000" in status and "NoNewPrivs:\t1" in status, "without a capability", status)
-    check(sorted(os.listdir(f"/proc/{started['pid']}/fd"), key=int) == list("0123456"), "with its descriptors alone")
+    check(sorted(os.listdir(f"/proc/{started['pid']}/fd"), key=int) == list("01234567"), "with its descriptors alone")
     control_twice, fds_twice, refusals_twice = worker_fds()
     twice = rgpud.ask(START, 7, kind=WORKER, user=user, fds=fds_twice)
     check(twice["word"] == FAILED, "a number serves once", twice)

@@ -121,7 +121,10 @@ void confine_files_open(void)
 {
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
         add_place(usual[i].path, usual[i].access);
-    if (strchr(setup.driver, '/'))
+    // A descriptor stands for a file in a directory that we cannot see.
+    if (!strncmp(setup.driver, "/proc/self/fd/", strlen("/proc/self/fd/")))
+        add_place(setup.driver, READ);
+    else if (strchr(setup.driver, '/'))
         add_directory_of(setup.driver);
     if (strchr(setup.cupti, '/'))
         add_directory_of(setup.cupti);

@@ -51,7 +51,7 @@ like "$(shared "$BROKER_PID")" 'pool.sqlite-shm' "the broker's mappings are seen
 start_box --memory-check 50ms --transports shm
 start holder env ${preload:+LD_PRELOAD="$preload"} LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOX" "$BUILD/tests/hold-memory"
 await_line holder holding
-children() { ps -o pid=,comm= --ppid "$BOX_PID"; }
+children() { ps -o pid=,comm= --ppid "$BOX_PID,$(pgrep -P "$BOX_PID" -x rgpu-spawner)"; }
 monitor_maps() { shared "$(children | awk '$2 == "rgpu-gauge" { print $1 }')" | grep rgpu-sim; }
 await "the monitor" monitor_maps
 is "$(unlisted "$BOX_PID" rgpud)" "" "rgpud shares what the page lists"

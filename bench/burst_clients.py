@@ -98,6 +98,9 @@ class Burst:
             sys.exit("burst: the box did not start:\n" + open(log.name).read()[-2000:])
         self.addresses[name] = found.group(1)
 
+    def children(self, pid):
+        return subprocess.run(["ps", "--ppid", str(pid), "-o", "pid="], capture_output=True, text=True).stdout.split()
+
     def settle(self, name, seconds=60):
         """Until the box has as many workers as it keeps, and no other process."""
         deadline, last, since = time.time() + seconds, None, 0
@@ -106,8 +109,7 @@ class Burst:
                                     os.path.join(self.directory, name + ".sock"), "--json"],
                                    capture_output=True, text=True)
             devices = [json.loads(line) for line in asked.stdout.splitlines() if line]
-            children = subprocess.run(["ps", "--ppid", str(self.boxes[name].pid), "-o", "pid="],
-                                      capture_output=True, text=True).stdout.split()
+            children = [pid for parent in self.children(self.boxes[name].pid) for pid in [parent] + self.children(parent)]
             state = (len(children), [d["warm"] for d in devices])
             since = since if state == last else time.time()
             last = state

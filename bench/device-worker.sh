@@ -61,7 +61,7 @@ start_box() {
 
 describe_worker() {
     local pid
-    pid=$(pgrep -P "$box_pid" -x rgpu-worker | tail -n 1)
+    pid=$(pgrep -P "$(pgrep -P "$box_pid" -x rgpu-spawner)" -x rgpu-worker | tail -n 1)
     [ -n "$pid" ] || return
     say "a warm worker:"
     grep -E '^(Uid|Gid|Groups|CapEff|NoNewPrivs|Seccomp|VmPeak|VmSize|VmData|VmRSS|RssAnon|RssShmem|Threads)' \

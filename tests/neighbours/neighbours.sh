@@ -4,6 +4,8 @@
 
 NEIGHBOURS=$BUILD/neighbours
 NEIGHBOUR_FILES=(build/lib/libcuda.so.1 build/bin/rgpud build/bin/rgpu-worker)
+# The release before has no spawner.
+NEXT_FILES=("${NEIGHBOUR_FILES[@]}" build/bin/rgpu-spawner)
 # Programs of the release before that both releases run.
 NEIGHBOUR_PROGRAMS=(saxpy copies rectangles pools modules callbacks threads pinned queries)
 # Without optimization they are built in seconds.
@@ -13,7 +15,7 @@ MAKE_NEIGHBOUR=(env -u MAKEFLAGS -u MFLAGS make --no-print-directory "-j$(nproc)
 build_neighbour() {
     local folder=$1
     shift
-    "${MAKE_NEIGHBOUR[@]}" -C "$folder" "${@:-${NEIGHBOUR_FILES[@]}}" >"$TMP/make.log" 2>&1 ||
+    "${MAKE_NEIGHBOUR[@]}" -C "$folder" "${@:-${NEXT_FILES[@]}}" >"$TMP/make.log" 2>&1 ||
         { tail -n 20 "$TMP/make.log" >&2; bail "$folder cannot be built"; }
     ln -sf "$BUILD/lib/libcuda-sim.so" "$folder/build/lib/"
 }

@@ -4,6 +4,7 @@
 #include "daemon/worker_setup.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -66,10 +67,10 @@ int worker_setup_check(const struct box_settings *settings)
         err = -EINVAL;
     }
     if (settings->nccl && *settings->nccl &&
-        (settings->nccl[0] != '/' || strlen(settings->nccl) >= sizeof(room.nccl))) {
+        (settings->nccl[0] != '/' || strlen(settings->nccl) >= PATH_MAX)) {
         config_complain(settings_table, "workers", "nccl",
-                        "nccl=%s is not an absolute path of at most %zu bytes", settings->nccl,
-                        sizeof(room.nccl) - 1);
+                        "nccl=%s is not an absolute path of at most %d bytes", settings->nccl,
+                        PATH_MAX - 1);
         err = -EINVAL;
     }
     if (path_parse(settings->paths) < 0) {
@@ -160,14 +161,9 @@ void worker_setup_fill(const struct box *box, const struct worker_part *part,
     out->peer_gpus = box->settings.peer_gpus;
     instances_visible(box->instances, instance_in(box, part->sees), out->visible,
                       sizeof(out->visible));
-    snprintf(out->driver, sizeof(out->driver), "%s", box->driver_path);
     out->compute = part->limits.compute;
     out->memory_limit = part->limits.memory;
     snprintf(out->mps_pipe, sizeof(out->mps_pipe), "%s", part->mps_pipe);
-    if (box->settings.cupti)
-        snprintf(out->cupti, sizeof(out->cupti), "%s", box->settings.cupti);
-    if (box->settings.nccl)
-        snprintf(out->nccl, sizeof(out->nccl), "%s", box->settings.nccl);
     // The memory of a software GPU is memory of its worker.
     if (box->choice.software)
         out->worker.worker_memory = 0;

@@ -152,7 +152,7 @@ static int prepare(struct control_failed *failed)
     if (!err)
         err = mps_client_set_up();
     if (!err)
-        err = driver_load(setup.driver, failed->text, sizeof(failed->text));
+        err = driver_load(command.driver, failed->text, sizeof(failed->text));
     if (err)
         return err;
     linker_prepare();
@@ -256,7 +256,7 @@ static int await_grant(struct control_grant *grant, int *client_fd, int *account
 static const struct program_about about = {
     .name = "rgpu-worker",
     .usage =
-        "usage: rgpu-worker\n"
+        "usage: rgpu-worker DRIVER CUPTI NCCL refuse|log\n"
         "Serves one client on a GPU. rgpu-spawner starts it, with a socket over which rgpud says the rest;\n"
         "started by hand it does nothing. Its settings are those of rgpud.conf: see rgpud(8).\n",
 };
@@ -284,8 +284,8 @@ static void close_others(void)
 // The driver may lie where our user cannot look, as in a tree under somebody's home.
 static void find_driver(void)
 {
-    if (strchr(setup.driver, '/') && access(setup.driver, R_OK))
-        snprintf(setup.driver, sizeof(setup.driver), "/proc/self/fd/%d", CONTROL_WORKER_LIBRARY_FD);
+    if (strchr(command.driver, '/') && access(command.driver, R_OK))
+        snprintf(command.driver, sizeof(command.driver), "/proc/self/fd/%d", CONTROL_WORKER_LIBRARY_FD);
     else
         close(CONTROL_WORKER_LIBRARY_FD);
 }
@@ -315,7 +315,7 @@ int main(int argc, char **argv)
     log_init("rgpu-worker", LOG_LEVEL_INFO);
     if (program_answer(&about, argc, argv))
         return 0;
-    if (argc > 1 || !setup_is_offered()) {
+    if (setup_parse(argc, argv) || !setup_is_offered()) {
         fputs(about.usage, stderr);
         return 2;
     }

@@ -11,7 +11,20 @@
 #include "common/control.h"
 #include "transport/link.h"
 
+struct setup_command command;
 struct control_setup setup;
+
+int setup_parse(int argc, char **argv)
+{
+    if (argc != CONTROL_WORKER_ARGUMENTS || strlen(argv[1]) >= sizeof(command.driver) ||
+        (strcmp(argv[4], "log") && strcmp(argv[4], "refuse")))
+        return -EINVAL;
+    strcpy(command.driver, argv[1]);
+    command.cupti = argv[2];
+    command.nccl = argv[3];
+    command.filter_only_logs = !strcmp(argv[4], "log");
+    return 0;
+}
 
 static int option_of(int fd, int name)
 {

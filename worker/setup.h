@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the supervisor tells this worker before anything else: the SETUP message of proto/control.spec, which
-// waits on an inherited descriptor. It is all that a worker is told, besides its environment.
+// The command line of a worker, which the spawner fills from its own settings, and the SETUP message of rgpud
+// (proto/control.spec), which waits on an inherited descriptor.
 #ifndef RGPU_WORKER_SETUP_H
 #define RGPU_WORKER_SETUP_H
 
@@ -9,8 +9,20 @@
 
 #include "common/control.h"
 
-// Written by setup_receive() and confine(), before there are threads, and then read by whoever likes.
+// The libraries that a worker loads, and whether it is confined. rgpud speaks with the network, so it does not choose them.
+struct setup_command {
+    char driver[4096];         // by name or path
+    const char *cupti;         // empty: its usual names
+    const char *nccl;          // the site's NCCL, for collectives between boxes; empty: there is none
+    bool filter_only_logs;     // worker_filter=log: nothing is refused
+};
+
+// Both are written before there are threads, by setup_parse(), setup_receive() and confine(), and only read after that.
+extern struct setup_command command;
 extern struct control_setup setup;
+
+// Reads the command line. Returns -EINVAL for another one than the spawner's.
+int setup_parse(int argc, char **argv) __attribute__((warn_unused_result));
 
 // Whether a supervisor is at the other end of the descriptor that a worker inherits.
 bool setup_is_offered(void);
@@ -35,13 +47,7 @@ static inline bool setup_block_size_is_auto(void)
 // are made by the supervisor instead.
 static inline bool setup_has_nccl(void)
 {
-    return *setup.nccl && !*setup.mps_pipe;
-}
-
-// worker_filter=log: nothing is refused, only told.
-static inline bool setup_filter_only_logs(void)
-{
-    return setup.worker.worker_filter == CONTROL_WORKER_FILTER_LOG;
+    return *command.nccl && !*setup.mps_pipe;
 }
 
 #endif

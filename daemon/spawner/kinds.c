@@ -38,6 +38,15 @@ static bool is_mps_client(const struct spawner *spawner, const struct spawner_or
            mps_is_set(&spawner->settings, order->gpu);
 }
 
+// Such a user may tell the MPS daemon of its GPU what to do.
+static bool is_user_of_mps(const struct spawner *spawner, uint32_t user)
+{
+    for (uint32_t gpu = 0; gpu < SPAWNER_GPUS_MAX; gpu++)
+        if (mps_is_set(&spawner->settings, gpu) && user == programs_mps_user(&spawner->users, gpu))
+            return true;
+    return false;
+}
+
 static bool user_is_right(const struct spawner *spawner, const struct spawner_order *order)
 {
     const struct worker_users *users = &spawner->users;
@@ -46,14 +55,17 @@ static bool user_is_right(const struct spawner *spawner, const struct spawner_or
         return is_mps_client(spawner, order) && order->user == programs_mps_user(users, order->gpu);
     if (!users->first)
         return !order->user;
-    return order->user >= users->first && order->user <= users->last;
+    return order->user >= users->first && order->user <= users->last &&
+           !is_user_of_mps(spawner, order->user);
 }
 
 static int prepare_worker(struct spawner *spawner, const struct spawner_order *order,
                           const int *fds, size_t count, struct child_start_request *launch)
 {
-    static char name[] = "rgpu-worker";
-    static char *const arguments[] = {name, NULL};
+    static char name[] = "rgpu-worker", refuse_calls[] = "refuse", log_calls[] = "log", none[] = "";
+    const struct box_settings *settings = &spawner->settings;
+    bool only_logs = settings->worker.worker_filter == CONTROL_WORKER_FILTER_LOG;
+    static char *arguments[CONTROL_WORKER_ARGUMENTS + 1];
     static int placed[CONTROL_WORKER_CLIENTS_FD + 1];
 
     if (count != SPAWNER_WORKER_FDS && count != SPAWNER_CLIENTS)
@@ -63,6 +75,11 @@ static int prepare_worker(struct spawner *spawner, const struct spawner_order *o
         return refuse(order, "a worker's descriptors are sockets and a pipe");
     if (!user_is_right(spawner, order))
         return refuse(order, "the user is not one of worker_uids");
+    arguments[0] = name;
+    arguments[1] = spawner->driver;
+    arguments[2] = settings->cupti ? settings->cupti : none;
+    arguments[3] = settings->nccl ? settings->nccl : none;
+    arguments[4] = only_logs ? log_calls : refuse_calls;
     placed[0] = -1;
     placed[1] = placed[2] = fds[SPAWNER_OUTPUT];
     placed[CONTROL_WORKER_SUPERVISOR_FD] = fds[SPAWNER_CONTROL];
@@ -148,6 +165,8 @@ static int prepare_mps(struct spawner *spawner, const struct spawner_order *orde
     if (count != SPAWNER_MPS_FDS || order->gpu >= SPAWNER_GPUS_MAX ||
         !mps_is_set(settings, order->gpu))
         return refuse(order, "the GPU is not shared by MPS");
+    if (!is_of_type(fds[SPAWNER_MPS_INPUT], S_IFIFO) || !is_of_type(fds[SPAWNER_MPS_OUTPUT], S_IFIFO))
+        return refuse(order, "an MPS supervisor's descriptors are pipes");
     uid_t user = programs_mps_user(&spawner->users, order->gpu);
     int err = make_folders(settings->mps_directory, order->gpu, user ? user : getegid(), out_fd);
     if (err)
@@ -220,6 +239,8 @@ static int prepare_suspender(struct spawner *spawner, const struct spawner_order
 
     if (count != SPAWNER_SUSPENDER_FDS || order->act > SPAWNER_SETTLE)
         return refuse(order, "there is nothing of the kind to do");
+    if (!is_of_type(fds[SPAWNER_SUSPENDER_OUTPUT], S_IFIFO))
+        return refuse(order, "a suspender's output is a pipe");
     if (!spawner->member_count)
         return -ESRCH;
     snprintf(act, sizeof(act), "%s", acts[order->act]);
@@ -233,7 +254,8 @@ static int prepare_suspender(struct spawner *spawner, const struct spawner_order
     placed[0] = placed[3] = -1;
     placed[1] = fds[SPAWNER_SUSPENDER_OUTPUT];
     placed[2] = STDERR_FILENO;
-    placed[CONTROL_WORKER_DRIVER_FD] = fds[SPAWNER_SUSPENDER_DRIVER];
+    placed[CONTROL_WORKER_DRIVER_FD] =
+        spawner->choice.software ? fds[SPAWNER_SUSPENDER_DRIVER] : -1;
     *launch = (struct child_start_request){.program = spawner->suspender,
                                            .arguments = arguments,
                                            .fds = placed,

@@ -18,6 +18,8 @@ START, END, LIST, MEMBER = 1, 2, 3, 4
 WORKER, MPS, SUSPENDER = 1, 2, 3
 HELLO, STARTED, FAILED, ENDED, LISTED, LIST_END = 1, 2, 3, 4, 5, 6
 ROOT = os.geteuid() == 0
+REASONS = ["the user is not one of worker_uids", "the GPU is not shared by MPS", "an MPS supervisor's descriptors are pipes",
+           "a suspender's output is a pipe", "a worker's descriptors are sockets and a pipe"]
 count = failures = 0
 
 
@@ -80,15 +82,18 @@ def main(folder):
     log = open(os.path.join(folder, "log"), "w+", encoding="utf-8")
     spawner = subprocess.Popen(
         [f"{BUILD}/bin/rgpu-spawner", "--standalone", "--devices", "sim:1", "--worker-program", f"{BUILD}/tests/stub-worker",
-         "--orders", path, "--for", str(os.geteuid())], stderr=log)
+         "--sharing", "1:mps", "--orders", path, "--for", str(os.geteuid())], stderr=log)
     try:
         run(path, spawner)
     finally:
         spawner.terminate()
         check(spawner.wait(30) == 0, "it ends when it is told to")
         log.seek(0)
+        text = log.read()
+        for reason in REASONS:
+            check(reason in text, f"the log has the reason: {reason}")
         if failures:
-            print("".join("# " + line for line in log), file=sys.stderr)
+            print("".join("# " + line for line in text.splitlines(True)), file=sys.stderr)
 
 
 def run(path, spawner):
@@ -104,8 +109,12 @@ def run(path, spawner):
         refused(rgpud, "the user 0", kind=WORKER, user=0)
     refused(rgpud, "the user of an MPS daemon, on a GPU without", kind=WORKER, user=hello["last"], mps=1)
     refused(rgpud, "an MPS daemon on a GPU that is not shared so", kind=MPS, fds=[0, 1])
+    null = os.open("/dev/null", os.O_RDWR)
+    refused(rgpud, "files in place of an MPS supervisor's pipes", kind=MPS, gpu=1, fds=[null, null])
+    if ROOT:
+        refused(rgpud, "the user of an MPS daemon for a worker that is no client of it", kind=WORKER, user=hello["last"] - 1)
     refused(rgpud, "too few descriptors", kind=WORKER, user=user, fds=[0, 1])
-    refused(rgpud, "files in place of sockets", kind=WORKER, user=user, fds=[os.open("/dev/null", os.O_RDWR)] * 7)
+    refused(rgpud, "files in place of sockets", kind=WORKER, user=user, fds=[null] * 7)
     refused(rgpud, "a suspender without workers", kind=SUSPENDER, fds=[0, 1])
 
     control, fds, refusals = worker_fds()
@@ -115,6 +124,11 @@ def run(path, spawner):
     check(f"Uid:\t{user}\t{user}\t{user}\t{user}" in status, "as its user", status)
     check("CapPrm:\t0000000000000000" in status and "NoNewPrivs:\t1" in status, "without a capability", status)
     check(sorted(os.listdir(f"/proc/{started['pid']}/fd"), key=int) == list("01234567"), "with its descriptors alone")
+    command = open(f"/proc/{started['pid']}/cmdline", encoding="utf-8").read().split("\0")
+    check(command[1].endswith("libcuda-sim.so") and command[2:] == ["", "", "refuse", ""],
+          "its libraries and its filter are those of the spawner's settings", command)
+    rgpud.send(order(MEMBER, 7))
+    refused(rgpud, "a file in place of a suspender's pipe", kind=SUSPENDER, fds=[null, null])
     control_twice, fds_twice, refusals_twice = worker_fds()
     twice = rgpud.ask(START, 7, kind=WORKER, user=user, fds=fds_twice)
     check(twice["word"] == FAILED, "a number serves once", twice)

@@ -74,7 +74,6 @@ static void supervision(void)
     static struct control_ready ready = {.pid = 4711, .driver_version = 13000, .devices_count = 2};
     static struct control_setup setup = {
         .list = CONTROL_DIGEST,
-        .driver = "libcuda.so.1",
         .device = 1,
         .user = 2000000007,
         .refusals = 1,

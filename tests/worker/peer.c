@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/spawn.h"
+#include "common/worker_socket.h"
 #include "transport/transport.h"
 
 enum { PATIENCE_MS = 60000 };
@@ -57,18 +58,20 @@ static void send_setup(int control)
 
     if (config_defaults(settings_table, &setup))
         bail("no default settings");
+    if (worker_socket_name(setup.client_socket))
+        bail("no name for the worker's socket");
     setup.worker.worker_memory = 0;
-    snprintf(setup.driver, sizeof(setup.driver), "%s", build_path("lib/libcuda-sim.so"));
     if (control_send_packet(control, CONTROL_SETUP, &setup, -1))
         bail("the setup is not taken");
 }
 
 static void spawn_worker(struct peer *peer, const struct peer_options *options)
 {
-    char count[16], name[] = "rgpu-worker";
-    char *arguments[] = {name, NULL};
+    char count[16], name[] = "rgpu-worker", driver[4096], none[] = "", refuse[] = "refuse";
+    char *arguments[] = {name, driver, none, none, refuse, NULL};
     int control[2];
 
+    snprintf(driver, sizeof(driver), "%s", build_path("lib/libcuda-sim.so"));
     snprintf(count, sizeof(count), "%u", options->devices ? options->devices : 1);
     setenv("RGPU_SIM_DEVICES", count, 1);
     setenv("RGPU_SIM_MEMORY", options->memory ? options->memory : "1G", 1);

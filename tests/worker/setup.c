@@ -9,6 +9,7 @@
 #include "common/control.h"
 #include "common/scope.h"
 #include "common/spawn.h"
+#include "common/worker_socket.h"
 #include "tests/worker/peer.h"
 
 enum { ROOM = 4096 };
@@ -22,11 +23,14 @@ static const char *program(void)
     return path;
 }
 
-// Starts it with CONTROL where a worker expects its supervisor, and standard error in a pipe.
+// Starts it with CONTROL where a worker expects its supervisor, and standard error in a pipe. Without ARGUMENT its
+// command line is the spawner's.
 static pid_t start(char *argument, int control, int *errors)
 {
-    char name[] = "rgpu-worker";
-    char *arguments[] = {name, argument, NULL};
+    char name[] = "rgpu-worker", driver[] = "libcuda-missing.so", none[] = "", refuse[] = "refuse";
+    char *by_hand[] = {name, argument, NULL};
+    char *by_spawner[] = {name, driver, none, none, refuse, NULL};
+    char **arguments = argument ? by_hand : by_spawner;
     int ends[2];
     pid_t pid;
 
@@ -68,12 +72,12 @@ static void by_hand(void)
     pid_t pid = start(NULL, -1, &errors);
 
     is_int(end_of(pid, errors, text), 2, "started by hand it ends");
-    ok(strstr(text, "rgpud starts it"), "and says who starts it");
+    ok(strstr(text, "rgpu-spawner starts it"), "and says who starts it");
     pid = start(NULL, file, &errors);
     is_int(end_of(pid, errors, text), 2,
            "so it does with some other file in the supervisor's place");
     pid = start(other, -1, &errors);
-    is_int(end_of(pid, errors, text), 2, "it takes no arguments");
+    is_int(end_of(pid, errors, text), 2, "another command line than the spawner's is refused");
     pid = start(help, -1, &errors);
     is_int(end_of(pid, errors, text), 0, "but --help");
     close(file);
@@ -121,8 +125,9 @@ static void supervisor_gone(void)
 static void largest(struct control_setup *setup)
 {
     setup->list = CONTROL_DIGEST;
-    memset(setup->driver, 'd', sizeof(setup->driver) - 1);
-    setup->driver[0] = '/';
+    if (worker_socket_name(setup->client_socket))
+        bail("no name for the worker's socket");
+    memset(setup->visible, 'v', sizeof(setup->visible) - 1);
     memset(setup->rdma_devices, 'r', sizeof(setup->rdma_devices) - 1);
     setup->gpus_count = sizeof(setup->gpus) / sizeof(setup->gpus[0]);
     setup->nodes_count = sizeof(setup->nodes) / sizeof(setup->nodes[0]);
@@ -144,10 +149,11 @@ static void messages(void)
     ok(strstr(failed.text, "must be of one version"), "so is a SETUP that says so");
     setup.list--;
     answer_to(CONTROL_SETUP, &setup, &failed);
-    ok(strstr(failed.text, "dddd"), "the largest one there can be is read to its end");
+    ok(strstr(failed.text, "libcuda-missing.so"), "the largest one there can be is read to its end");
 }
 
-static void nobody_else_sees_it(void)
+// rgpud's message names no library: a worker loads what its command line says.
+static void command_line(void)
 {
     static struct peer peer;
     char path[64], text[ROOM] = "";
@@ -155,9 +161,9 @@ static void nobody_else_sees_it(void)
     peer_start(&peer, &(struct peer_options){0});
     snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)peer.pid);
     SCOPED_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = read(fd, text, sizeof(text));
-    is_int(n, sizeof("rgpu-worker"), "a worker that serves has no arguments for others to see");
-    is_str(text, "rgpu-worker", "but its name");
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    ok(n > 0 && strstr(text + strlen(text) + 1, "libcuda-sim.so"),
+       "the command line of a worker names the driver that it loaded");
     peer_stop(&peer);
 }
 
@@ -166,6 +172,6 @@ int main(void)
     by_hand();
     supervisor_gone();
     messages();
-    nobody_else_sees_it();
+    command_line();
     return done();
 }

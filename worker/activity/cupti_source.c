@@ -99,10 +99,10 @@ static bool load(void)
         "/usr/local/cuda/targets/x86_64-linux/lib/libcupti.so.12",
         "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.12",
     };
-    void *driver_library = dlopen(setup.driver, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    void *driver_library = dlopen(command.driver, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     // One that is named comes before what the software GPU has.
-    if (*setup.cupti)
-        return take_library(setup.cupti);
+    if (*command.cupti)
+        return take_library(command.cupti);
     if (driver_library && dlsym(driver_library, "rgpu_sim_marker"))
         return take_functions(driver_library);
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)

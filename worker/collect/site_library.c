@@ -31,7 +31,7 @@ static bool take_site_calls(void *library)
     SITE_CALLS(TAKE)
 #undef TAKE
     if (missing)
-        log_warn("nccl=%s is no NCCL, missing=%s", setup.nccl, missing);
+        log_warn("nccl=%s is no NCCL, missing=%s", command.nccl, missing);
     return !missing;
 }
 
@@ -40,15 +40,15 @@ static void open_library(void)
     if (!setup_has_nccl())
         return;
     set_defaults();
-    void *library = dlopen(setup.nccl, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(command.nccl, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        log_warn("nccl=%s does not load error=\"%s\"", setup.nccl, dlerror());
+        log_warn("nccl=%s does not load error=\"%s\"", command.nccl, dlerror());
         return;
     }
     if (!take_site_calls(library) || site.ncclGetVersion(&version))
         version = 0;
     else
-        log_info("nccl loaded name=%s version=%d", setup.nccl, version);
+        log_info("nccl loaded name=%s version=%d", command.nccl, version);
 }
 
 unsigned site_library_open(void)

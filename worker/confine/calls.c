@@ -365,7 +365,7 @@ static int fill(scmp_filter_ctx filter)
 
     // What learns what a driver needs sees the files, too.
     for (size_t i = 0; i < sizeof(free_calls) / sizeof(free_calls[0]) && !err; i++)
-        if (!setup_filter_only_logs() || !is_opened(free_calls[i]))
+        if (!command.filter_only_logs || !is_opened(free_calls[i]))
             err = add(filter, free_calls[i], 0, NULL);
     for (size_t i = 0; i < sizeof(conditional_calls) / sizeof(conditional_calls[0]) && !err; i++)
         err = add_conditional(filter, &conditional_calls[i]);
@@ -426,7 +426,7 @@ int confine_calls(void)
         close(CONTROL_WORKER_REFUSALS_FD);
         return err;
     }
-    if (setup_filter_only_logs())
+    if (command.filter_only_logs)
         return err;
     if (setup.refusals)
         log_warn(

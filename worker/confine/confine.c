@@ -44,7 +44,7 @@ static int forbid_more(void)
     if (chdir("/") || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return -errno;
     // Who learns what the driver does has to read the names of files in our memory.
-    if (!setup_filter_only_logs() && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+    if (!command.filter_only_logs && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
         return -errno;
     return 0;
 }
@@ -65,7 +65,7 @@ int confine(char *text, size_t room)
     }
     if (!err) {
         step = "restrict files";
-        err = confine_files(setup_filter_only_logs());
+        err = confine_files(command.filter_only_logs);
     }
     if (!err) {
         step = "filter system calls";

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 // Users, limits, files and system calls, in that order; for the rest of the process's life. -errno with
-// TEXT saying which step failed. setup.driver may change to a path that can still be opened.
+// TEXT saying which step failed. command.driver may change to a path that can still be opened.
 int confine(char *text, size_t room) __attribute__((warn_unused_result));
 
 #endif

@@ -112,7 +112,7 @@ static void add_library_path(void)
 // It has files in memory for what its threads and the network share, which it removes from the directory at once.
 static void add_nccl(void)
 {
-    add_directory_of(setup.nccl);
+    add_directory_of(command.nccl);
     add_place("/etc/nccl.conf", READ);
     add_place("/dev/shm", USE | LANDLOCK_MAKE_REGULAR | LANDLOCK_REMOVE_FILE);
 }
@@ -122,12 +122,12 @@ void confine_files_open(void)
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
         add_place(usual[i].path, usual[i].access);
     // A descriptor stands for a file in a directory that we cannot see.
-    if (!strncmp(setup.driver, "/proc/self/fd/", strlen("/proc/self/fd/")))
-        add_place(setup.driver, READ);
-    else if (strchr(setup.driver, '/'))
-        add_directory_of(setup.driver);
-    if (strchr(setup.cupti, '/'))
-        add_directory_of(setup.cupti);
+    if (!strncmp(command.driver, "/proc/self/fd/", strlen("/proc/self/fd/")))
+        add_place(command.driver, READ);
+    else if (strchr(command.driver, '/'))
+        add_directory_of(command.driver);
+    if (strchr(command.cupti, '/'))
+        add_directory_of(command.cupti);
     add_library_path();
     if (setup_has_nccl())
         add_nccl();

@@ -8,11 +8,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int capabilities_drop(void)
+int capabilities_keep(uint32_t kept)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct none[2] = {{0}};
+    struct __user_cap_data_struct had[2], sets[2] = {{0}};
 
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    return syscall(SYS_capset, &header, none) ? -errno : 0;
+    if (syscall(SYS_capget, &header, had))
+        return -errno;
+    sets[0].permitted = sets[0].effective = had[0].permitted & kept;
+    return syscall(SYS_capset, &header, sets) ? -errno : 0;
+}
+
+int capabilities_drop(void)
+{
+    return capabilities_keep(0);
 }

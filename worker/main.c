@@ -285,7 +285,8 @@ static void close_others(void)
 static void find_driver(void)
 {
     if (strchr(command.driver, '/') && access(command.driver, R_OK))
-        snprintf(command.driver, sizeof(command.driver), "/proc/self/fd/%d", CONTROL_WORKER_LIBRARY_FD);
+        snprintf(command.driver, sizeof(command.driver), "/proc/self/fd/%d",
+                 CONTROL_WORKER_LIBRARY_FD);
     else
         close(CONTROL_WORKER_LIBRARY_FD);
 }

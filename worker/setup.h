@@ -11,10 +11,10 @@
 
 // The libraries that a worker loads, and whether it is confined. rgpud speaks with the network, so it does not choose them.
 struct setup_command {
-    char driver[4096];         // by name or path
-    const char *cupti;         // empty: its usual names
-    const char *nccl;          // the site's NCCL, for collectives between boxes; empty: there is none
-    bool filter_only_logs;     // worker_filter=log: nothing is refused
+    char driver[4096];     // by name or path
+    const char *cupti;     // empty: its usual names
+    const char *nccl;      // the site's NCCL, for collectives between boxes; empty: there is none
+    bool filter_only_logs; // worker_filter=log: nothing is refused
 };
 
 // Both are written before there are threads, by setup_parse(), setup_receive() and confine(), and only read after that.

@@ -115,8 +115,8 @@ static int prepare(const struct child_start_request *launch, pid_t parent)
     if (!err)
         err = become(launch);
     if (!err)
-        err = capabilities_drop();
-    // The user 0 would get them back by exec.
+        err = capabilities_keep(launch->capabilities);
+    // By exec the user 0 would get back those that it gave up.
     if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         err = -errno;
     return err ? err : follow(parent);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct child_start_request {
@@ -14,9 +15,10 @@ struct child_start_request {
     const int *fds; // descriptor fds[i] becomes number i; -1: /dev/null
     size_t fd_count;
     bool changes_user;
-    uid_t user;  // with changes_user; its group has the same number
-    bool groups; // the process has the groups of the GPUs' device nodes, and no others
-    int cgroup;  // a directory of cgroup v2; -1: that of the caller
+    uid_t user;            // with changes_user; its group has the same number
+    uint32_t capabilities; // kept, as in capabilities_keep()
+    bool groups;           // the process has the groups of the GPUs' device nodes, and no others
+    int cgroup;            // a directory of cgroup v2; -1: that of the caller
 };
 
 // Starts it with default signal dispositions, in a process group of its own, and lets the kernel kill it when this

@@ -3,6 +3,7 @@
 // before there is a process. Programs, libraries and directories come from the settings alone.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +166,8 @@ static int prepare_mps(struct spawner *spawner, const struct spawner_order *orde
     if (count != SPAWNER_MPS_FDS || order->gpu >= SPAWNER_GPUS_MAX ||
         !mps_is_set(settings, order->gpu))
         return refuse(order, "the GPU is not shared by MPS");
-    if (!is_of_type(fds[SPAWNER_MPS_INPUT], S_IFIFO) || !is_of_type(fds[SPAWNER_MPS_OUTPUT], S_IFIFO))
+    if (!is_of_type(fds[SPAWNER_MPS_INPUT], S_IFIFO) ||
+        !is_of_type(fds[SPAWNER_MPS_OUTPUT], S_IFIFO))
         return refuse(order, "an MPS supervisor's descriptors are pipes");
     uid_t user = programs_mps_user(&spawner->users, order->gpu);
     int err = make_folders(settings->mps_directory, order->gpu, user ? user : getegid(), out_fd);
@@ -225,8 +227,8 @@ int kind_add_member(struct spawner *spawner, const struct spawned *process,
     return 0;
 }
 
-// The driver (580) lets no other user than 0 act on processes that are not dumpable, as workers are not; it asks for no
-// capability.
+// The driver (580) opens pipes of the worker through /proc/PID/fd. They belong to another user, and the worker is not
+// dumpable: this takes two capabilities, which rgpu-workers.service lacks.
 static int prepare_suspender(struct spawner *spawner, const struct spawner_order *order,
                              const int *fds, size_t count, struct child_start_request *launch)
 {
@@ -254,15 +256,17 @@ static int prepare_suspender(struct spawner *spawner, const struct spawner_order
     placed[0] = placed[3] = -1;
     placed[1] = fds[SPAWNER_SUSPENDER_OUTPUT];
     placed[2] = STDERR_FILENO;
-    placed[CONTROL_WORKER_DRIVER_FD] =
-        spawner->choice.software ? fds[SPAWNER_SUSPENDER_DRIVER] : -1;
-    *launch = (struct child_start_request){.program = spawner->suspender,
-                                           .arguments = arguments,
-                                           .fds = placed,
-                                           .fd_count = sizeof(placed) / sizeof(*placed),
-                                           .changes_user = spawner->changes_users,
-                                           .user = 0,
-                                           .cgroup = -1};
+    placed[CONTROL_WORKER_DRIVER_FD] = spawner->choice.software ? fds[SPAWNER_SUSPENDER_DRIVER]
+                                                                : -1;
+    *launch =
+        (struct child_start_request){.program = spawner->suspender,
+                                     .arguments = arguments,
+                                     .fds = placed,
+                                     .fd_count = sizeof(placed) / sizeof(*placed),
+                                     .changes_user = spawner->changes_users,
+                                     .user = 0,
+                                     .capabilities = 1u << CAP_SYS_PTRACE | 1u << CAP_DAC_OVERRIDE,
+                                     .cgroup = -1};
     return 0;
 }
 

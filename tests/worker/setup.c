@@ -149,7 +149,8 @@ static void messages(void)
     ok(strstr(failed.text, "must be of one version"), "so is a SETUP that says so");
     setup.list--;
     answer_to(CONTROL_SETUP, &setup, &failed);
-    ok(strstr(failed.text, "libcuda-missing.so"), "the largest one there can be is read to its end");
+    ok(strstr(failed.text, "libcuda-missing.so"),
+       "the largest one there can be is read to its end");
 }
 
 // rgpud's message names no library: a worker loads what its command line says.

@@ -49,14 +49,9 @@ make_shared_keys() {
 }
 
 # api METHOD PATH [JSON]: prints the answer; status 1 unless the broker's status was below 300.
-api() { python3 "$TOP/tests/broker/api.py" "$BROKER_SOCKET" "$@"; }
+api() { "$BUILD/tests/broker-api" "$BROKER_SOCKET" "$@"; }
 # The value at a path such as lease.gpus.0.box of the JSON on standard input.
-at() { python3 -c '
-import json, sys
-value = json.load(sys.stdin)
-for name in sys.argv[1].split("."):
-    value = value[int(name)] if isinstance(value, list) else value.get(name, "") if isinstance(value, dict) else ""
-print(value)' "$1"; }
+at() { "$BUILD/tests/broker-api" --at "$1"; }
 error_code() { (api "$@" || true) | at error.code; }
 
 # start_pool_box [VARIABLE=value...] NAME [rgpud arguments]: a real rgpud with stub workers, in the broker's pool.

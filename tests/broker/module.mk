@@ -11,6 +11,8 @@ $(call test_program,broker-wal-stays-small,tests/broker/wal_stays_small.c,\
 $(call test_program,broker-client,tests/broker/client.c,rgpucommon,\
     $$(COMMON_LIBS) -ljansson -lmunge)
 
+$(call test_helper,broker-api,tests/broker/api.c,rgpucommon,-ljansson)
+
 # An ordinary CUDA program.
 TEST_EXTRAS += $(B)/tests/broker-hold-memory
 $(eval $(call link_rule,$(B)/tests/broker-hold-memory,tests/broker/hold_memory.c,,\

@@ -31,7 +31,7 @@ ask_beside() {
 }
 ok "while a credential waits, the unix socket is served" await "the order" ask_beside
 is "$(python3 "$TOP/tests/broker/signed.py" "$BROKER" "$TMP/admin.key" GET /v1/whoami | sed -n 1p)" 200 "a shared key serves"
-ok "leases come and go" sh -c 'id=$(python3 "$1" "$2" POST /v1/leases "{\"request\": {\"gpus\": [{}]}}" | grep -o "L[0-9a-z]*" | head -1); python3 "$1" "$2" DELETE "/v1/leases/$id"' sh "$TOP/tests/broker/api.py" "$BROKER_SOCKET"
+ok "leases come and go" sh -c 'id=$("$1" "$2" POST /v1/leases "{\"request\": {\"gpus\": [{}]}}" | grep -o "L[0-9a-z]*" | head -1); "$1" "$2" DELETE "/v1/leases/$id"' sh "$BUILD/tests/broker-api" "$BROKER_SOCKET"
 await_line pending '^[0-9]'
 is "$LINE" 503 "which is answered in the end"
 await_line pending .

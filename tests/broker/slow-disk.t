@@ -42,7 +42,7 @@ ok "those who look are answered" lease_is "$lease" granted
 is "$(api GET /healthz | at status)" ok "the broker is well"
 none_answered() { ! IFS= read -r -t 0 -u "${line_pipe[askers]}"; }
 ok "but nobody has been told" none_answered
-start release python3 "$TOP/tests/broker/api.py" "$BROKER_SOCKET" DELETE "/v1/leases/$lease"
+start release "$BUILD/tests/broker-api" "$BROKER_SOCKET" DELETE "/v1/leases/$lease"
 ok "a release is decided on as well" await "the end" lease_is "$lease" ending
 no_release() { ! IFS= read -r -t 0 -u "${line_pipe[release]}"; }
 ok "and told to nobody" no_release
@@ -57,7 +57,7 @@ ok "the box is told, and the lease ends" await "the end" lease_is "$lease" ended
 ok "the invariants hold" invariants
 
 close_gate
-start last python3 "$TOP/tests/broker/api.py" "$BROKER_SOCKET" POST /v1/leases "$take"
+start last "$BUILD/tests/broker-api" "$BROKER_SOCKET" POST /v1/leases "$take"
 await "the grant" granted 52
 stopping() { grep -q 'stopping: signal' "$BROKER_LOG"; }
 kill -TERM "$BROKER_PID"

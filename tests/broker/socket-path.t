@@ -8,7 +8,7 @@ path=$TMP/here
 another() { mkdir -p "$TMP/$1"; "$BUILD/bin/rgpu-brokerd" --state-dir "$TMP/$1" --socket "$path" --listen 127.0.0.1:0 --munge no --cluster-key ""; }
 launch() { start "$1" "$BUILD/bin/rgpu-brokerd" --state-dir "$TMP/state-$1" --socket "$path" --listen 127.0.0.1:0 --munge no --cluster-key ""; }
 mkdir "$TMP/state-first" "$TMP/state-second"
-ask() { python3 "$TOP/tests/broker/api.py" "$path" GET /healthz; }
+ask() { "$BUILD/tests/broker-api" "$path" GET /healthz; }
 
 echo "dear diary" >"$path"
 out=$(another a 2>&1) && fail "a file was taken for a socket" || pass "a file at the path is an error"

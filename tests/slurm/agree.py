@@ -1,12 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether Slurm, the broker and the boxes agree: agree.py BROKER-SOCKET. What is on its way is looked at
+"""Whether Slurm, the broker and the boxes agree: agree.py BROKER-API BROKER-SOCKET. What is on its way is looked at
 again: a disagreement is one that a second look finds unchanged. Prints what disagrees; status 1."""
 import json, os, re, subprocess, sys, time
 
 def ask(path):
-    text = subprocess.run(["python3", os.path.join(os.path.dirname(__file__), "../broker/api.py"),
-                           sys.argv[1], "GET", path], capture_output=True, text=True, check=True)
+    text = subprocess.run([sys.argv[1], sys.argv[2], "GET", path], capture_output=True, text=True, check=True)
     return json.loads(text.stdout)
 
 def slurm(*command):

@@ -34,7 +34,7 @@ play() {
     PATH=$TMP/busy:$PATH python3 "$TOP/tests/slurm/trace.py" "$1" "${TRACE_JOBS:-30}" "$seed" $ALICE "$SLURM_DIR/slurmctld.log" "${@:2}"
 }
 play gpu >"$TMP/local.json" || bail "the trace with GPUs of the nodes"
-play rgpu --sample "PATH=$PATH python3 $TOP/tests/slurm/agree.py $BROKER_SOCKET" >"$TMP/remote.json" ||
+play rgpu --sample "PATH=$PATH python3 $TOP/tests/slurm/agree.py $BUILD/tests/broker-api $BROKER_SOCKET" >"$TMP/remote.json" ||
     bail "the trace with remote GPUs"
 starts=$(python3 -c 'import json,sys; print(len(json.load(sys.stdin)["order"]))' <"$TMP/local.json")
 ok "$starts jobs have started" [ "$starts" -ge $((${TRACE_JOBS:-30} / 2)) ]

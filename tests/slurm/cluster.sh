@@ -140,27 +140,47 @@ END
 # as_slurm COMMAND...: under the SlurmUser; ends with the test, as everything that is started.
 as_slurm() { start "$1" setpriv --reuid slurm --regid slurm --init-groups --pdeathsig KILL "${@:2}"; }
 
-# The database and slurmdbd, with an account that everybody of these tests is in.
-start_accounting() {
-    local user
-    local database=(mariadbd --no-defaults --datadir="$SLURM_DIR/database" --tmpdir="$SLURM_DIR/database"
-        --skip-grant-tables
-        --innodb-flush-log-at-trx-commit=0 --innodb-buffer-pool-size=32M --innodb-log-file-size=16M)
+# start_database: MariaDB over $SLURM_DIR/database, and slurmdbd.
+start_database() {
+    as_slurm mariadbd "${DATABASE[@]}" --socket="$SLURM_DIR/database/socket" \
+        --pid-file="$SLURM_DIR/database/pid" --skip-networking
+    DATABASE_PID=$PID
+    await "the database" test -S "$SLURM_DIR/database/socket"
+    as_slurm slurmdbd env MYSQL_UNIX_PORT="$SLURM_DIR/database/socket" slurmdbd -D
+    await "slurmdbd" sacctmgr -n show cluster
+}
+
+# make_accounting DIRECTORY: makes the database there, with an account that everybody of these tests is in.
+make_accounting() {
     # MariaDB's own files, which newer versions name after it.
     local tables=/usr/share/mariadb/mariadb_system_tables
     [ -e "$tables.sql" ] || tables=/usr/share/mysql/mysql_system_tables
     install -d -o slurm "$SLURM_DIR/database"
     { printf '%s\n' 'create database mysql;' 'use mysql;'; cat "$tables".sql "$tables"_data.sql; } |
-        setpriv --reuid slurm --regid slurm --clear-groups "${database[@]}" --bootstrap \
+        setpriv --reuid slurm --regid slurm --clear-groups "${DATABASE[@]}" --bootstrap \
             2>"$TMP/bootstrap.log" || bail "the database was not made: $(tail -n 5 "$TMP/bootstrap.log")"
-    as_slurm mariadbd "${database[@]}" --socket="$SLURM_DIR/database/socket" \
-        --pid-file="$SLURM_DIR/database/pid" --skip-networking
-    await "the database" test -S "$SLURM_DIR/database/socket"
-    as_slurm slurmdbd env MYSQL_UNIX_PORT="$SLURM_DIR/database/socket" slurmdbd -D
-    await "slurmdbd" sacctmgr -n show cluster
+    start_database
     sacctmgr -i -Q >/dev/null add cluster test
     sacctmgr -i -Q >/dev/null add account everybody
-    for user in root slurm "$ALICE" "$BOB"; do sacctmgr -i -Q >/dev/null add user "$user" account=everybody; done
+    sacctmgr -i -Q >/dev/null add user "root,slurm,$ALICE,$BOB" account=everybody
+    stop "$PID"
+    stop "$DATABASE_PID"
+    cp -a "$SLURM_DIR/database" "$1.$$"
+    # Of two that make it at once, one has it.
+    mv -T "$1.$$" "$1" 2>/dev/null || rm -rf "$1.$$"
+}
+
+# The database and slurmdbd. The database is a copy of one that is made once for each version of Slurm, as that takes half of the
+# cluster's start.
+start_accounting() {
+    local made
+    made=$BUILD/tests/slurm-accounting-$(slurmdbd -V | tr ' ' -)
+    DATABASE=(mariadbd --no-defaults --datadir="$SLURM_DIR/database" --tmpdir="$SLURM_DIR/database" --skip-grant-tables
+        --innodb-flush-log-at-trx-commit=0 --innodb-buffer-pool-size=32M --innodb-log-file-size=16M)
+    [ -d "$made" ] || make_accounting "$made"
+    rm -rf "$SLURM_DIR/database"
+    cp -a "$made" "$SLURM_DIR/database"
+    start_database
 }
 
 # Both take variables for the daemon's environment.
@@ -196,19 +216,16 @@ start_slurm() {
     }
 }
 
-# Steps outlive their slurmd: whatever has this cluster's configuration in its environment goes.
+# Steps outlive their slurmd: whatever has this cluster's configuration in its environment goes, except this session.
 end_steps() {
-    local pid
+    local found pid name session ours
     [ -n "${SLURM_CONF:-}" ] || return 0
-    for pid in /proc/[0-9]*; do
-        pid=${pid#/proc/}
-        [ "$pid" != $$ ] || continue
-        if tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | grep -qxF "SLURM_CONF=$SLURM_CONF" &&
-            grep -qE '^(slurmstepd|sleep|slurm_script|sh|bash|cat)' "/proc/$pid/comm" 2>/dev/null &&
-            [ "$(ps -o sid= -p "$pid" | xargs)" != "$(ps -o sid= -p $$ | xargs)" ]; then
-            kill -KILL "$pid" 2>/dev/null || true
-        fi
-    done
+    ours=$(ps -o sid= -p $$)
+    found=$(grep -lzsxF "SLURM_CONF=$SLURM_CONF" /proc/[0-9]*/environ | cut -d/ -f3 | paste -sd,) || true
+    [ -n "$found" ] || return 0
+    while read -r pid session name; do
+        [[ $session -ne $ours && $name =~ ^(slurmstepd|sleep|slurm_script|sh|bash|cat) ]] && kill -KILL "$pid" 2>/dev/null
+    done < <(ps -o pid=,sid=,comm= -p "$found") || true
 }
 eval "$(declare -f stop_all | sed '1s/stop_all/stop_started/')"
 stop_all() {
@@ -224,6 +241,15 @@ as() {
         env HOME=/ USER="$user" LOGNAME="$user" "$@"
 }
 
+# batch USER ARGUMENT...: runs a batch job, prints its number, and fails unless the job completed. `sbatch --wait` looks every ten
+# seconds only.
+batch() {
+    local job READY_SECONDS=400
+    job=$(as "$1" sbatch --parsable "${@:2}") || return
+    echo "$job"
+    await "the end of job $job" job_ended "$job" && ! job_state "$job" | grep -vqx COMPLETED
+}
+job_ended() { ! grep -qE '^(PENDING|CONFIGURING|RUNNING|SUSPENDED|COMPLETING|)$' <<<"$(job_state "$1")"; }
 job_state() { scontrol show job "$1" | sed -n 's/^ *JobState=\([A-Z_]*\).*/\1/p'; }
 job_is() { [ "$(job_state "$1")" = "$2" ]; }
 job_field() { scontrol show job "$1" | tr ' ' '\n' | sed -n "s/^$2=//p"; }
@@ -320,8 +346,8 @@ start_sync() {
 
 # The GPUs in the output of $SHOW, each once.
 uuids() { tr ' ' '\n' | grep -o 'GPU-[0-9a-f-]*' | sort -u; }
-slurm_plugin_dir() { dirname "$(find /usr/lib /usr/local/lib -name select_cons_tres.so 2>/dev/null | head -n 1)"; }
-leases() { api GET "/v1/leases${1:+?$1}" | python3 -c 'import json,sys; print(len(json.load(sys.stdin)["leases"]))'; }
+slurm_plugin_dir() { dirname "$(ls -d /usr/{,local/}lib{,/*}/slurm*/select_cons_tres.so 2>/dev/null | head -n 1)"; }
+leases() { api GET "/v1/leases${1:+?$1}" | at leases.#; }
 no_leases() { [ "$(leases)" = 0 ]; }
 leases_are() { [ "$(leases)" = "$1" ]; }
 # What Slurm would still give to jobs: its licences less those in use and those parked.

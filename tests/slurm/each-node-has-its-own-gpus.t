@@ -21,7 +21,7 @@ SLURMD_NODENAME=\$first SLURM_JOB_NODELIST=\$first srun -N1 -n1 -w \$last env $S
 RGPU_NODE=\$first RGPU_COUNT=1 srun -N1 -n1 -w \$last $SHOW >forged.gpus
 END
 chmod 755 job.sh
-ok "a batch job on two nodes" as $ALICE sbatch --wait -o job.out -N2 --gres=rgpu:2 job.sh
+ok "a batch job on two nodes" batch $ALICE -o job.out -N2 --gres=rgpu:2 job.sh
 diag "$(cat job.out)"
 is "$(uuids <both.gpus | wc -l)" 4 "its srun has two GPUs on each, four in all"
 is "$(uuids <first.gpus)" "$(uuids <batch.gpus)" "a step on the first node has those of the script"
@@ -45,7 +45,7 @@ cp "$BUILD/lib/librgpu.so.1" "$TMP/share/lib/"
 cp "$BUILD/tests/nccl/ranks_collect" "$TMP/share/"
 chmod -R a+rX "$TMP/share"
 ok "a batch job whose steps see all GPUs, and whose ranks on two nodes compute with NCCL" \
-    as $ALICE sbatch --wait -o job.out -N2 --gres=rgpu:2 all.sh
+    batch $ALICE -o job.out -N2 --gres=rgpu:2 all.sh
 diag "$(cat job.out rank?.out own-rank?.out)"
 is "$(grep -c 'count=2\( GPU-[^ ]*\)\{4\}$' all.gpus)" 2 "each of the two has tickets for all four"
 for i in 0 1; do
@@ -65,7 +65,7 @@ srun -n4 --ntasks-per-node=2 $SHOW >ranks.gpus
 srun -n4 --ntasks-per-node=2 sh -c '$TMP/share/ranks_collect 4 \$SLURM_PROCID 1 id-local >local-rank\$SLURM_PROCID.out 2>&1'
 END
 chmod 755 ranks.sh
-ok "a batch job whose ranks have a GPU each" as $ALICE sbatch --wait -o job.out -N2 -n4 --ntasks-per-node=2 --gres=rgpu:2 ranks.sh
+ok "a batch job whose ranks have a GPU each" batch $ALICE -o job.out -N2 -n4 --ntasks-per-node=2 --gres=rgpu:2 ranks.sh
 is "$(uuids <ranks.gpus | wc -l)" 4 "has four different ones"
 is "$(grep -c 'count=1 GPU-[^ ]*$' ranks.gpus)" 4 "one for each rank"
 for i in 0 1 2 3; do

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A heterogeneous job has GPUs in each of its parts, and a step over several parts has those of each. seconds: 600
 . "$(dirname "$0")/cluster.sh"
-start_pool_cluster
+# Jobs of several parts are started by the plan of all waiting jobs only, every 30 seconds.
+start_pool_cluster "SchedulerParameters=bf_licenses,allow_zero_lic,bf_interval=1"
 start_sync
 groups() { sort "$@" | awk '{ print $2, NF - 2 }' | xargs; }
 
@@ -24,7 +25,7 @@ srun --het-group=0 $SHOW >first.gpus
 srun $SHOW : $SHOW >colon.gpus
 END
 chmod 755 het.sh
-ok "a batch job of two parts" as $ALICE sbatch --wait -o het.out het.sh
+ok "a batch job of two parts" batch $ALICE -o het.out het.sh
 diag "$(cat het.out)"
 is "$(uuids <both.gpus | wc -l)" 3 "srun --het-group=0,1 has the GPUs of both"
 is "$(uuids <colon.gpus)" "$(uuids <both.gpus)" "srun a : b too"

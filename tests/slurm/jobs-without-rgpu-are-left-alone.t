@@ -8,7 +8,7 @@ start_pool_cluster "PartitionName=whole Nodes=ALL OverSubscribe=EXCLUSIVE State=
 start_sync
 await "parking" free_licenses_are rgpu 4
 
-ran() { as $ALICE sbatch --wait -o out "$@" --wrap "srun --export=ALL $SAY; $SAY" && [ "$(sort -u out)" = "none none" ]; }
+ran() { batch $ALICE -o out "$@" --wrap "srun --export=ALL $SAY; $SAY" && [ "$(sort -u out)" = "none none" ]; }
 SAY="sh -c 'echo \${RGPU_COUNT-none} \${RGPU_TICKET_FILE-none}'"
 alone() {
     ok "$1: sbatch --exclusive" ran --exclusive
@@ -23,9 +23,9 @@ ok "nobody has a lease" no_leases
 
 out=$(as $ALICE srun --exclusive --gres=rgpu:1 "$SHOW" 2>&1)
 like "$out" 'count=1 GPU-[^ ]*$' "--exclusive --gres=rgpu:1 has one"
-ok "the same as a batch job" as $ALICE sbatch --wait -o out --exclusive --gres=rgpu:1 --wrap "$SHOW; srun $SHOW"
+ok "the same as a batch job" batch $ALICE -o out --exclusive --gres=rgpu:1 --wrap "$SHOW; srun $SHOW"
 is "$(grep -c 'count=1 GPU-[^ ]*$' out)" 2 "has one in the script and in its step"
-job=$(as $ALICE sbatch --wait --parsable -o out --exclusive -N2 --gres=rgpu:2 --wrap "srun $SHOW")
+job=$(batch $ALICE -o out --exclusive -N2 --gres=rgpu:2 --wrap "srun $SHOW")
 is "$(uuids <out | wc -l)" 4 "on two nodes two each"
 accounted() { sacct -X -n -P -j "$job" -o AllocTRES | grep -q 'license/rgpu=4'; }
 ok "which is what the accounting says" await "the record" accounted
@@ -46,7 +46,7 @@ mv "$PLUGINS/rgpu_step.so" "$PLUGINS/rgpu_step.away"
 alone "a part of the plugins is missing"
 mv "$PLUGINS/rgpu_step.away" "$PLUGINS/rgpu_step.so"
 mv "$PLUGINS/spank_rgpu.so" "$PLUGINS/spank_rgpu.away"
-ok "without the SPANK plugin: sbatch --exclusive" as $ALICE sbatch --wait -o out --exclusive --wrap "srun true"
+ok "without the SPANK plugin: sbatch --exclusive" batch $ALICE -o out --exclusive --wrap "srun true"
 ok "srun" as $ALICE srun --exclusive true
 ok "no node is drained" await "idle nodes" nodes_idle
 done_testing

@@ -28,7 +28,7 @@ $SEEN >all.seen
 CUDA_VISIBLE_DEVICES=1 $SEEN >one.seen
 END
 chmod 755 job.sh
-ok "a batch job that chooses" as $ALICE sbatch --wait -o job.out -N1 --gres=rgpu:2,gpu:1 job.sh
+ok "a batch job that chooses" batch $ALICE -o job.out -N1 --gres=rgpu:2,gpu:1 job.sh
 is "$(cat all.seen)" "result 0 devices 2" "has two remote GPUs"
 is "$(cat one.seen)" "result 0 devices 1" "and sees the one that it chose"
 ok "all leases have ended" await "no leases" no_leases

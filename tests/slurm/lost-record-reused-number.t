@@ -22,7 +22,7 @@ await "idle nodes" nodes_idle
 processes_gone() { ! ls "$SLURM_DIR"/spool-*/*_"$lost".* >/dev/null 2>&1; }
 await "the end of the lost job's processes" processes_gone
 
-out=$(as $BOB sbatch --parsable --wait -o out --gres=rgpu:2 --wrap "$DEVICES; cut -d' ' -f3 \$RGPU_TICKET_FILE | cut -d. -f2 | tr _- /+ >payload" || true)
+out=$(batch $BOB -o out --gres=rgpu:2 --wrap "$DEVICES; cut -d' ' -f3 \$RGPU_TICKET_FILE | cut -d. -f2 | tr _- /+ >payload" || true)
 is "${out%%;*}" "$lost" "another user's job has the same number"
 like "$(cat out)" '^ok .* both devices' "and computes on GPUs of its own"
 python3 -c '

@@ -23,7 +23,7 @@ srun -n1 --gres=none sh -c 'echo "\${RGPU_COUNT-none} \${RGPU_TICKET_FILE-none}"
 END
 : >meet
 chmod 777 meet steps.sh
-ok "steps side by side" as $ALICE sbatch --wait -o steps.out -n2 --gres=rgpu:2 steps.sh
+ok "steps side by side" batch $ALICE -o steps.out -n2 --gres=rgpu:2 steps.sh
 is "$(cat first second | uuids | wc -l)" 2 "have different GPUs of their job"
 like "$(cat first)" 'count=1 ' "one each"
 is "$(cat third)" "none none" "and a step with --gres=none has none"

@@ -18,7 +18,7 @@ accounted() { sacct -X -n -P -j "$job" -o AdminComment,AllocTRES | grep -q 'rgpu
 ok "sacct keeps it, and how many licences" await "the record" accounted
 shown=$(as $ALICE srun --gres=rgpu:1 sh -c 'scontrol show job $SLURM_JOB_ID' | grep AdminComment)
 like "$shown" 'rgpu: exclusive box[12]:[01] *$' "srun's job shows it too"
-job=$(as $ALICE sbatch --wait --parsable -o out --comment=mine --gres=rgpu:1 --wrap true)
+job=$(batch $ALICE -o out --comment=mine --gres=rgpu:1 --wrap true)
 is "$(job_field "$job" Comment)" mine "a user's own comment stays"
 
 out=$(as $ALICE sbatch -o /dev/null --rgpu-mem=1G --wrap true 2>&1)

@@ -181,16 +181,19 @@ await_line() {
 # drain NAME: forgets what NAME has said so far.
 drain() { while read_line "$1" 0.01; do :; done; }
 
-# await DESCRIPTION COMMAND...: polls until the command succeeds, for conditions that no pipe tells.
+# await DESCRIPTION COMMAND...: polls until the command succeeds, for conditions that no pipe tells. Each check starts processes, which
+# take time from what is waited for, so the pauses become longer.
 await() {
-    local what=$1 deadline=$((SECONDS + READY_SECONDS))
+    local what=$1 deadline=$((SECONDS + READY_SECONDS)) pause=50 seconds
     shift
     until "$@" >/dev/null 2>&1; do
         if [ $SECONDS -ge $deadline ]; then
             diag "waited $READY_SECONDS s in vain: $what"
             return 1
         fi
-        read -r -t 0.05 -u "$never_fd" || true
+        printf -v seconds 0.%03d $pause
+        read -r -t "$seconds" -u "$never_fd" || true
+        pause=$((pause < 200 ? pause * 3 / 2 : pause))
     done
 }
 mkfifo "$TMP/never"

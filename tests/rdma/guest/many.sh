@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# In the guest: hundreds of sessions, four at a time; some leave in the middle of their work.
+# In the guest: a hundred sessions, four at a time; some leave in the middle of their work.
 . "$TOP/tests/rdma/guest/common.sh"
 saxpy=$BUILD/tests/programs/saxpy
 exits=$BUILD/tests/programs/exits
-turns=50
+turns=25
 start_rdma_box --devices sim:1 --warm-workers 2
 ok "a first session" over_rdma "$saxpy"
 descriptors() { ls "/proc/$BOX_PID/fd" | wc -l; }

@@ -41,12 +41,20 @@ static bool is_token(const char *text)
     return *text && text[strspn(text, others)] == '\0';
 }
 
+// Parameters are parsed before the sender is known, and thousands of them take the processor for milliseconds. The API has no
+// path with more than 7.
+enum { PARAMETERS_MAX = 64 };
+
 static bool is_target(const char *text)
 {
-    for (const char *at = text; *at; at++)
+    int separators = 0;
+
+    for (const char *at = text; *at; at++) {
         if ((unsigned char)*at <= 0x20 || (unsigned char)*at >= 0x7f || *at == '#')
             return false;
-    return *text == '/';
+        separators += *at == '&';
+    }
+    return *text == '/' && separators < PARAMETERS_MAX;
 }
 
 // METHOD SP TARGET SP HTTP/1.x

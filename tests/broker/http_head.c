@@ -19,6 +19,8 @@ static int parse(const char *source, struct http_head *head)
     return status;
 }
 
+#define EIGHT "&a&b&c&d&e&f&g&h"
+
 static void test_understood(void)
 {
     struct http_head head;
@@ -39,6 +41,8 @@ static void test_understood(void)
     ok(!head.keep_alive, "of which each request has a connection");
     is_int(parse("PATCH / HTTP/1.1\r\n\r\n", &head), 0, "an unknown method is well formed");
     is_int(head.method, 0, "and none of ours");
+    is_int(parse("GET /?a" EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT " HTTP/1.1\r\n\r\n", &head), 0,
+           "many parameters");
     is_int(parse("PUT /x HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n", &head), 0,
            "the largest body");
 }
@@ -58,6 +62,8 @@ static void test_refused(void)
         {400, "GET http://a/ HTTP/1.1\r\n\r\n", "a proxy's target"},
         {400, "GET /\x80 HTTP/1.1\r\n\r\n", "bytes above ASCII in the target"},
         {400, "GET /a#b HTTP/1.1\r\n\r\n", "a fragment"},
+        {400, "GET /?a" EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT " HTTP/1.1\r\n\r\n",
+         "more than 64 parameters"},
         {400, "G(T / HTTP/1.1\r\n\r\n", "a method that is no word"},
         {400, "GET / HTTP/1.1\n\n", "lines without CR"},
         {400, "GET / HTTP/1.1\r\nA: b\nC: d\r\n\r\n", "one line without CR"},

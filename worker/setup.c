@@ -11,7 +11,7 @@
 #include "common/control.h"
 #include "transport/link.h"
 
-struct setup_command command;
+struct setup_command command = {.cupti = "", .nccl = ""};
 struct control_setup setup;
 
 int setup_parse(int argc, char **argv)

@@ -48,10 +48,11 @@ make_shared_keys() {
     chmod 600 "$TMP"/*.key "$TMP/api.keys"
 }
 
+BROKER_API=$BUILD/tests/broker-api # of this release, also where BUILD is another one's
 # api METHOD PATH [JSON]: prints the answer; status 1 unless the broker's status was below 300.
-api() { "$BUILD/tests/broker-api" "$BROKER_SOCKET" "$@"; }
+api() { "$BROKER_API" "$BROKER_SOCKET" "$@"; }
 # The value at a path such as lease.gpus.0.box of the JSON on standard input.
-at() { "$BUILD/tests/broker-api" --at "$1"; }
+at() { "$BROKER_API" --at "$1"; }
 error_code() { (api "$@" || true) | at error.code; }
 
 # start_pool_box [VARIABLE=value...] NAME [rgpud arguments]: a real rgpud with stub workers, in the broker's pool.

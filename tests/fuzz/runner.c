@@ -18,7 +18,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
 // How many mutations of each file a slow target takes; the others take MUTATIONS.
 extern const unsigned fuzz_mutations __attribute__((weak));
 
-enum { MUTATIONS = 3000, TRUNCATED_UP_TO = 2048, EDITS = 8, GROWTH = 8192 };
+enum { MUTATIONS = 1000, TRUNCATED_UP_TO = 2048, EDITS = 8, GROWTH = 8192 };
 
 static uint64_t random_state;
 

@@ -27,6 +27,11 @@ int descriptor_own(int fd)
     return moved;
 }
 
+int descriptor_own_briefly(int fd)
+{
+    return fd < 0 || fd >= DESCRIPTOR_STANDARD ? fd : descriptor_own(fd);
+}
+
 FILE *descriptor_open_file(const char *path, const char *mode)
 {
     bool writes = *mode == 'w';

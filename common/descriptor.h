@@ -16,6 +16,8 @@ enum { DESCRIPTOR_OWN = 256, DESCRIPTOR_STANDARD = 3 };
 // Moves FD to such a number, closes FD and returns the new descriptor, which is closed on exec. Returns -1 with errno as
 // it is if FD is negative, and -1 with errno set if no number is left for a descriptor that stood below 3.
 int descriptor_own(int fd);
+// For a descriptor that the same function closes again: moves it only if it stands below 3.
+int descriptor_own_briefly(int fd);
 
 // As fopen() does for MODE "r" and "w", but never waits for the other end of a named pipe.
 FILE *descriptor_open_file(const char *path, const char *mode);

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -62,11 +63,13 @@ static void note_problem(const char *where, const char *what, int err)
 
 // ---- in a virtual machine ----
 
-static unsigned read_number(int device, const char *name)
+// A host has hundreds of devices, and each process looks at all of them once: one file is opened and read of each.
+static unsigned read_number(int devices, const char *device, const char *name)
 {
-    SCOPED_FD int fd = descriptor_own(openat(device, name, O_RDONLY | O_CLOEXEC));
-    char text[16] = "";
+    char path[NAME_MAX + 16], text[16] = "";
 
+    snprintf(path, sizeof(path), "%s/%s", device, name);
+    SCOPED_FD int fd = descriptor_own_briefly(openat(devices, path, O_RDONLY | O_CLOEXEC));
     return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 ? (unsigned)strtoul(text, NULL, 16) : 0;
 }
 
@@ -92,12 +95,14 @@ static int open_bars(int device, struct vm_window *window)
 
 static void look_at_device(int devices, const char *name)
 {
-    SCOPED_FD int device =
-        descriptor_own(openat(devices, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     struct vm_window window = {.memory = -1};
 
-    if (device < 0 || read_number(device, "vendor") != VM_WINDOW_VENDOR ||
-        read_number(device, "device") != VM_WINDOW_DEVICE)
+    if (read_number(devices, name, "vendor") != VM_WINDOW_VENDOR ||
+        read_number(devices, name, "device") != VM_WINDOW_DEVICE)
+        return;
+    SCOPED_FD int device =
+        descriptor_own(openat(devices, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (device < 0)
         return;
     int err = open_bars(device, &window);
     if (err && err != -ENODEV)

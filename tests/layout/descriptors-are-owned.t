@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Each function of the client's libraries that makes a descriptor passes it through descriptor_own(), so that no socket of
-# the library becomes the standard output of a program that has closed its own.
+# Each function of the client's libraries that makes a descriptor passes it through descriptor_own(), or through
+# descriptor_own_briefly() if it closes it again, so that no socket of the library becomes the standard output of a program
+# that has closed its own.
 . "$(dirname "$0")/../lib.sh"
 requires python3
 is "$(python3 -B - "$TOP" <<'EOF'
@@ -13,7 +14,7 @@ makes = re.compile(r"(?<![\w>.])(?:(?:socket|socketpair|accept4?|open|openat|mem
 # fdpass_receive() owns what it has received; lift() makes descriptors for a child, above those that the child gets;
 # link_loop_pair() is for tests.
 others = {"common/descriptor.c", "common/spawn.c", "transport/loop.c"}
-owned = re.compile(r"descriptor_own\(\s*(?:\(int\))?\s*$")
+owned = re.compile(r"descriptor_own(?:_briefly)?\(\s*(?:\(int\))?\s*$")
 for folder in folders:
     for path in sorted((top / folder).rglob("*.c")):
         name = str(path.relative_to(top))

@@ -38,6 +38,24 @@ static size_t skip_changed(const uint8_t *now, const uint8_t *known, size_t at, 
     return at;
 }
 
+// A function of the program may write meanwhile. What is read of it half is sent again, as KNOWN is what was read.
+static void load(uint8_t *to, const uint8_t *from, size_t size)
+{
+    while (size) {
+        size_t step = (uintptr_t)from % 8 == 0 && size >= 8 ? 8 : 1;
+        if (step == 8) {
+            uint64_t value =
+                __atomic_load_n((const uint64_t *)(const void *)from, __ATOMIC_RELAXED);
+            memcpy(to, &value, sizeof(value));
+        } else {
+            *to = __atomic_load_n(from, __ATOMIC_RELAXED);
+        }
+        to += step;
+        from += step;
+        size -= step;
+    }
+}
+
 size_t byte_changes_pack(const uint8_t *now, uint8_t *known, size_t size, size_t *at, void *out,
                          size_t room)
 {
@@ -55,7 +73,7 @@ size_t byte_changes_pack(const uint8_t *now, uint8_t *known, size_t size, size_t
         struct changed_run run = {(uint32_t)first, (uint32_t)(end - first)};
         memcpy(to + used, &run, sizeof(run));
         used += sizeof(run);
-        memcpy(to + used, now + first, run.size);
+        load(to + used, now + first, run.size);
         memcpy(known + first, to + used, run.size);
         used += run.size;
         *at = end;

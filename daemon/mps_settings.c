@@ -70,6 +70,14 @@ int mps_settings_check(const struct box *box)
     return err;
 }
 
+bool mps_has_user(const struct box_settings *settings, const struct worker_users *users, uid_t user)
+{
+    for (uint32_t i = 0; i < BOX_DEVICES_MAX; i++)
+        if (mps_is_set(settings, i) && user == programs_mps_user(users, i))
+            return true;
+    return false;
+}
+
 uid_t mps_user(const struct box *box, uint32_t ordinal)
 {
     return programs_mps_user(&box->users, ordinal);

@@ -7,6 +7,10 @@
 
 // Whether processes of the GPU of this number share it by MPS.
 bool mps_is_set(const struct box_settings *settings, uint32_t ordinal);
+// Whether the user is one of MPS daemons and their clients, by the settings alone. Another worker is not to have it, as it may
+// say to the daemon what that is to do.
+bool mps_has_user(const struct box_settings *settings, const struct worker_users *users,
+                  uid_t user);
 // -EINVAL after logging.
 int mps_settings_check(const struct box *box) __attribute__((warn_unused_result));
 // The user of the GPU's daemon and of its clients; 0: who we are.

@@ -100,9 +100,8 @@ static bool is_used(const struct box *box, uid_t user)
 {
     const struct worker_process *worker;
 
-    for (uint32_t i = 0; i < box->device_count; i++)
-        if (box->devices[i].mps && user == mps_user(box, box->devices[i].ordinal))
-            return true;
+    if (mps_has_user(&box->settings, &box->users, user))
+        return true;
     TAILQ_FOREACH(worker, &box->workers, link)
         if (worker->user == user)
             return true;

@@ -39,15 +39,6 @@ static bool is_mps_client(const struct spawner *spawner, const struct spawner_or
            mps_is_set(&spawner->settings, order->gpu);
 }
 
-// Such a user may tell the MPS daemon of its GPU what to do.
-static bool is_user_of_mps(const struct spawner *spawner, uint32_t user)
-{
-    for (uint32_t gpu = 0; gpu < SPAWNER_GPUS_MAX; gpu++)
-        if (mps_is_set(&spawner->settings, gpu) && user == programs_mps_user(&spawner->users, gpu))
-            return true;
-    return false;
-}
-
 static bool user_is_right(const struct spawner *spawner, const struct spawner_order *order)
 {
     const struct worker_users *users = &spawner->users;
@@ -57,7 +48,7 @@ static bool user_is_right(const struct spawner *spawner, const struct spawner_or
     if (!users->first)
         return !order->user;
     return order->user >= users->first && order->user <= users->last &&
-           !is_user_of_mps(spawner, order->user);
+           !mps_has_user(&spawner->settings, users, order->user);
 }
 
 static int prepare_worker(struct spawner *spawner, const struct spawner_order *order,

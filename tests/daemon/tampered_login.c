@@ -152,11 +152,11 @@ static bool log_in_behind(struct relay *relay)
 }
 
 // Receivers of TLS ignore the version number of records that are not encrypted, as they must.
-static bool is_ignored(const struct relay *clean, int direction, size_t at)
+static bool is_ignored(const struct relay *login, int direction, size_t at)
 {
-    const uint8_t *seen = clean->seen[direction];
+    const uint8_t *seen = login->seen[direction];
 
-    for (size_t start = 0; start + 5 <= clean->passed[direction];) {
+    for (size_t start = 0; start + 5 <= login->passed[direction];) {
         size_t size = 5 + ((size_t)seen[start + 3] << 8 | seen[start + 4]);
         if (at < start + size)
             return seen[start] == HANDSHAKE_RECORD && (at == start + 1 || at == start + 2);
@@ -171,13 +171,13 @@ static void tamper(const struct relay *clean, int kind, int direction, size_t st
     static struct relay relay;
 
     for (size_t at = (size_t)kind % stride; at < clean->passed[direction]; at += stride) {
-        if (kind == CHANGE && is_ignored(clean, direction, at))
-            continue;
         relay = (struct relay){
             .kind = kind, .direction = direction, .at = at, .change = (uint8_t)(1u << at % 8)};
         bool opened = log_in_behind(&relay);
-        // One login is some bytes shorter than another: the echo behind it, its last byte, is not of it.
-        bool in_login = relay.tampered && at + 1 < relay.passed[direction];
+        // One login is some bytes shorter than another, so its own bytes say which one this was. The echo behind it, the last
+        // byte, is not of it.
+        bool in_login = relay.tampered && at + 1 < relay.passed[direction] &&
+                        !(kind == CHANGE && is_ignored(&relay, direction, at));
         tried += relay.tampered;
         if (opened && in_login && !unnoticed++)
             first = at;

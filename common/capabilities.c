@@ -8,6 +8,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+bool capabilities_held(uint32_t needed)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct had[2];
+
+    return !syscall(SYS_capget, &header, had) && (had[0].effective & needed) == needed;
+}
+
 int capabilities_keep(uint32_t kept)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/descriptor.h"
+#include "common/scope.h"
 #include "common/sha256.h"
 
 // 0 if it is not known; no namespace has that number.
@@ -59,6 +60,17 @@ int worker_socket_path(const char *directory, const char *name,
         (struct worker_socket_address){.un.sun_family = AF_UNIX, .size = sizeof(address->un)};
     int n = snprintf(address->un.sun_path, sizeof(address->un.sun_path), "%s/%s", directory, name);
     return n < 0 || (size_t)n >= sizeof(address->un.sun_path) ? -ENAMETOOLONG : 0;
+}
+
+int worker_socket_listen(const struct worker_socket_address *address)
+{
+    SCOPED_FD int fd =
+        descriptor_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&address->un, address->size) ||
+        listen(fd, WORKER_SOCKET_QUEUE))
+        return -errno;
+    return scoped_take_fd(&fd);
 }
 
 static int connect_to(const struct worker_socket_address *address, int timeout_ms)

@@ -21,13 +21,15 @@ struct worker_socket_address {
     socklen_t size;
 };
 
-// Makes a name for a worker of this network namespace. -errno: /proc does not say which network namespace this is, or there are no
-// random numbers.
+// Makes a name for a worker of this network namespace. -errno: /proc does not say which network namespace this is, or there
+// are no random numbers.
 int worker_socket_name(char name[WORKER_SOCKET_NAME_MAX]);
 // -EINVAL, -ENAMETOOLONG.
 int worker_socket_abstract(const char *name, struct worker_socket_address *address);
 int worker_socket_path(const char *directory, const char *name,
                        struct worker_socket_address *address);
+// Returns a non-blocking SOCK_SEQPACKET socket that listens there, or -errno.
+int worker_socket_listen(const struct worker_socket_address *address);
 // A connected, non-blocking SOCK_SEQPACKET socket to the worker of that name: by its abstract address, if that is of this
 // network namespace, else by DIRECTORY (NULL or empty: none). A name of an earlier release does not say its namespace and
 // is taken as being of this one. -errno: of the first where there is no directory, else of the second; -ECONNREFUSED: the

@@ -76,16 +76,6 @@ void client_sockets_open(struct box *box)
     box->has_client_sockets = true;
 }
 
-static int listen_at(const struct worker_socket_address *address)
-{
-    SCOPED_FD int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    if (fd < 0 || bind(fd, (const struct sockaddr *)&address->un, address->size) ||
-        listen(fd, WORKER_SOCKET_QUEUE))
-        return -errno;
-    return scoped_take_fd(&fd);
-}
-
 // Under another name until it listens and all may connect: what is seen under its own can be reached, or is left over
 // from a worker that is gone.
 static int listen_in(const char *directory, const char *name)
@@ -99,7 +89,7 @@ static int listen_in(const char *directory, const char *name)
         err = worker_socket_path(directory, name, &shown);
     if (err)
         return err;
-    SCOPED_FD int fd = listen_at(&hidden);
+    SCOPED_FD int fd = worker_socket_listen(&hidden);
     if (fd < 0)
         return fd;
     // Whoever has the token may come, whatever user a container makes of it.

@@ -7,8 +7,8 @@
 
 // Whether processes of the GPU of this number share it by MPS.
 bool mps_is_set(const struct box_settings *settings, uint32_t ordinal);
-// Whether the user is one of MPS daemons and their clients, by the settings alone. Another worker is not to have it, as it may
-// say to the daemon what that is to do.
+// Returns true if the user is one of MPS daemons and their clients, by the settings alone. No other worker gets it, as it may
+// give orders to the daemon.
 bool mps_has_user(const struct box_settings *settings, const struct worker_users *users,
                   uid_t user);
 // -EINVAL after logging.

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/capabilities.h"
 #include "common/control.h"
 #include "common/log.h"
 #include "common/program_path.h"
@@ -104,11 +104,7 @@ uid_t programs_mps_user(const struct worker_users *users, uint32_t ordinal)
 
 bool programs_may_change_users(void)
 {
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[2];
-    const uint32_t needed = 1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL;
-
-    return !syscall(SYS_capget, &header, data) && (data[0].effective & needed) == needed;
+    return capabilities_held(1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL);
 }
 
 // ---- the environment ----

@@ -13,26 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "common/descriptor.h"
-#include "common/scope.h"
 #include "common/worker_socket.h"
 #include "transport/shm_private.h"
-
-static int listen_at(const struct worker_socket_address *address, int *out)
-{
-    int fd = descriptor_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-
-    if (fd < 0)
-        return -errno;
-    if (bind(fd, (const struct sockaddr *)&address->un, address->size) ||
-        listen(fd, SHM_CANDIDATES)) {
-        int err = -errno;
-        close(fd);
-        return err;
-    }
-    *out = fd;
-    return 0;
-}
 
 int shm_listen(const char *name, int shown, struct shm_listener *out)
 {
@@ -46,9 +28,10 @@ int shm_listen(const char *name, int shown, struct shm_listener *out)
     if (!err)
         err = worker_socket_abstract(out->name, &address);
     if (!err)
-        err = listen_at(&address, &out->fds[0]);
-    if (err)
-        shm_listener_close(out);
+        err = out->fds[0] = worker_socket_listen(&address);
+    if (err >= 0)
+        return 0;
+    shm_listener_close(out);
     return err;
 }
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # rgpu: one non-recursive makefile. Each folder describes what it builds in its module.mk
-# with the macros of mk/rules.mk; nothing else starts a compiler.
+# with the macros of scripts/make/rules.mk; nothing else starts a compiler.
 
 .DEFAULT_GOAL := all
 VERSION := 0.2.0
 
-include mk/config.mk
-include mk/rules.mk
-include mk/install.mk
-include $(sort $(wildcard */module.mk */*/module.mk))
+include scripts/make/config.mk
+include scripts/make/rules.mk
+include scripts/make/install.mk
+include $(sort $(wildcard */module.mk */*/module.mk */*/*/module.mk))
 
 .PHONY: all clean install
 all: $(PROGRAMS) $(LIBRARIES) $(EXTRAS)

@@ -10,13 +10,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "admin-cli/command.h"
+#include "admin-cli/output/command.h"
 #include "admin-cli/box_commands.h"
-#include "admin-cli/conversation.h"
-#include "admin-cli/listing.h"
-#include "admin-cli/table.h"
-#include "common/endpoint.h"
-#include "common/scope.h"
+#include "admin-cli/output/conversation.h"
+#include "admin-cli/output/listing.h"
+#include "admin-cli/output/table.h"
+#include "common/net/endpoint.h"
+#include "common/base/scope.h"
 
 enum { ANSWER_MAX = 16 << 20, TIMEOUT_MS = 5000 };
 
@@ -105,7 +105,7 @@ static int send_question(int fd, const char *question)
 }
 
 // Reads until the daemon closes. The caller frees *answer.
-static int read_answer(int fd, char **answer)
+static int box_commands_read_answer(int fd, char **answer)
 {
     size_t used = 0, room = 4096;
     char *text = malloc(room + 1);
@@ -134,7 +134,7 @@ static int read_answer(int fd, char **answer)
     return -EIO;
 }
 
-static int ask(const char *path, const char *question, char **answer)
+static int box_commands_ask(const char *path, const char *question, char **answer)
 {
     struct endpoint endpoint;
     char text[ENDPOINT_TEXT_MAX];
@@ -152,7 +152,7 @@ static int ask(const char *path, const char *question, char **answer)
         return fd;
     int err = send_question(fd, question);
     if (!err)
-        err = read_answer(fd, answer);
+        err = box_commands_read_answer(fd, answer);
     close(fd);
     return err;
 }
@@ -183,7 +183,7 @@ static int parse_answer(char *answer, json_t *rows)
 int box_rows(const char *path, const char *question, json_t **rows)
 {
     char *answer = NULL;
-    int err = ask(path, question, &answer);
+    int err = box_commands_ask(path, question, &answer);
 
     if (err)
         return err;
@@ -209,7 +209,7 @@ int box_row(const char *path, const char *question, json_t **row)
     return *row ? 0 : EXIT_ANSWER_NO;
 }
 
-static int explain_failure(const char *path, int err)
+static int box_commands_explain_failure(const char *path, int err)
 {
     fprintf(stderr,
             "rgpuctl: no answer from rgpud at %s (%s): is it running, with admin_socket set "
@@ -218,8 +218,8 @@ static int explain_failure(const char *path, int err)
     return EXIT_UNREACHABLE;
 }
 
-static int query(const struct command *command, int argc, char **argv,
-                 const struct table_column *columns, json_t **out)
+static int box_commands_query(const struct command *command, int argc, char **argv,
+                              const struct table_column *columns, json_t **out)
 {
     struct command_line line;
     SCOPED_FREE char *answer = NULL;
@@ -233,9 +233,9 @@ static int query(const struct command *command, int argc, char **argv,
     }
     const char *path = command_value(command, &line, "socket");
     path = path ? path : RGPUD_SOCKET;
-    int err = ask(path, command->name, &answer);
+    int err = box_commands_ask(path, command->name, &answer);
     if (err)
-        return explain_failure(path, err);
+        return box_commands_explain_failure(path, err);
     json_t *rows = json_array();
     err = parse_answer(answer, rows);
     status = err ? EXIT_ANSWER_NO : listing_print(command, &line, rows, columns);
@@ -250,17 +250,17 @@ static int run_sessions(const struct command *command, int argc, char **argv)
 {
     if (pool_is_meant(command, argc, argv, true))
         return pool_sessions(command, argc, argv);
-    return query(command, argc, argv, session_columns, NULL);
+    return box_commands_query(command, argc, argv, session_columns, NULL);
 }
 
 static int run_devices(const struct command *command, int argc, char **argv)
 {
-    return query(command, argc, argv, device_columns, NULL);
+    return box_commands_query(command, argc, argv, device_columns, NULL);
 }
 
 static int run_paths(const struct command *command, int argc, char **argv)
 {
-    return query(command, argc, argv, path_columns, NULL);
+    return box_commands_query(command, argc, argv, path_columns, NULL);
 }
 
 static int run_state(const struct command *command, int argc, char **argv)
@@ -276,7 +276,7 @@ static int run_state(const struct command *command, int argc, char **argv)
                 command->name);
         return EXIT_USAGE;
     }
-    return query(command, argc, argv, health_columns, NULL);
+    return box_commands_query(command, argc, argv, health_columns, NULL);
 }
 
 static int run_health(const struct command *command, int argc, char **argv)
@@ -286,7 +286,7 @@ static int run_health(const struct command *command, int argc, char **argv)
 
     if (pool_is_meant(command, argc, argv, true))
         return pool_health(command, argc, argv);
-    status = query(command, argc, argv, health_columns, &rows);
+    status = box_commands_query(command, argc, argv, health_columns, &rows);
 
     if (rows && !json_is_true(json_object_get(json_array_get(rows, 0), "healthy")))
         status = EXIT_ANSWER_NO;

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "admin-cli/command.h"
-#include "common/nccl_preload.h"
-#include "common/profiler_preload.h"
-#include "common/program_path.h"
+#include "admin-cli/output/command.h"
+#include "common/driver/nccl_preload.h"
+#include "common/driver/profiler_preload.h"
+#include "common/base/program_path.h"
 
 static char directory[4096];
 
 // The directory of our libcuda.so.1, which the program's own search would not find.
-static int find_directory(void)
+static int client_library_find_directory(void)
 {
     static const char *const candidates[] = {"../lib/rgpu/libcuda.so.1", "../lib/libcuda.so.1",
                                              NULL};
@@ -30,7 +30,7 @@ int client_library_use(void)
 {
     char value[8192];
     const char *old = getenv("LD_LIBRARY_PATH"), *nccl = getenv("RGPU_NCCL");
-    int status = find_directory();
+    int status = client_library_find_directory();
 
     if (status)
         return status;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpuctl doctor: looks at everything between a program here and a GPU there, and says of each thing that it
-// is well, or what is wrong and what to do.
+// rgpuctl doctor: checks everything between a program on this machine and a remote GPU. Prints for
+// each part that it is well, or the problem and its remedy.
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #include "admin-cli/doctor_host.h"
 #include "admin-cli/findings.h"
 #include "admin-cli/ping.h"
-#include "admin-cli/conversation.h"
-#include "common/endpoint.h"
+#include "admin-cli/output/conversation.h"
+#include "common/net/endpoint.h"
 #include "version.h"
 
 enum { CONNECT_TIMEOUT_MS = 3000, ADDRESSES_MAX = 16 };

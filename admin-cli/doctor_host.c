@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What rgpuctl doctor looks at on this machine: RDMA devices with their ports and GIDs, who may use
-// them, locked memory, NUMA nodes, munge.
+// The checks of rgpuctl doctor on this machine: RDMA devices with their ports and GIDs, their
+// permissions, locked memory, NUMA nodes, munge.
 #include "admin-cli/doctor_host.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@
 // Blocks of a session, and the buffers of its queue pairs.
 static const rlim_t memlock_wanted = 64 << 20;
 
-static bool read_line(const char *path, char *text, size_t size)
+static bool doctor_host_read_line(const char *path, char *text, size_t size)
 {
     FILE *file = fopen(path, "re");
     bool got = file && fgets(text, (int)size, file);
@@ -31,7 +31,7 @@ static bool read_line(const char *path, char *text, size_t size)
 }
 
 // Names in a directory that begin with PREFIX, sorted; NULL ends them. The caller frees the names.
-static size_t list(const char *path, const char *prefix, char **names, size_t max)
+static size_t doctor_host_list(const char *path, const char *prefix, char **names, size_t max)
 {
     DIR *directory = opendir(path);
     struct dirent *entry;
@@ -49,12 +49,12 @@ static unsigned count_gids(const char *port)
 {
     char path[600], text[64], *names[256];
     snprintf(path, sizeof(path), "%s/gids", port);
-    size_t count = list(path, "", names, 256);
+    size_t count = doctor_host_list(path, "", names, 256);
     unsigned used = 0;
 
     for (size_t i = 0; i < count; i++) {
         snprintf(path, sizeof(path), "%.500s/gids/%.60s", port, names[i]);
-        if (read_line(path, text, sizeof(text)) && strspn(text, "0:") != strlen(text))
+        if (doctor_host_read_line(path, text, sizeof(text)) && strspn(text, "0:") != strlen(text))
             used++;
         free(names[i]);
     }
@@ -68,7 +68,7 @@ static void look_at_port(const char *device, const char *number, const char *nod
     snprintf(path, sizeof(path), RDMA_DEVICES "/%.100s/ports/%.20s", device, number);
     snprintf(name, sizeof(name), "%.100s:%.20s", device, number);
     snprintf(file, sizeof(file), "%s/state", path);
-    read_line(file, state, sizeof(state));
+    doctor_host_read_line(file, state, sizeof(state));
     unsigned gids = count_gids(path);
     if (!strstr(state, "ACTIVE"))
         finding_problem(
@@ -82,20 +82,20 @@ static void look_at_port(const char *device, const char *number, const char *nod
         finding_well("rdma", "%s is active, GIDs %u, NUMA node %s", name, gids, node);
 }
 
-static void look_at_device(const char *device)
+static void doctor_host_look_at_device(const char *device)
 {
     char path[300], node[16] = "unknown", *ports[16], *verbs[4];
 
     snprintf(path, sizeof(path), RDMA_DEVICES "/%.100s/device/numa_node", device);
-    read_line(path, node, sizeof(node));
+    doctor_host_read_line(path, node, sizeof(node));
     snprintf(path, sizeof(path), RDMA_DEVICES "/%.100s/ports", device);
-    size_t count = list(path, "", ports, 16);
+    size_t count = doctor_host_list(path, "", ports, 16);
     for (size_t i = 0; i < count; i++) {
         look_at_port(device, ports[i], node);
         free(ports[i]);
     }
     snprintf(path, sizeof(path), RDMA_DEVICES "/%.100s/device/infiniband_verbs", device);
-    count = list(path, "uverbs", verbs, 4);
+    count = doctor_host_list(path, "uverbs", verbs, 4);
     for (size_t i = 0; i < count; i++) {
         snprintf(path, sizeof(path), "/dev/infiniband/%.60s", verbs[i]);
         if (access(path, R_OK | W_OK))
@@ -127,16 +127,16 @@ static void look_at_memlock(bool matters)
 void doctor_host(void)
 {
     char *names[64];
-    size_t count = list("/sys/devices/system/node", "node", names, 64);
+    size_t count = doctor_host_list("/sys/devices/system/node", "node", names, 64);
 
     for (size_t i = 0; i < count; i++)
         free(names[i]);
     finding_well("numa", "nodes %zu", count ? count : 1);
-    count = list(RDMA_DEVICES, "", names, 64);
+    count = doctor_host_list(RDMA_DEVICES, "", names, 64);
     if (!count)
         finding_well("rdma", "no device here: sessions take shm or tcp");
     for (size_t i = 0; i < count; i++) {
-        look_at_device(names[i]);
+        doctor_host_look_at_device(names[i]);
         free(names[i]);
     }
     look_at_memlock(count > 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each line says that a thing is well, or what is wrong and what to do.
+// See findings.h. Each line reports a success, or a problem and its remedy.
 #include "admin-cli/findings.h"
 
 #include <stdarg.h>

@@ -4,10 +4,10 @@
 #define RGPU_ADMIN_CLI_FINDINGS_H
 
 void finding_well(const char *topic, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// WHAT is wrong, and what to do about it.
+// Prints a problem: WHAT is wrong, and with FORMAT the remedy.
 void finding_problem(const char *topic, const char *what, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-// How many problems there were.
+// Returns the number of problems.
 int findings_bad(void);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes a lease, runs a program under it, and gives it back whatever happens: the lease lives only as
-// long as it is renewed, so it ends even where this process is killed.
+// Takes a lease, runs a program under it, and releases it afterwards. The lease must be renewed, so
+// it expires even if this process is killed.
 #include "admin-cli/leased_run.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 
 #include "admin-cli/client_library.h"
 #include "admin-cli/ticket_file.h"
-#include "common/broker_client.h"
-#include "common/clock.h"
-#include "common/ticket.h"
-#include "common/units.h"
+#include "common/net/broker_client.h"
+#include "common/base/clock.h"
+#include "common/security/ticket.h"
+#include "common/base/units.h"
 
 enum { LIFETIME = 120, RENEW_EVERY = 30, WAIT_STEP = 20, TELL_EVERY = 5 };
 
@@ -62,7 +62,7 @@ static int read_request(const struct command *command, const struct command_line
     return 0;
 }
 
-static int explain(const struct broker_client *client, int error)
+static int leased_run_explain(const struct broker_client *client, int error)
 {
     fprintf(stderr, "rgpuctl run: %s\n", broker_client_error(client));
     return error == -ECONNREFUSED || error == -EHOSTUNREACH || error == -ETIMEDOUT ||
@@ -75,7 +75,7 @@ static int explain(const struct broker_client *client, int error)
 
 static sigset_t old_mask;
 
-static void block_signals(sigset_t *set)
+static void leased_run_block_signals(sigset_t *set)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
 
@@ -107,32 +107,33 @@ static int renew_in_time(struct broker_client *client, const char *id, double *n
     return broker_client_renew(client, id, LIFETIME);
 }
 
-struct told {
+struct notice {
     char reason[sizeof(((struct broker_lease *)0)->pending)];
     double next; // time, before which nothing more is said
 };
 
-// Another reason is told as well, but not each of many that come in a row.
-static void tell_reason(const struct broker_lease *lease, struct told *told)
+// Prints the reason, and another one as well, but not each of many in a row.
+static void tell_reason(const struct broker_lease *lease, struct notice *notice)
 {
     double now = clock_seconds();
 
-    if (told->next > now ||
-        (told->next > 0 && (!*lease->pending || !strcmp(told->reason, lease->pending))))
+    if (notice->next > now ||
+        (notice->next > 0 && (!*lease->pending || !strcmp(notice->reason, lease->pending))))
         return;
     fprintf(stderr, "rgpuctl run: lease %s %s for GPUs%s%s\n", lease->id,
-            told->next > 0 ? "still waits" : "waits", *lease->pending ? ": " : "", lease->pending);
-    strcpy(told->reason, lease->pending);
-    told->next = now + TELL_EVERY;
+            notice->next > 0 ? "still waits" : "waits", *lease->pending ? ": " : "",
+            lease->pending);
+    strcpy(notice->reason, lease->pending);
+    notice->next = now + TELL_EVERY;
 }
 
-static int await_grant(struct broker_client *client, struct broker_lease *lease)
+static int leased_run_await_grant(struct broker_client *client, struct broker_lease *lease)
 {
     double next = clock_seconds() + RENEW_EVERY;
-    struct told told = {0};
+    struct notice notice = {0};
     int error = 0;
 
-    tell_reason(lease, &told);
+    tell_reason(lease, &notice);
     while (!error && !strcmp(lease->state, "queued")) {
         char id[sizeof(lease->id)];
         if (was_interrupted())
@@ -145,7 +146,7 @@ static int await_grant(struct broker_client *client, struct broker_lease *lease)
             // Short steps, so that an interrupt does not go unheard for long.
             error = broker_client_await(client, id, WAIT_STEP / 10, lease);
         if (!error && !strcmp(lease->state, "queued"))
-            tell_reason(lease, &told);
+            tell_reason(lease, &notice);
     }
     if (!error && strcmp(lease->state, "granted"))
         error = broker_client_explain(client, -ESTALE, "lease %s is %s", lease->id, lease->state);
@@ -186,13 +187,13 @@ static pid_t start_program(char **argv, const char *ticket_file)
     _exit(error == ENOENT ? 127 : 126);
 }
 
-static void renew(struct broker_client *client, const char *id)
+static void leased_run_renew(struct broker_client *client, const char *id)
 {
-    static bool told;
+    static bool notice;
     int error = broker_client_renew(client, id, LIFETIME);
 
-    if (error && !told) {
-        told = true;
+    if (error && !notice) {
+        notice = true;
         fprintf(stderr, "rgpuctl run: lease %s: %s\n", id, broker_client_error(client));
     }
 }
@@ -212,7 +213,7 @@ static int watch_program(struct broker_client *client, const char *id, pid_t pid
         if (number > 0 && number != SIGCHLD && info.si_code <= 0)
             kill(pid, number);
         if (clock_ms() >= next) {
-            renew(client, id);
+            leased_run_renew(client, id);
             next = clock_ms() + RENEW_EVERY * 1000;
         }
     }
@@ -259,15 +260,15 @@ int lease_run(const struct command *command, const struct command_line *line)
         return status;
     error = broker_client_open(&options, &client);
     if (error) {
-        status = explain(client, error);
+        status = leased_run_explain(client, error);
         goto close;
     }
-    block_signals(&set);
+    leased_run_block_signals(&set);
     error = broker_client_acquire(client, &request, &lease);
     if (!error && strcmp(lease.state, "granted"))
-        error = await_grant(client, &lease);
+        error = leased_run_await_grant(client, &lease);
     if (error)
-        status = error == -EINTR ? 130 : explain(client, error);
+        status = error == -EINTR ? 130 : leased_run_explain(client, error);
     else
         status = run_program(client, &lease, line->argv, &set);
     if (*lease.id && broker_client_release(client, lease.id) < 0)

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "admin-cli/command.h"
-#include "common/descriptor.h"
-#include "common/program.h"
+#include "admin-cli/output/command.h"
+#include "common/base/descriptor.h"
+#include "common/service/program.h"
 
 static const struct command *const groups[] = {
     run_commands,      box_commands,        pool_list_commands,  pool_show_commands,
@@ -36,7 +36,7 @@ static void list_commands(void)
             puts(c->name);
 }
 
-static const struct command *find(const char *name)
+static const struct command *admin_cli_find(const char *name)
 {
     for (int g = 0; g < GROUPS; g++)
         for (const struct command *c = groups[g]; c->name; c++)
@@ -45,9 +45,9 @@ static const struct command *find(const char *name)
     return NULL;
 }
 
-static int answer(int argc, char **argv)
+static int admin_cli_answer(int argc, char **argv)
 {
-    const struct command *command = argc > 1 ? find(argv[1]) : NULL;
+    const struct command *command = argc > 1 ? admin_cli_find(argv[1]) : NULL;
 
     if (command)
         return command->run(command, argc - 1, argv + 1);
@@ -68,5 +68,5 @@ static int answer(int argc, char **argv)
 int main(int argc, char **argv)
 {
     descriptor_keep_standard();
-    return program_finish("rgpuctl", answer(argc, argv));
+    return program_finish("rgpuctl", admin_cli_answer(argc, argv));
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command that has a lease go to another GPU of its box. It waits until the sessions are there, or until it is
-// known why they stay.
+// The command that has a lease go to another GPU of its box. It waits until the sessions are there,
+// or until it is known why they stay.
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "admin-cli/box_commands.h"
-#include "admin-cli/conversation.h"
+#include "admin-cli/output/conversation.h"
 
 enum { NAME_MOST = 120, QUESTION_ROOM = 400, LOOK_MS = 100 };
 
@@ -18,7 +18,7 @@ static bool is_on_its_way(const json_t *row)
            !json_is_true(json_object_get(row, "suspended"));
 }
 
-static int order_box(const struct command *command, const struct command_line *line)
+static int move_command_order_box(const struct command *command, const struct command_line *line)
 {
     const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
     const char *path = command_value(command, line, "socket"), *name = line->argv[0];
@@ -46,7 +46,7 @@ static int order_box(const struct command *command, const struct command_line *l
 
 // ---- the pool ----
 
-static int order_pool(const struct command *command, int argc, char **argv)
+static int move_command_order_pool(const struct command *command, int argc, char **argv)
 {
     struct conversation pool;
     char order[NAME_MOST + 32];
@@ -67,7 +67,7 @@ static int order_pool(const struct command *command, int argc, char **argv)
     return status;
 }
 
-static bool is_name(const char *text)
+static bool move_command_is_name(const char *text)
 {
     return *text && strlen(text) <= NAME_MOST && !strpbrk(text, "/?#% \n");
 }
@@ -81,13 +81,13 @@ static int run_move(const struct command *command, int argc, char **argv)
         return status;
     const char *to = command_value(command, &line, "to"),
                *from = command_value(command, &line, "from");
-    if (line.argc != 1 || !is_name(line.argv[0]) || !to || !is_name(to) ||
-        (from && !is_name(from))) {
+    if (line.argc != 1 || !move_command_is_name(line.argv[0]) || !to || !move_command_is_name(to) ||
+        (from && !move_command_is_name(from))) {
         fprintf(stderr, "rgpuctl move: name one lease, and by --to a GPU (UUID or BOX:INDEX)\n");
         return EXIT_USAGE;
     }
-    return command_value(command, &line, "socket") ? order_box(command, &line)
-                                                   : order_pool(command, argc, argv);
+    return command_value(command, &line, "socket") ? move_command_order_box(command, &line)
+                                                   : move_command_order_pool(command, argc, argv);
 }
 
 static const struct command_option options[] = {

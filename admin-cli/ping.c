@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpuctl ping: how fast a box answers, and how fast data go to its GPU and back, by each transport. It is
-// measured with the client library itself, as a program would use it, in a process for each transport.
+// rgpuctl ping: how fast a box answers, and how fast data go to its GPU and back, by each
+// transport. It is measured with the client library itself, as a program would use it, in a process
+// for each transport.
 #include "admin-cli/ping.h"
 
 #include <dlfcn.h>
@@ -13,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "admin-cli/conversation.h"
-#include "common/clock.h"
-#include "common/program_path.h"
-#include "common/scope.h"
+#include "admin-cli/output/conversation.h"
+#include "common/base/clock.h"
+#include "common/base/program_path.h"
+#include "common/base/scope.h"
 #include "proto/cuda_abi.h"
 
 enum { COPY_BYTES = 32 << 20, COPIES = 4, QUESTIONS = 200, REPORT_MAX = 16384 };
@@ -40,7 +41,7 @@ int ping_library(char *path, size_t size)
     return program_path_find(candidates, path, size);
 }
 
-static int load(struct driver_calls *out)
+static int ping_load(struct driver_calls *out)
 {
     char path[PATH_MAX];
     void *handle = ping_library(path, sizeof(path)) ? NULL : dlopen(path, RTLD_NOW);
@@ -67,7 +68,7 @@ static int load(struct driver_calls *out)
     return 0;
 }
 
-static CUresult measure(const struct driver_calls *library, char *bytes, double took[3])
+static CUresult ping_measure(const struct driver_calls *library, char *bytes, double took[3])
 {
     CUcontext context;
     CUdeviceptr memory = 0;
@@ -103,9 +104,9 @@ static int measure_transport(const char *transport)
     double took[3];
     char *bytes = calloc(1, COPY_BYTES);
 
-    if (!bytes || setenv("RGPU_TRANSPORT", transport, 1) || load(&library))
+    if (!bytes || setenv("RGPU_TRANSPORT", transport, 1) || ping_load(&library))
         return EXIT_ANSWER_NO;
-    CUresult result = measure(&library, bytes, took);
+    CUresult result = ping_measure(&library, bytes, took);
     free(bytes);
     if (result) {
         fflush(stdout);

@@ -9,9 +9,9 @@
 
 #include "admin-cli/client_library.h"
 #include "admin-cli/leased_run.h"
-#include "admin-cli/conversation.h"
-#include "common/control.h"
-#include "common/endpoint.h"
+#include "admin-cli/output/conversation.h"
+#include "common/net/control.h"
+#include "common/net/endpoint.h"
 
 enum { BOXES_MAX = 64 };
 
@@ -33,7 +33,7 @@ static int set_variable(const char *name, const char *value)
     return value && setenv(name, value, 1) ? EXIT_USAGE : 0;
 }
 
-static int execute(char **argv)
+static int run_command_execute(char **argv)
 {
     execvp(argv[0], argv);
     int error = errno;
@@ -52,7 +52,7 @@ static bool asks_for_lease(const struct command *command, const struct command_l
     return false;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_command_run(const struct command *command, int argc, char **argv)
 {
     struct command_line line;
     int count = 0, status = command_parse(command, argc, argv, &line);
@@ -87,7 +87,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (!boxes)
         return lease_run(command, &line);
     client_library_use_nccl((size_t)count);
-    return execute(line.argv);
+    return run_command_execute(line.argv);
 }
 
 static const struct command_option run_options[] = {
@@ -116,6 +116,6 @@ static const struct command_option run_options[] = {
 
 const struct command run_commands[] = {
     {"run", "-- PROGRAM [ARGUMENT...]", "Runs an unmodified CUDA program on remote GPUs.",
-     run_options, run, .wraps = true},
+     run_options, run_command_run, .wraps = true},
     {0},
 };

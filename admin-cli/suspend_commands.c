@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands that take the sessions of a lease off the GPUs and bring them back. What takes a while is waited for, by
-// asking again, since it may go on for as long as somebody else has the memory.
+// Commands that take the sessions of a lease off the GPUs and bring them back. A command polls the
+// broker until its change is complete, which takes as long as other leases hold the memory.
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "admin-cli/box_commands.h"
-#include "admin-cli/conversation.h"
+#include "admin-cli/output/conversation.h"
 
 enum { WORD_MOST = 16, NAME_MOST = 160, LOOK_MS = 100 };
 
-static int explain(const struct command *command, const char *name, const json_t *row)
+static int suspend_commands_explain(const struct command *command, const char *name,
+                                    const json_t *row)
 {
     const char *reason = table_text(row, "reason");
 
@@ -19,25 +20,27 @@ static int explain(const struct command *command, const char *name, const json_t
     return EXIT_ANSWER_NO;
 }
 
-// Where it goes no further by itself: 0 or the exit status; negative: not there yet.
-static int settled(const struct command *command, const char *name, const json_t *row)
+// Returns 0 or the exit status once the order has its final result; negative before.
+static int suspend_commands_settled(const struct command *command, const char *name,
+                                    const json_t *row)
 {
     bool resumes = !strcmp(command->name, "resume");
     const char *state = table_text(row, "state");
 
     if (!strcmp(state, "running"))
-        return resumes ? 0 : explain(command, name, row);
+        return resumes ? 0 : suspend_commands_explain(command, name, row);
     // The box finds out in time; that may be long.
     if (!strcmp(state, "unclear"))
-        return explain(command, name, row);
+        return suspend_commands_explain(command, name, row);
     if (!strcmp(state, "suspended") && !json_is_true(json_object_get(row, "returns")))
-        return resumes ? explain(command, name, row) : 0;
+        return resumes ? suspend_commands_explain(command, name, row) : 0;
     return -1;
 }
 
 // ---- the box of this machine ----
 
-static int ask_box(const char *path, const char *verb, const char *name, json_t **row)
+static int suspend_commands_ask_box(const char *path, const char *verb, const char *name,
+                                    json_t **row)
 {
     char question[WORD_MOST + NAME_MOST];
 
@@ -45,19 +48,20 @@ static int ask_box(const char *path, const char *verb, const char *name, json_t 
     return box_row(path, question, row);
 }
 
-static int order_box(const struct command *command, const struct command_line *line)
+static int suspend_commands_order_box(const struct command *command,
+                                      const struct command_line *line)
 {
     const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
     const char *path = command_value(command, line, "socket"), *name = line->argv[0];
     bool waits = !command_value(command, line, "no-wait");
     json_t *row = NULL;
-    int status = ask_box(path, command->name, name, &row);
+    int status = suspend_commands_ask_box(path, command->name, name, &row);
 
-    while (waits && !status && (status = settled(command, name, row)) < 0) {
+    while (waits && !status && (status = suspend_commands_settled(command, name, row)) < 0) {
         json_decref(row);
         row = NULL;
         nanosleep(&look, NULL);
-        status = ask_box(path, "suspension", name, &row);
+        status = suspend_commands_ask_box(path, "suspension", name, &row);
     }
     if (status == EXIT_UNREACHABLE)
         fprintf(stderr, "rgpuctl %s: no answer from rgpud at %s\n", command->name, path);
@@ -115,7 +119,7 @@ static int await_lease(struct conversation *pool, const char *path)
     return status;
 }
 
-static int order_pool(const struct command *command, int argc, char **argv)
+static int suspend_commands_order_pool(const struct command *command, int argc, char **argv)
 {
     struct conversation pool;
     char path[160], order[200];
@@ -143,8 +147,9 @@ static int run_suspension(const struct command *command, int argc, char **argv)
         fprintf(stderr, "rgpuctl %s: name one lease\n", command->name);
         return EXIT_USAGE;
     }
-    return command_value(command, &line, "socket") ? order_box(command, &line)
-                                                   : order_pool(command, argc, argv);
+    return command_value(command, &line, "socket")
+               ? suspend_commands_order_box(command, &line)
+               : suspend_commands_order_pool(command, argc, argv);
 }
 
 static const struct command_option options[] = {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/scope.h"
+#include "common/base/scope.h"
 
 // The first is in memory, and of this user alone.
 static const char *directory(void)
@@ -22,7 +22,7 @@ static const char *directory(void)
     return "/tmp";
 }
 
-static int write_all(int fd, const char *text)
+static int ticket_file_write_all(int fd, const char *text)
 {
     size_t size = strlen(text);
 
@@ -50,7 +50,7 @@ int ticket_file_write(const char *ticket, char **path)
     fd = mkostemp(name, O_CLOEXEC); // mode 0600
     if (fd < 0)
         return -errno;
-    err = write_all(fd, ticket);
+    err = ticket_file_write_all(fd, ticket);
     if (close(fd) && !err)
         err = -errno;
     *path = scoped_take(&name);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ticket handed to a program in a file: its environment would be copied by whatever the program
-// starts or reports to.
+// Passes a ticket to a program in a file, because other programs may get copies of its environment.
 #ifndef RGPU_ADMIN_CLI_TICKET_FILE_H
 #define RGPU_ADMIN_CLI_TICKET_FILE_H
 

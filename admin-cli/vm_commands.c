@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows into virtual machines of this host: `rgpuctl vm attach NAME` and the like, which ask the box of this machine,
-// and say what QEMU or libvirt is to be told.
+// Windows into virtual machines of this host: `rgpuctl vm attach NAME` and the like, which ask the
+// box of this machine, and print the options for QEMU or libvirt.
 #include <errno.h>
 #include <pwd.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "admin-cli/box_commands.h"
-#include "admin-cli/listing.h"
+#include "admin-cli/output/listing.h"
 
 enum { LOOK_MS = 20 };
 
@@ -34,9 +34,10 @@ static const char *socket_of(const struct command *command, const struct command
     return path ? path : RGPUD_SOCKET;
 }
 
-// Asks the box; what it objects to has been printed. The exit status.
-static int ask(const struct command *command, const struct command_line *line, const char *question,
-               json_t **rows)
+// Sends QUESTION to the box. Returns the exit status, after printing the box's objection if there
+// is one.
+static int vm_commands_ask(const struct command *command, const struct command_line *line,
+                           const char *question, json_t **rows)
 {
     int err = box_rows(socket_of(command, line), question, rows);
 
@@ -49,7 +50,7 @@ static int ask(const struct command *command, const struct command_line *line, c
 
 // ---- attach ----
 
-static int read_user(const char *text, unsigned *user)
+static int vm_commands_read_user(const char *text, unsigned *user)
 {
     char *end;
 
@@ -89,7 +90,7 @@ static int await_window(const struct command *command, const struct command_line
     snprintf(question, sizeof(question), "vm-show %.100s", name);
     for (;;) {
         json_t *rows = NULL;
-        int status = ask(command, line, question, &rows);
+        int status = vm_commands_ask(command, line, question, &rows);
         if (status)
             return status;
         *row = json_incref(json_array_get(rows, 0));
@@ -108,18 +109,18 @@ static int await_window(const struct command *command, const struct command_line
     return EXIT_ANSWER_NO;
 }
 
-static int attach(const struct command *command, const struct command_line *line)
+static int vm_commands_attach(const struct command *command, const struct command_line *line)
 {
     const char *size = command_value(command, line, "size"), *name = line->argv[1];
     char question[200];
     json_t *row = NULL;
     unsigned user;
 
-    if (read_user(command_value(command, line, "user"), &user))
+    if (vm_commands_read_user(command_value(command, line, "user"), &user))
         return EXIT_USAGE;
     snprintf(question, sizeof(question), "vm-attach %.100s %.31s %u", name, size ? size : "1G",
              user);
-    int status = ask(command, line, question, &row);
+    int status = vm_commands_ask(command, line, question, &row);
     json_decref(row);
     row = NULL;
     if (!status)
@@ -140,15 +141,15 @@ static int detach(const struct command *command, const struct command_line *line
     json_t *rows = NULL;
 
     snprintf(question, sizeof(question), "vm-detach %.100s", line->argv[1]);
-    int status = ask(command, line, question, &rows);
+    int status = vm_commands_ask(command, line, question, &rows);
     json_decref(rows);
     return status;
 }
 
-static int list(const struct command *command, const struct command_line *line)
+static int vm_commands_list(const struct command *command, const struct command_line *line)
 {
     json_t *rows = NULL;
-    int status = ask(command, line, "vm-list", &rows);
+    int status = vm_commands_ask(command, line, "vm-list", &rows);
 
     if (!status)
         status = listing_print(command, line, rows, columns);
@@ -160,7 +161,9 @@ static const struct {
     const char *verb;
     int words;
     int (*run)(const struct command *command, const struct command_line *line);
-} verbs[] = {{"attach", 2, attach}, {"detach", 2, detach}, {"list", 1, list}};
+} verbs[] = {{"attach", 2, vm_commands_attach},
+             {"detach", 2, detach},
+             {"list", 1, vm_commands_list}};
 
 static int run_vm(const struct command *command, int argc, char **argv)
 {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies from and to arrays beside linear ones of the same size, in turns, through whatever libcuda.so.1 it is
-// started with: what the array costs is their ratio. One JSON line per figure.
+// Measures copies from and to arrays and, in turns, linear copies of the same size, through the
+// libcuda.so.1 it is started with. Their ratio is the cost of arrays. Prints one JSON line per
+// figure.
 //
-//   arrays ROUNDS MIB      the best of ROUNDS for rows of 4 KiB, MIB in all; small copies, and making an array
+//   arrays ROUNDS MIB   the best of ROUNDS for rows of 4 KiB, MIB in all; small copies;
+//                       array creation
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures copies and event waits between the first two devices of whatever libcuda.so.1 it is started with, and prints
-// a JSON line per figure: natively, two GPUs of one box, or of two. bench/between compares them.
+// Measures copies and event waits between the first two devices of the libcuda.so.1 it is started
+// with, and prints one JSON line per figure. The devices are two native GPUs, or GPUs of one box or
+// of two. bench/between compares.
 //
-//   between [--max BYTES]     sizes of copies up to this
+//   between [--max BYTES]     all copies up to this size, and event waits
 //   between --only BYTES      copies of one size, and no event waits
-//   --memory plain|vmm|pool   (in front) what the memory is of: cuMemAlloc, cuMemMap, or a device's pool
+//   --memory plain|vmm|pool   (as first option) memory of cuMemAlloc, cuMemMap, or a device's pool
 #include <stdlib.h>
 #include <time.h>
 
@@ -14,7 +15,7 @@ enum { KIB = 1024, MIB = 1024 * KIB, WAITS = 500 };
 
 static struct gpu gpu[2];
 static CUstream stream[2];
-static int reach; // whether the devices reach each other's memory
+static int reach; // the devices can access each other's memory
 
 static double now(void)
 {
@@ -49,7 +50,7 @@ static double copies(CUdeviceptr to, CUdeviceptr from, size_t size, unsigned tim
     return now() - began;
 }
 
-// ---- memory, which stays until the end ----
+// ---- memory, which is never freed ----
 
 static CUdeviceptr plain_memory(int device, size_t size)
 {
@@ -71,7 +72,7 @@ static CUdeviceptr mapped_memory(int device, size_t size)
     CHECK(cuMemCreate(&memory, size, &properties, 0));
     CHECK(cuMemMap(address, size, 0, memory, 0));
     CHECK(cuMemSetAccess(address, size, &access, 1));
-    if (reach) { // a copy over NVLink needs both GPUs to reach it
+    if (reach) { // a copy over NVLink needs access by both GPUs
         access.location.id = !device;
         CHECK(cuMemSetAccess(address, size, &access, 1));
     }
@@ -100,7 +101,7 @@ static const struct memory *memory = &memories[0];
 
 // ---- figures ----
 
-// Rates of many copies behind each other, and the time of one alone.
+// Measures the rate of many queued copies, and the time of a single copy.
 static void measure_copies(size_t least, size_t largest)
 {
     CUdeviceptr from, to;
@@ -154,7 +155,7 @@ static void measure_waits(void)
     figure("event_wait", 0, best * 1e6, "us");
 }
 
-// Takes --memory KIND out of the arguments.
+// Removes --memory KIND from the arguments.
 static void choose_memory(int *argc, char ***argv)
 {
     if (*argc < 3 || strcmp((*argv)[1], "--memory"))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Copies and event waits between two GPUs: natively where there are two, as two GPUs of one box, and as one GPU of
+"""Measures copies and event waits between two GPUs: natively if there are two, as two GPUs of one box, and as one GPU of
 each of two boxes, by each way that these have. Prints a table, with the ratio to the first column.
 
     bench/between_boxes.py [--build DIR] [--devices cuda|sim] [--max BYTES] [--memory plain|vmm|pool]
@@ -89,7 +89,7 @@ def columns(options, directory):
     return {name: ways[name] for name in ways if not options.only or name in options.only.split(",")}, (one, near, apart)
 
 
-# Of several rounds the best.
+# Keeps the best of several rounds.
 def keep(known, figures):
     for key, value in figures.items():
         better = max if key[2] == "GB/s" else min

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How fast the broker grants and takes back, over the size of the pool: broker.py BUILD [BOXES...]
+"""Measures how fast the broker grants and releases leases, by size of the pool: broker.py BUILD [BOXES...]
 
 Boxes are simulated: each keeps a connection to the broker, as rgpud does, and confirms ends at
 once. The pool is filled to ten leases per eight GPUs (whole GPUs and shares), then leases are
@@ -183,7 +183,7 @@ def measure_pool(line, path, count):
 def measure_waiting(line, count):
     """Releases while a thousand requests of a hundred kinds wait for more than is free."""
     held = []
-    while True:  # the last whole GPUs, so that all that follow must wait
+    while True:  # take the last whole GPUs, so that later requests must wait
         status, answer = line.call("POST", "/v1/leases", whole("last/%d" % len(held)))
         if status != 200:
             break

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the broker of a large pool does under load: broker_load.py BUILD [CASE...]      (default: all)
+"""Measures the broker of a large pool under load: broker_load.py BUILD [CASE...]      (default: all)
 
     size       acquire, release and look at 10 to 5,000 boxes (BENCH_BOXES=10,100,1000,5000): quiet, with one status page open,
                and with a thousand different requests in the queue
@@ -76,7 +76,7 @@ def measure(pool, tag, idle=0):
         lease = pool.take("%s/%d" % (tag, i))
         times["acquire"].append(time.perf_counter() - start)
         if lease["state"] != "granted":
-            # The simulated boxes have not confirmed what ended before: their processor was busy.
+            # The simulated boxes have not confirmed earlier ends, because the processor was busy.
             del times["acquire"][-1]
             late += 1
             pool.release(pool.await_grant(lease))
@@ -136,7 +136,7 @@ def run_size(build):
             measure(pool, "warm")
             idle = idle_cpu(pool)
             rows = {"quiet": measure(pool, "quiet", idle), "page": with_page(pool, "page", idle)}
-            # Both once more, the other way round: the machine's load changes.
+            # Repeats both in reverse order, since the machine's load changes.
             again = {"page": with_page(pool, "page-again", idle),
                      "quiet": measure(pool, "quiet-again", idle)}
             for case in rows:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many clients at once: starts COUNT processes, each of which opens the first device of whatever libcuda.so.1 it is
-// started with, loads a module, launches kernels and checks what they computed. Prints a JSON line: the wall time until the
-// last one has ended, and when each of their steps was over, in milliseconds from the start. bench/burst_clients.py compares.
+// Starts COUNT client processes at once. Each opens the first device of the libcuda.so.1 it is
+// started with, loads a module, launches kernels and checks their results. Prints a JSON line: the
+// wall time until the last client has ended, and the end of each step in milliseconds from the
+// start. bench/burst_clients.py compares.
 //
-//   burst --probe                          the device's name
-//   burst --calibrate US                   rounds by which a launch takes so many microseconds
+//   burst --probe              prints the device's name
+//   burst --calibrate US       prints the rounds of a launch that takes US microseconds
 //   burst COUNT LAUNCHES ROUNDS
 #include <fcntl.h>
 #include <spawn.h>
@@ -17,7 +18,7 @@
 
 enum { BLOCKS = 264, THREADS = 1024, ITEMS = BLOCKS * THREADS, BATCH = 10, COUNT_MAX = 1024 };
 
-// What a client has come to, and when, by the clock that all processes share.
+// A client's steps; their times are from a clock that all processes share.
 enum step { STEP_BEGUN, STEP_INIT, STEP_CONTEXT, STEP_LOADED, STEP_WORKED, STEPS };
 static const char *const step_names[] = {"begun", "init", "context", "loaded", "worked"};
 
@@ -90,7 +91,7 @@ static int calibrate(double microseconds)
     double took = 0;
     unsigned rounds = 64;
 
-    // Until the kernel's own time is what counts.
+    // Doubles the rounds until the kernel's own time dominates.
     for (;; rounds *= 2) {
         work(scramble, memory, BATCH, rounds, ITEMS);
         double start = now();
@@ -114,9 +115,9 @@ static int probe(void)
     return 0;
 }
 
-// ---- all of them ----
+// ---- all clients ----
 
-// The client's output.
+// Starts a client. Returns the descriptor of its output.
 static int start(char *launches, char *rounds)
 {
     extern char **environ;
@@ -140,7 +141,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// The middle and the last of the times at which a step was over.
+// Prints the median and the last of the times at which a step ended.
 static void tell_step(const char *name, double *times, unsigned count)
 {
     qsort(times, count, sizeof(*times), compare);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many clients at once, natively and through a box by turns: how long until the last of them has ended. Prints a table
+"""Runs many clients at once, natively and through a box by turns, and times the end of the last one. Prints a table
 with the ratio to native, where the time goes (when the middle and the last client had come to each step), and every figure
 as a JSON line.
 

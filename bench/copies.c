@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies of given sizes from and to pinned and pageable memory, small copies and an empty launch,
-// through whatever libcuda.so.1 it is started with. One JSON line per figure; bench/rdma compares.
+// Measures copies of given sizes from and to pinned and pageable memory, small copies and an empty
+// launch, through the libcuda.so.1 it is started with. Prints one JSON line per figure; bench/rdma
+// compares.
 //
 //   copies ROUNDS [--warm N] [--pinned] [--for SECONDS] SIZE...
-//                             the best of ROUNDS for each size, in MB/s, after N pinned copies of 16 MiB
-//                             in each direction; --pinned: of pinned memory only; --for: instead the rate of all copies that
-//                             follow each other for so long
-//   copies ROUNDS --small     a copy of 64 B in either direction and a launch with its synchronization,
-//                             median in us, and what a tenth of them stays below and above
+//              the best of ROUNDS for each size, in MB/s, after N pinned copies of 16 MiB
+//              in each direction; --pinned: pinned memory only; --for: instead the rate of
+//              consecutive copies for that time
+//   copies ROUNDS --small   a copy of 64 B in either direction and a launch with its
+//              synchronization: median, tenth and ninetieth percentile in us
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -53,7 +54,7 @@ static void warm_up(unsigned copies)
     CHECK(cuMemFree(device));
 }
 
-// What a copy takes, after one that does not count.
+// Returns the seconds of a copy, after a first copy that does not count.
 static double seconds_each(unsigned rounds, bool pinned, bool to_device, CUdeviceptr device,
                            void *host, size_t size)
 {
@@ -98,7 +99,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-// The median, and what a tenth of them stays below and above.
+// Prints the median, and the tenth and ninetieth percentile.
 static void print_spread(const char *name, const double *sorted, unsigned count)
 {
     static const char *const parts[] = {"", " least", " most"};

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # On a machine with a real GPU: runs every program of tests/programs and the benchmark, from a
-# directory that scripts/bundle made. Goes on when something fails; never takes longer than
-# LIMIT seconds (480).
+# directory that scripts/bundle made. Continues after failures; takes at most LIMIT seconds
+# (480).
 # usage: BUNDLE/bench/device-run.sh RESULTS [programs] [bench]      (default: both)
 here=$(cd "$(dirname "$0")/.." && pwd)
 results=${1:?usage: device-run.sh RESULTS}
@@ -50,7 +50,7 @@ start_box() {
     return 1
 }
 
-# one COLUMN PROGRAM [ARGUMENT]: 0 passed, 1 failed, 2 skipped.
+# one COLUMN PROGRAM [ARGUMENT]: runs a program; returns 0 passed, 1 failed, 2 skipped.
 one() {
     local column=$1 program=$2 status=0 run=()
     shift

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# On a machine with a real GPU, as root: what the driver needs of the confinement of workers, and whether
-# programs run under it. From a directory that scripts/bundle made; takes at most LIMIT seconds (190).
+# Checks on a machine with a real GPU, as root, which access the driver needs under the confinement of workers, and that
+# programs run under it. Runs from a directory that scripts/bundle made; takes at most LIMIT seconds (190).
 # usage: BUNDLE/bench/device-worker.sh RESULTS [learn] [refuse]      (default: both)
 here=$(cd "$(dirname "$0")/.." && pwd)
 results=${1:?usage: device-worker.sh RESULTS}
@@ -15,7 +15,7 @@ details=$results/worker-details.txt
 : >"$summary" >"$details"
 work=$(mktemp -d /tmp/rgpu-worker.XXXXXX)
 chmod 755 "$work"
-# Where a user without rights can read it.
+# In a directory that an unprivileged user can read.
 cp -r "$here" "$work/bundle"
 build=$work/bundle/build
 export LD_LIBRARY_PATH=$work/bundle/deps${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -38,7 +38,7 @@ ls -ln /dev/nvidia* /dev/nvidia-caps /dev/infiniband /dev/dri 2>/dev/null | tee 
 for gpu in /proc/driver/nvidia/gpus/*/information; do say "$gpu: $(grep -i minor "$gpu" | tr -s ' \t')"; done
 grep -h . /proc/driver/nvidia/params 2>/dev/null | grep -i device | tee -a "$summary"
 
-# start_box NAME ARGUMENTS...
+# start_box NAME ARGUMENTS... starts a box.
 start_box() {
     local name=$1
     shift
@@ -70,7 +70,7 @@ describe_worker() {
     ls -l "/proc/$pid/fd" | sed 's/.* \([0-9]* -> \)/\1/' | sort | uniq >>"$details"
 }
 
-# one NAME TRANSPORT PROGRAM...
+# one NAME TRANSPORT PROGRAM... runs a program.
 one() {
     local name=$1 transport=$2 status=0
     shift 2
@@ -163,7 +163,7 @@ if [[ $parts == *" refuse "* ]] && start_box refuse; then
     report refuse
     stop_box
 fi
-# What the driver makes of GPUs whose nodes cannot be opened.
+# Checks how the driver treats GPUs whose nodes cannot be opened.
 if [ -c /dev/nvidia1 ] && [ "$(left)" -gt 15 ]; then
     for hidden in 0 1; do
         say "nvidia$hidden hidden: $(unshare -m sh -c "mount --bind /dev/null /dev/nvidia$hidden &&

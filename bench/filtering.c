@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a kernel that filters a texture and writes a surface costs, through whatever libcuda.so.1 it is started with:
-// one JSON line per figure. `filtering [SIDE]`: a square of that many texels, 4096 unless said.
+// Measures a kernel that filters a texture and writes a surface, through the libcuda.so.1 it is
+// started with. Prints one JSON line per figure. `filtering [SIDE]`: a square with SIDE texels a
+// side, by default 4096.
 #include <stdlib.h>
 #include <time.h>
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A broker and a pool of simulated boxes for bench/broker_load.py: started, asked, and watched from outside.
+"""Starts, queries and observes a broker and a pool of simulated boxes for bench/broker_load.py.
 
 Requests go as those of real boxes and nodes do: over TCP, a connection and a signature for each; a box keeps
 its connection and signs every report. The boxes are a process of their own.
@@ -85,7 +85,7 @@ def run_boxes(address, keys, ready):
 
 
 def derive(secret, box):
-    """A box's key, as common/ticket_keys.c makes it of the cluster's."""
+    """A box's key, as common/security/ticket_keys.c makes it of the cluster's."""
     return hmac.new(secret, b"rgpu box ticket key\n" + box.encode(), "sha256").digest()
 
 
@@ -156,7 +156,7 @@ class Pool:
         else:
             raise RuntimeError("the broker does not start")
         took = time.perf_counter() - start
-        # It takes no signature from the second of its start.
+        # It rejects signatures made in the second of its start.
         while ask(self.address, "GET", "/healthz")[0] == 401 or \
                 ask(self.address, "GET", "/v1/whoami")[0] == 401:
             time.sleep(0.05)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What managed memory costs: one line for each case, for the same program natively and through a box.
+// Measures the cost of managed memory, natively or through a box. Prints one line for each case.
 //
-//     managed_speed [MEBIBYTES]     of the large cases (256)
+//   managed_speed [MEBIBYTES]    size of the large cases (256)
 #include "tests/programs/driver.h"
 
 #include <stdlib.h>
@@ -64,7 +64,8 @@ static void kernels(size_t size)
     CHECK(cuMemFree(plain));
 }
 
-// A byte of each page, in order: what bringing takes, without the program's own reading.
+// Reads a byte of each page in order, which measures the transfer without the program's own
+// reading.
 static uint64_t touch(const uint32_t *words, size_t size)
 {
     uint64_t total = 0;
@@ -83,8 +84,8 @@ static double timed_read(uint64_t (*read)(const uint32_t *, size_t), uint32_t *w
     return now() - began;
 }
 
-// The program reads results of the GPU: all of their words, or a byte of each page; beside a copy of as much to
-// ordinary memory, and reading it there.
+// Measures how the program reads results of the GPU: all words, or a byte of each page. Compares
+// with a copy to ordinary memory and reading it there.
 static void host_reads(size_t size)
 {
     uint32_t *words = managed(size), *copy = must_alloc(size);

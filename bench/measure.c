@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures what CUDA calls cost through whatever libcuda.so.1 it is started with, and prints one
-// JSON line per figure. It knows nothing of this project: the same program runs natively and
-// through a box, which bench/run compares.
+// Measures CUDA calls through the libcuda.so.1 it is started with, and prints one JSON line per
+// figure. It is independent of rgpu: the same program runs natively and through a box, and
+// bench/run compares.
 //
-//   measure [--max-copy BYTES] [--seconds S]    all figures; S is how long each is repeated
-//   measure --first                             time from main to a usable context
-//   measure --idle                              opens a session, says "ready", waits for end of input
-//   measure --probe                             status 0 where a device can be used; prints its name
+//   measure [--max-copy BYTES] [--seconds S]   all figures, each repeated for S seconds
+//   measure --first          time from main to a usable context
+//   measure --idle           opens a session, prints "ready", waits for the end of its input
+//   measure --probe          exits with 0 if a device is usable, and prints its name
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -198,7 +198,8 @@ struct product {
     int n;
 };
 
-// As a program does it: memory, copies from and to pageable memory and the product itself.
+// Computes a product as a program does: allocation, copies from and to pageable memory, and the
+// product.
 static double product_once(void *argument)
 {
     struct product *p = argument;

@@ -6,24 +6,24 @@ $(eval $(call link_rule,$(B)/bench/measure,bench/measure.c,,\
   -L$(B)/lib -l:libcuda.so.1 -lm,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/measure.o: tests/programs/kernels.ptx
 
-# The transports alone.
+# Measures the transports alone.
 BENCH_PROGRAMS += $(B)/bench/transport
 $(eval $(call link_rule,$(B)/bench/transport,bench/transport.c,rgputransport rgpucommon,$$(COMMON_LIBS) $$(TLS_LIBS)))
 
-# What TCP itself carries.
+# Measures TCP itself.
 BENCH_PROGRAMS += $(B)/bench/streams
 $(eval $(call link_rule,$(B)/bench/streams,bench/streams.c,,-lpthread))
 
-# bench/tcp --pace.
+# Limits the rate of connections, for bench/tcp --pace.
 $(eval $(call link_rule,$(B)/bench/pace.so,bench/pace.c,,,-shared))
 
-# What page-locked memory costs, and its parts.
+# Measures page-locked memory, and the steps that provide it.
 BENCH_PROGRAMS += $(B)/bench/pinned
 $(eval $(call link_rule,$(B)/bench/pinned,bench/pinned.c,,\
   -L$(B)/lib -l:libcuda.so.1 -lpthread,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/pinned.o: tests/programs/kernels.ptx
 
-# bench/paths.py: copies by each path, and by the one that is chosen.
+# bench/paths.py: copies by each path, and by the path that rgpu chooses.
 BENCH_PROGRAMS += $(B)/bench/path-times
 $(eval $(call link_rule,$(B)/bench/path-times,bench/path_times.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
@@ -41,7 +41,7 @@ $(eval $(call link_rule,$(B)/bench/notify,bench/notify.c,rgpucommon,\
   -L$(B)/lib -l:librgpu.so.1 -l:libcuda.so.1,,$(B)/lib/librgpu.so.1 $(B)/lib/libcuda.so.1))
 $(B)/obj/bench/notify.o: bench/notify.ptx tests/programs/kernels.ptx
 
-# Arrays beside linear memory.
+# Compares arrays with linear memory.
 BENCH_PROGRAMS += $(B)/bench/arrays
 $(eval $(call link_rule,$(B)/bench/arrays,bench/arrays.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
@@ -53,19 +53,19 @@ $(eval $(call link_rule,$(B)/bench/burst,bench/burst.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/burst.o: tests/programs/kernels.ptx
 
-# What a kernel costs that filters a texture.
+# Measures a kernel that filters a texture.
 BENCH_PROGRAMS += $(B)/bench/filtering
 $(eval $(call link_rule,$(B)/bench/filtering,bench/filtering.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/filtering.o: tests/programs/kernels.ptx tests/programs/images.ptx
 
-# How a program learns that small work is over.
+# Compares the ways to wait for small work.
 BENCH_PROGRAMS += $(B)/bench/waits
 $(eval $(call link_rule,$(B)/bench/waits,bench/waits.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/waits.o: tests/programs/kernels.ptx
 
-# Managed memory: what phases of host and GPU cost.
+# Managed memory: the cost of alternating host and GPU phases.
 BENCH_PROGRAMS += $(B)/bench/managed_speed
 $(eval $(call link_rule,$(B)/bench/managed_speed,bench/managed_speed.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
@@ -77,12 +77,12 @@ $(eval $(call link_rule,$(B)/bench/copies,bench/copies.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/copies.o: tests/programs/kernels.ptx
 .PHONY: bench-tcp
-# Sessions over tcp beside iperf3 and sockperf, as root.
+# Compares sessions over tcp with iperf3 and sockperf; needs root.
 bench-tcp: all $(addprefix $(B)/bench/,copies measure streams transport pace.so)
 	@scripts/install-deps bench
 	@bench/tcp --build $(B) $(BENCH_ARGS)
 .PHONY: bench-places
-# Copies from each place where a client can be.
+# Copies from each possible location of a client.
 bench-places: all study-programs
 	@scripts/install-deps rdma studies
 	@bench/places --build $(B) $(BENCH_ARGS)
@@ -98,7 +98,7 @@ $(B)/bench/sgemm: bench/sgemm.cu
 	$(Q)$(NVCC) -std=c++17 -O2 -arch=sm_90 -Xlinker -rpath,$(CUDA_LIBRARY_PATH) -o $@ $< -lcublas
 
 .PHONY: bench bench-built bench-programs bench-protection
-# What protection costs: tcp as it is, with both ends proved, and encrypted, in one run.
+# The cost of protection: plain tcp, with authentication, and with encryption, in one run.
 bench-protection: all bench-programs
 	@bench/run --build $(B) --base tcp --transports tcp/authenticate,tcp/privacy --idle 0 \
 	    --output $(B)/bench/protection.jsonl $(BENCH_ARGS)
@@ -116,8 +116,8 @@ bench-broker: $(B)/bin/rgpu-brokerd
 	@mkdir -p $(B)/bench
 	@bench/broker.py $(B) > $(B)/bench/broker.jsonl
 
-# The same by requests as boxes and nodes make them: what size, waiters, an open status page, a slow and a full disk
-# cost, how large the database's log grows, how long a restart takes. BENCH_ARGS chooses cases.
+# The broker with requests like those of boxes and nodes: the cost of size, waiting jobs, an open status page, and a
+# slow or full disk; the growth of the database's log; the time of a restart. BENCH_ARGS selects cases.
 .PHONY: bench-broker-load
 bench-broker-load: $(B)/bin/rgpu-brokerd $(B)/tests/sync-gate.so
 	@mkdir -p $(B)/bench

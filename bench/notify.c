@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: notify [ROUNDS [one]]. How long a notified put takes one way, between two members that notify each other by turns: from
-// streams and from kernels, without data, with 4 bytes and with more. The members are on two GPUs, or on one.
+// Measures how long a notified put takes one way, between two members that notify each other by
+// turns. usage: notify [ROUNDS [one]]. It measures streams and kernels, without data, with 4 bytes
+// and with more. The members are on two GPUs, or on one.
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
-#include "team-lib/rgpu.h"
+#include "common/base/clock.h"
+#include "client-lib/putnotify/rgpu.h"
 #include "tests/programs/driver.h"
 
 enum { BYTES = 1 << 20, STREAM_ROUNDS_MAX = 1000 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What notify.ptx holds. Made by `nvcc -ptx -arch=compute_75 -Iteam-lib`.
+// Source of notify.ptx, which `nvcc -ptx -arch=compute_75 -Iteam-lib` generates.
 #include "rgpu_device.h"
 
-// Two members, each of one block, notify each other by turns, with BYTES of data each time.
-extern "C" __global__ void ping_pong(const struct rgpu_device_window *w, const char *source, uint32_t bytes,
-                                     uint32_t rounds)
+// Two members of one block each notify each other by turns, with BYTES of data each time.
+extern "C" __global__ void ping_pong(const struct rgpu_device_window *w, const char *source,
+                                     uint32_t bytes, uint32_t rounds)
 {
     for (uint32_t i = 0; i < rounds; i++) {
         if (w->member)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Preloaded by bench/tcp --pace: each connection that the program makes or accepts sends at most RGPU_PACE bytes a
-// second, as on a network that gives one stream no more.
+// Limits each connection that the program opens or accepts to RGPU_PACE bytes a second, like a
+// network that limits each stream. bench/tcp --pace preloads it.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/socket.h>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long copies take, by use, pattern and size, through whatever libcuda.so.1 it is started with: one JSON line per
-// figure, in microseconds for each copy. bench/paths.py starts it with each path forced and with none.
+// Measures copies by use, pattern and size, through the libcuda.so.1 it is started with. Prints one
+// JSON line per figure, in microseconds per copy. bench/paths.py starts it with each path forced
+// and with none.
 //
-//   path-times [COPIES]       of each kind that are made, 100 unless said; the first are those of a new host
+//   path-times [COPIES]    number of copies of each kind (100); the first are those of a new
+//                          host
 #include <stdlib.h>
 #include <time.h>
 
@@ -30,7 +32,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// COUNT copies and one wait: microseconds for each.
+// Makes COUNT copies and waits once. Returns the microseconds per copy.
 static double measure(bool to, bool lock, size_t size, unsigned count)
 {
     uint8_t *host = lock ? locked : ordinary;

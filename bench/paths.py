@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Copies by each path that can be forced and by the one that is chosen, in turns: the table of what the choice costs.
+"""Measures copies by each forced path and by the path that rgpu chooses, in turns, and prints the cost of the choice.
 
     bench/paths.py [--transport NAME]... [--rounds N] [--fresh N] [--copies N] [--json FILE]
 
@@ -22,7 +22,7 @@ import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("BUILD", os.path.join(TOP, "build"))
-# What makes a difference over each transport; where a path cannot be had another one is taken.
+# The paths that differ on each transport; an unavailable path is replaced by another.
 PATHS = {"shm": ("inline", "staged", "mapped"), "vm": ("inline", "staged", "mapped"),
          "rdma": ("inline", "staged", "one-sided", "small-blocks", "large-blocks", "direct"), "tcp": ("inline", "staged")}
 AGAIN = "auto again"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What page-locked memory costs, by size, through whatever libcuda.so.1 it is started with: made, filled, copied from
-// for the first time, and freed; and the steps by which a box has it, each in several ways. One JSON line per figure,
-// in milliseconds; what cannot be had says why.
+// Measures page-locked memory by size, through the libcuda.so.1 it is started with: allocation,
+// filling, the first copy from it, and freeing; and, in several ways each, the steps by which a box
+// provides it. Prints one JSON line per figure, in milliseconds, or the reason why a figure is
+// missing.
 //
-//   pinned                 page-locked memory of the driver
-//   pinned --parts         files that are mapped, touched and registered: native only
+//   pinned             page-locked memory of the driver
+//   pinned --parts     files that are mapped, touched and registered; native only
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -70,7 +71,7 @@ struct way {
     const char *name;
     unsigned int file_flags; // of memfd_create; ~0u: private memory
     int advice;              // madvise; 0: none
-    int touchers;            // threads that fault its pages in; 0: nobody does
+    int touchers;            // threads that fault its pages in; 0: none
 };
 
 static const struct way ways[] = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What bench/places has measured, as one table and one picture: place by transport and path by size. Latency is a copy's time,
+"""Shows the results of bench/places as one table and one picture: place by transport and path by size. Latency is a copy's time,
 bandwidth its size by that time."""
 import collections
 import json
@@ -8,7 +8,7 @@ import statistics
 import sys
 
 MICROSECONDS = {"us": 1, "ms": 1e3, "s": 1e6}
-LARGE = 1 << 20  # from there on it is bandwidth that counts
+LARGE = 1 << 20  # above this size bandwidth counts
 COLOURS = {"chosen": "#000000", "native": "#999999", "shm": "#0b6fb8", "vm": "#8e44ad", "tcp": "#d9541e", "verbs": "#2e8b57"}
 STYLES = {"inline": ":", "staged": "--", "mapped": "-.", "one": (0, (1, 3)), "one-sided": (0, (5, 1, 1, 1, 1, 1)),
           "small-blocks": (0, (8, 2)), "large-blocks": (0, (2, 2)), "direct": (0, (3, 1, 1, 1))}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SGEMM by cuBLAS as a program does it (memory, copies from and to pageable memory, product), and
-// how long cublasCreate takes; one JSON line per figure, as bench/measure.c prints them.
+// Measures SGEMM by cuBLAS as a program uses it (allocation, copies from and to pageable memory,
+// product), and cublasCreate. Prints one JSON line per figure, like bench/measure.c.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -69,7 +69,8 @@ int main()
         double want = 0;
         for (int k = 0; k < n; k++)
             want += double(a[k * size_t(n) + 3]) * b[5 * size_t(n) + k];
-        if (c[5 * size_t(n) + 3] - want > 1e-3 * want || want - c[5 * size_t(n) + 3] > 1e-3 * want) {
+        if (c[5 * size_t(n) + 3] - want > 1e-3 * want ||
+            want - c[5 * size_t(n) + 3] > 1e-3 * want) {
             fprintf(stderr, "n = %d: wrong result\n", n);
             return 1;
         }

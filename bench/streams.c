@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this machine's TCP carries without rgpu: bytes over one or several connections, each with a thread at either
-// end, and the round trip of a small message. JSON lines on standard output; bench/tcp puts copies beside them.
+// Measures this machine's TCP without rgpu: bytes over one or several connections, each with a
+// thread at either end, and the round trip of a small message. Prints JSON lines; bench/tcp
+// compares them with copies.
 //
-//     build/bench/streams [--at ADDRESS] [--listen PORT | --connect PORT] [--streams N] [--seconds S]
-//                         [--block KIB] [--buffer MIB] [--zerocopy] [--from] [--trips BYTES] [--spin]
+//   build/bench/streams [--at ADDRESS] [--listen PORT | --connect PORT] [--streams N] [--seconds S]
+//                       [--block KIB] [--buffer MIB] [--zerocopy] [--from] [--trips BYTES] [--spin]
 //
-// Both ends are here, over the loopback, unless one of them is asked for. Each thread goes through a buffer of
-// --buffer MiB, as copies of so much memory would, in calls of --block KiB. --from: the end that listens sends.
+// Without --listen or --connect it runs both ends over loopback. Each thread cycles through a
+// buffer of --buffer MiB, like copies of that size, in calls of --block KiB. --from: the listening
+// end sends.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/errqueue.h>
@@ -68,12 +70,12 @@ static void reap(struct stream *stream)
         if (recvmsg(stream->fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
             return;
         struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-        const struct sock_extended_err *told = head ? (const void *)CMSG_DATA(head) : NULL;
-        if (!told || told->ee_origin != SO_EE_ORIGIN_ZEROCOPY)
+        const struct sock_extended_err *notice = head ? (const void *)CMSG_DATA(head) : NULL;
+        if (!notice || notice->ee_origin != SO_EE_ORIGIN_ZEROCOPY)
             continue;
-        uint64_t count = told->ee_data - told->ee_info + 1;
+        uint64_t count = notice->ee_data - notice->ee_info + 1;
         stream->over += count;
-        stream->copied += told->ee_code & SO_EE_CODE_ZEROCOPY_COPIED ? count : 0;
+        stream->copied += notice->ee_code & SO_EE_CODE_ZEROCOPY_COPIED ? count : 0;
     }
 }
 
@@ -109,10 +111,10 @@ static void *send_all(void *argument)
     }
     shutdown(stream->fd, SHUT_WR);
     while (recv(stream->fd, &byte, 1, 0) < 0 && errno == EINTR)
-        ; // the other end has taken everything
+        ; // the other end has received all bytes
     while (want.zerocopy && stream->over < stream->sent) {
-        struct pollfd told = {.fd = stream->fd};
-        poll(&told, 1, 1000);
+        struct pollfd notice = {.fd = stream->fd};
+        poll(&notice, 1, 1000);
         reap(stream);
     }
     return NULL;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the transports do on this machine, with the worker's end in a process of its own: the round
-// trip of an empty record, records one way, and payloads in both directions. A table on standard
-// error, JSON lines on standard output. Numbers mean something only beside each other in one run.
+// Measures the transports on this machine, with the worker's end in its own process: the round trip
+// of an empty record, records one way, and payloads in both directions. Prints a table on standard
+// error and JSON lines on standard output. Compare numbers of the same run only.
 //
-//     build/bench/transport [--seconds S] [--spin US] [--transport NAME]
+//   build/bench/transport [--seconds S] [--spin US] [--transport NAME]
 #include "tests/transport/pairs.h"
 
 enum { BLOCK = 512 * 1024, BLOCKS = 4, SMALL = 64, BURST = 256, TRIPS_MAX = 1 << 20 };
@@ -18,7 +18,8 @@ struct request {
 
 static double seconds = 1;
 
-// Payloads as sessions move them: the next begins before the one before it has settled, in other memory.
+// Payloads as sessions send them: the next one starts, in other memory, before the previous one has
+// settled.
 struct blocks {
     uint8_t *memory; // BLOCKS of them
     unsigned next;
@@ -124,7 +125,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-// Half of them take no longer.
+// Returns the median round trip.
 static double round_trip_us(struct link *link)
 {
     static double took[TRIPS_MAX];
@@ -141,7 +142,7 @@ static double round_trip_us(struct link *link)
     return took[count / 2] * 1e6;
 }
 
-// Issue cost as the sender sees it, and the rate until the other end has taken all.
+// Measures the cost per record at the sender, and the rate until the other end has received all.
 static double records_per_second(struct link *link, double *issue_ns)
 {
     uint64_t turns = 0;

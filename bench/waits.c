@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it takes to learn that small work of the GPU is over, by each way there is: one JSON line for each work and way, in
-// microseconds from before the work is asked for. What a session over shared memory can reach natively is the word that the GPU
-// writes and the program polls, since that is how its waits end (docs/protocol.md).
+// Measures how long it takes to learn that small GPU work is done, for each way to wait. Prints one
+// JSON line for each work and way, in microseconds from before the submission. A session over
+// shared memory ends its waits with a word that the GPU writes and the program polls
+// (docs/protocol.md), so that way is its native limit.
 //
-//   waits [--rounds N]       medians over N rounds (9) of 500
+//   waits [--rounds N]    medians over N rounds (9) of 500
 #include <stdlib.h>
 #include <time.h>
 
@@ -111,7 +112,7 @@ static void measure(const struct step *work, const struct step *way, unsigned ro
             before[i] = now_us() - began;
             way->take();
             times[i] = now_us() - began;
-            CHECK(cuStreamSynchronize(stream)); // which leaves nothing behind for the next one
+            CHECK(cuStreamSynchronize(stream)); // leaves no work for the next measurement
         }
         whole[round] = median(times, REPEATS);
         asked[round] = median(before, REPEATS);

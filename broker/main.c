@@ -11,18 +11,18 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-#include "broker/history.h"
-#include "broker/holder.h"
-#include "broker/http.h"
-#include "broker/http_listeners.h"
-#include "broker/start.h"
-#include "common/clock.h"
-#include "common/descriptor.h"
-#include "common/fault.h"
-#include "common/log.h"
-#include "common/loop_stall.h"
-#include "common/program.h"
-#include "common/scope.h"
+#include "broker/leases/history.h"
+#include "broker/pool/holder.h"
+#include "broker/api/http.h"
+#include "broker/http/http_listeners.h"
+#include "broker/leases/start.h"
+#include "common/base/clock.h"
+#include "common/base/descriptor.h"
+#include "common/base/fault.h"
+#include "common/base/log.h"
+#include "common/service/loop_stall.h"
+#include "common/service/program.h"
+#include "common/base/scope.h"
 
 enum { OWN_FILES = 64 }; // open beside connections
 
@@ -68,7 +68,7 @@ static struct broker_limits limits_of(const struct broker_settings *settings)
 
 // ---- running ----
 
-static void on_signal(evutil_socket_t number, short events, void *argument)
+static void broker_on_signal(evutil_socket_t number, short events, void *argument)
 {
     (void)events;
     log_info("stopping: signal=%d", (int)number);
@@ -97,7 +97,7 @@ static void on_hangup(evutil_socket_t number, short events, void *argument)
     explicit_bzero(&before, sizeof(before));
 }
 
-static int serve(struct server *server)
+static int broker_serve(struct server *server)
 {
     struct event *term, *interrupt, *hangup, *watchdog = NULL;
     uint64_t watchdog_us = 0;
@@ -106,8 +106,8 @@ static int serve(struct server *server)
 
     if (error)
         return error;
-    term = evsignal_new(server->base, SIGTERM, on_signal, server->base);
-    interrupt = evsignal_new(server->base, SIGINT, on_signal, server->base);
+    term = evsignal_new(server->base, SIGTERM, broker_on_signal, server->base);
+    interrupt = evsignal_new(server->base, SIGINT, broker_on_signal, server->base);
     hangup = evsignal_new(server->base, SIGHUP, on_hangup, server);
     event_add(term, NULL);
     event_add(interrupt, NULL);
@@ -156,7 +156,7 @@ static int fit_connections(struct broker_settings *settings)
     return 0;
 }
 
-// What must happen in time (the tick, the watchdog) goes before requests, however many there are.
+// Timers (the tick, the watchdog) have priority over requests, however many there are.
 static struct event_base *new_base(void)
 {
     const struct timeval interval = {.tv_usec = 100000};
@@ -175,8 +175,8 @@ static struct event_base *new_base(void)
     return base;
 }
 
-// What is wrong is in the log.
-static int run(struct broker_settings *settings)
+// Errors are in the log.
+static int broker_run(struct broker_settings *settings)
 {
     struct broker broker = {.limits = limits_of(settings)};
     struct server server = {.broker = &broker, .settings = settings};
@@ -207,7 +207,7 @@ static int run(struct broker_settings *settings)
     if (!error)
         error = outcome_of(server.base ? auth_new(settings, server.base, &server.auth) : -ENOMEM);
     if (!error) {
-        error = outcome_of(serve(&server));
+        error = outcome_of(broker_serve(&server));
         server_stop(&server);
     }
     auth_free(&server.auth);
@@ -220,7 +220,7 @@ static int run(struct broker_settings *settings)
 
 // ---- the command line ----
 
-static int make_key(const char *path)
+static int broker_make_key(const char *path)
 {
     struct ticket_keyring ring = {.count = 1};
     SCOPED_FD int fd = -1;
@@ -259,7 +259,7 @@ static const struct program_about about = {
     .settings_are_options = true,
 };
 
-static int configure(int *argc, char **argv, struct broker_settings *settings)
+static int broker_configure(int *argc, char **argv, struct broker_settings *settings)
 {
     const char *file = program_take_value(argc, argv, "--config");
     enum log_level level;
@@ -267,7 +267,7 @@ static int configure(int *argc, char **argv, struct broker_settings *settings)
 
     if (error)
         return error;
-    // Each looks on where one before has found something, so that all that is wrong is told at once.
+    // Each check runs even if an earlier one has failed, so that all errors are reported at once.
     error = file ? config_load(settings_table, file, settings) : 0;
     more = config_command_line(settings_table, argc, argv, settings);
     if (!more && *argc > 1) {
@@ -293,7 +293,7 @@ static int check_state_dir(const struct broker_settings *settings)
     return error;
 }
 
-// What a start reads beside the settings, and that can be told without starting. All that is wrong is logged.
+// Checks the files that a start reads beside the settings, without starting. All errors are logged.
 static int check_start(const struct broker_settings *settings)
 {
     struct ticket_keyring keys;
@@ -307,7 +307,7 @@ static int check_start(const struct broker_settings *settings)
     return 0;
 }
 
-// What is done with the database instead of serving it.
+// A task on the database instead of serving it.
 struct offline_task {
     const char *backup, *database;
     bool check;
@@ -348,20 +348,20 @@ int main(int argc, char **argv)
         return program_finish(about.name, 0);
     key_path = program_take_value(&argc, argv, "--make-key");
     if (key_path)
-        return make_key(key_path) < 0 ? 1 : 0;
+        return broker_make_key(key_path) < 0 ? 1 : 0;
     check_config = program_take_flag(&argc, argv, "--check-config");
     task.check = program_take_flag(&argc, argv, "--check");
     task.backup = program_take_value(&argc, argv, "--backup");
     task.database = program_take_value(&argc, argv, "--database");
     config_keep_places();
-    error = configure(&argc, argv, &settings);
+    error = broker_configure(&argc, argv, &settings);
     if (check_config) {
         more = check_start(&settings);
         error = error ? error : more;
         if (!error)
             printf("rgpu-brokerd: the settings are in order\n");
     } else if (!error) {
-        error = task.check || task.backup ? run_task(&task, &settings) : run(&settings);
+        error = task.check || task.backup ? run_task(&task, &settings) : broker_run(&settings);
     }
     config_clear(settings_table, &settings);
     return error ? 1 : 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernels of the examples with librgpu. Made into apps.ptx by `nvcc -ptx -arch=compute_75`.
+// Implements the kernels of the examples with librgpu. `nvcc -ptx -arch=compute_75` generates
+// apps.ptx from it.
 #include <cstdint>
 
-// One step of a heat equation on planes of WIDTH numbers. A GPU has PLANES of them, and before and behind these the nearest
-// planes of its neighbours.
+// Computes one step of a heat equation on planes of WIDTH numbers. A GPU has PLANES of them,
+// between the nearest planes of its neighbours.
 extern "C" __global__ void stencil(float *out, const float *in, uint32_t width, uint32_t planes)
 {
     uint32_t x = blockIdx.x * blockDim.x + threadIdx.x, plane = blockIdx.y + 1;
@@ -11,11 +12,12 @@ extern "C" __global__ void stencil(float *out, const float *in, uint32_t width, 
         return;
     const float *at = in + (uint64_t)plane * width + x;
     float left = x ? at[-1] : 0, right = x + 1 < width ? at[1] : 0;
-    out[(uint64_t)plane * width + x] = 0.5f * at[0] + 0.125f * (left + right + at[-(int64_t)width] + at[width]);
+    out[(uint64_t)plane * width + x] = 0.5f * at[0] +
+                                       0.125f * (left + right + at[-(int64_t)width] + at[width]);
 }
 
-// ROWS rows, from FIRST on, of the product of a matrix that is given by a formula and a vector of SIZE numbers: a block
-// for each row.
+// Multiplies ROWS rows, from FIRST on, of a matrix given by a formula with a vector of SIZE
+// numbers; one block for each row.
 extern "C" __global__ void multiply(float *out, const float *in, uint32_t first, uint32_t size)
 {
     __shared__ float sums[128];
@@ -34,7 +36,7 @@ extern "C" __global__ void multiply(float *out, const float *in, uint32_t first,
         out[row] = sums[0];
 }
 
-// The sum of the squares of COUNT numbers, by one block.
+// Sums the squares of COUNT numbers in one block.
 extern "C" __global__ void squares(float *out, const float *in, uint32_t count)
 {
     __shared__ float sums[128];
@@ -52,7 +54,7 @@ extern "C" __global__ void squares(float *out, const float *in, uint32_t count)
         *out = sums[0];
 }
 
-// A vector of length 1: SQUARE is the square of the length that it has.
+// Scales a vector to length 1; SQUARE is the square of its present length.
 extern "C" __global__ void normalize(float *vector, const float *square, uint32_t count)
 {
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -60,9 +62,10 @@ extern "C" __global__ void normalize(float *vector, const float *square, uint32_
         vector[i] /= sqrtf(*square);
 }
 
-// ROWS rows, from FIRST on, of the product of a sparse matrix, EACH entries to a row, and a vector: a thread for each row.
-extern "C" __global__ void sparse(float *out, const float *in, const uint32_t *columns, const float *values,
-                                  uint32_t first, uint32_t rows, uint32_t each)
+// Multiplies ROWS rows, from FIRST on, of a sparse matrix with EACH entries per row with a vector;
+// one thread for each row.
+extern "C" __global__ void sparse(float *out, const float *in, const uint32_t *columns,
+                                  const float *values, uint32_t first, uint32_t rows, uint32_t each)
 {
     uint32_t row = blockIdx.x * blockDim.x + threadIdx.x;
     float sum = 0;
@@ -73,14 +76,15 @@ extern "C" __global__ void sparse(float *out, const float *in, const uint32_t *c
     out[first + row] = sum;
 }
 
-// Particles in a plane of cells: 16 to a cell, four numbers each; an x below 0 ends a cell's. A column of cells is HEIGHT of them.
+// Particles in a plane of cells: 16 slots per cell with four numbers each; x below 0 ends a cell's
+// list. A column has HEIGHT cells.
 enum { SLOTS = 16 };
 static __device__ bool is_there(const float4 &particle)
 {
     return particle.x >= 0;
 }
 
-// Between 0 and WALL, and turned round where that was passed.
+// Keeps a coordinate between 0 and WALL, and reverses its speed at a wall.
 static __device__ void reflect(float *at, float *speed, float wall)
 {
     if (*at < 0 || *at >= wall) {
@@ -90,8 +94,10 @@ static __device__ void reflect(float *at, float *speed, float wall)
     *at = fminf(fmaxf(*at, 0.0f), wall - 0.01f);
 }
 
-// Moves what is in cell (blockIdx.x, row) of this GPU: `in` has a column of the neighbours at either end, `out` has two.
-extern "C" __global__ void particles_move(float4 *out, const float4 *in, uint32_t height, uint32_t columns)
+// Moves the particles in cell (blockIdx.x, row) of this GPU. `in` has one column of each neighbour
+// at its ends, `out` has two.
+extern "C" __global__ void particles_move(float4 *out, const float4 *in, uint32_t height,
+                                          uint32_t columns)
 {
     uint32_t column = blockIdx.x + 1, row = blockIdx.y * blockDim.x + threadIdx.x;
     if (row >= height)
@@ -125,9 +131,10 @@ extern "C" __global__ void particles_move(float4 *out, const float4 *in, uint32_
     }
 }
 
-// Takes what has moved into cell (blockIdx.x, row) of `out`, whose first column but one is number FIRST of all COLUMNS.
-extern "C" __global__ void particles_sort(float4 *out, const float4 *in, uint32_t height, uint32_t first,
-                                          uint32_t columns)
+// Collects the particles that moved into cell (blockIdx.x, row) of `out`. The second column of
+// `out` is number FIRST of all COLUMNS.
+extern "C" __global__ void particles_sort(float4 *out, const float4 *in, uint32_t height,
+                                          uint32_t first, uint32_t columns)
 {
     uint32_t column = blockIdx.x, row = blockIdx.y * blockDim.x + threadIdx.x, count = 0;
     int32_t number = (int32_t)(first + column) - 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the examples with librgpu share: a team over all GPUs, its memory, and the comparison of the two ways in which they
-// work together: by puts and signals, and by kernels and copies between which the program waits.
+// Implements the common parts of the examples with librgpu: a team over all GPUs, its memory, and
+// the comparison of two ways to work together. One way uses puts and signals, the other kernels and
+// copies with waits of the program in between.
 #ifndef RGPU_EXAMPLES_APPS_H
 #define RGPU_EXAMPLES_APPS_H
 
@@ -113,27 +114,29 @@ static inline double timed(void (*run)(unsigned int), unsigned int steps)
     return seconds() - start;
 }
 
-// The largest difference so far; what is not a number is the largest of all.
+// Returns the larger difference; NaN counts as the largest.
 static inline double larger(double most, float a, float b)
 {
     double difference = fabs((double)a - (double)b);
     return isnan(most) || difference <= most ? most : difference;
 }
 
-// Work that is done in two ways.
+// A computation implemented in two ways.
 struct two_ways {
     const char *name;
-    void (*start)(void); // as before the first step
+    void (*start)(void); // restores the state before the first step
     void (*by_copies)(unsigned int steps), (*by_puts)(unsigned int steps);
-    float *(*result)(unsigned int steps);                        // malloc'd
-    double (*difference)(const float *want, unsigned int steps); // of what is there to a result
+    float *(*result)(unsigned int steps); // malloc'd
+    // difference of the present state from a result
+    double (*difference)(const float *want, unsigned int steps);
 };
 
-// What both ways have left has to be the same, but for the order in which numbers were added.
+// Checks that both ways give the same result, except for the order of additions, and compares their
+// times.
 static inline int compare_ways(const struct two_ways *work, unsigned int steps)
 {
     work->start();
-    timed(work->by_copies, 2); // what is slow the first time
+    timed(work->by_copies, 2); // warm-up
     timed(work->by_puts, 2);
     work->start();
     double copies = timed(work->by_copies, steps);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each GPU puts its number into the memory of the next one; then all learn the sum.
+// Puts each GPU's number into the memory of the next GPU; then all GPUs compute the sum.
 #include <cuda.h>
 #include <rgpu.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ int main(void)
 {
     CUcontext contexts[MOST];
     CUstream streams[MOST];
-    CUdeviceptr numbers[MOST]; // of each GPU: its own, its neighbour's
+    CUdeviceptr numbers[MOST]; // of each GPU: its own number and its neighbour's
     size_t sizes[MOST];
     struct rgpu_team *team;
     struct rgpu_window *window;
@@ -35,7 +35,7 @@ int main(void)
     }
     RGPU(rgpu_team_create(&team, contexts, count));
     RGPU(rgpu_window_register(team, numbers, sizes, 1, &window));
-    for (int i = 0; i < count; i++) // to the second place of the next one
+    for (int i = 0; i < count; i++) // into the second number of the next GPU
         RGPU(rgpu_put_signal_async(window, i, (i + 1) % count, 4, numbers[i], 4, TAG, streams[i]));
     for (int i = 0; i < count; i++)
         RGPU(rgpu_signal_wait_async(window, i, (i + count - 1) % count, TAG, 1, streams[i]));

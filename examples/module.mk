@@ -11,7 +11,7 @@ TEAM_EXAMPLES := exchange stencil power sparse particles
 EXAMPLES += $(TEAM_EXAMPLES:%=$(B)/examples/%)
 $(foreach p,$(TEAM_EXAMPLES),$(eval $(call link_rule,$(B)/examples/$(p),examples/$(p).c,,\
   -L$(B)/lib -l:librgpu.so.1 -l:libcuda.so.1 -lm,,$(B)/lib/librgpu.so.1 $(B)/lib/libcuda.so.1)))
-$(TEAM_EXAMPLES:%=$(B)/obj/examples/%.o): EXTRA_CPPFLAGS := -Iteam-lib -Iexamples/without-toolkit
+$(TEAM_EXAMPLES:%=$(B)/obj/examples/%.o): EXTRA_CPPFLAGS := -Iclient-lib/putnotify -Iexamples/without-toolkit
 $(TEAM_EXAMPLES:%=$(B)/obj/examples/%.o): examples/apps.ptx
 
 $(B)/examples/vector-runtime: examples/vector.cu

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: particles [STEPS [WIDTH HEIGHT]]. Particles in a plane of square cells push each other away as long as they are nearer than a
-// cell is wide. Each GPU has WIDTH columns of HEIGHT cells. In each step every particle moves, by less than a cell; then each cell takes
-// what is in it now out of its own and the eight around it. For that, and for the next step, a GPU needs the nearest two
-// columns of its neighbours, as they have moved.
+// Simulates particles in a plane of square cells that repel each other within a cell's width.
+// usage: particles [STEPS [WIDTH HEIGHT]]. Each GPU has WIDTH columns of HEIGHT cells. In each step
+// every particle moves by less than a cell; then each cell collects its particles from itself and
+// the eight cells around it. For this and for the next step, a GPU needs the nearest two columns of
+// its neighbours after the move.
 #include "examples/apps.h"
 
-enum { SLOTS = 16, HALO = 2 }; // particles of a cell, at most; columns of a neighbour
-enum { BEFORE, BEHIND, TAGS }; // which of the receiver's neighbours has sent
+enum { SLOTS = 16, HALO = 2 }; // most particles per cell; columns of a neighbour
+enum { BEFORE, BEHIND, TAGS }; // the receiver's neighbour that has sent
 struct particle {
-    float x, y, vx, vy; // x < 0: there is none
+    float x, y, vx, vy; // x < 0: no particle
 };
 
 static unsigned int width, height;
 static size_t column_size, moved_size;
-static CUdeviceptr cells[MOST]; // of each GPU, with a column more at either end
+static CUdeviceptr cells[MOST]; // of each GPU, with one more column at either end
 static CUdeviceptr moved
-    [MOST]; // two, as one is written while neighbours may still read the other; with HALO columns more
+    // two per GPU, with HALO more columns: neighbours may still read one while the other is written
+    [MOST];
 static size_t cells_sizes[MOST], moved_sizes[MOST];
 static struct rgpu_window *window;
 
@@ -24,7 +26,7 @@ static size_t moved_at(unsigned int step, unsigned int column)
     return step % 2 * moved_size + column * column_size;
 }
 
-// ---- the beginning ----
+// ---- initial state ----
 
 static float fraction(uint32_t *state)
 {
@@ -32,7 +34,7 @@ static float fraction(uint32_t *state)
     return (float)(*state >> 8) / (float)(1 << 24);
 }
 
-// The thesis has 410,600 particles in 416 x 416 cells: two or three in each.
+// The thesis has 410,600 particles in 416 x 416 cells: two or three in each cell.
 static void fill_cell(struct particle *cell, uint32_t column, uint32_t row)
 {
     uint32_t state = column * 7919u + row * 104729u + 1, count = 2 + (fraction(&state) < 0.373f);
@@ -139,7 +141,7 @@ static void by_puts(unsigned int steps)
     }
 }
 
-// ---- what comes of it ----
+// ---- results ----
 
 static float *result(unsigned int steps)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: power [STEPS [ROWS]]. Power iteration: a vector is multiplied by a matrix, ROWS rows of which each GPU has, and made as
-// long as 1, again and again. In each step every GPU needs the whole vector and its length.
+// Computes a power iteration: it multiplies a vector by a matrix and scales it to length 1, again
+// and again. usage: power [STEPS [ROWS]]. Each GPU has ROWS rows of the matrix. In each step every
+// GPU needs the whole vector and its length.
 #include "examples/apps.h"
 
 static unsigned int rows, size;
-static CUdeviceptr
-    vectors[MOST]; // of each GPU, two; a step writes into the one that it does not read
+static CUdeviceptr vectors[MOST]; // two per GPU; a step writes the vector that it does not read
 static CUdeviceptr squares[MOST];
 static size_t sizes[MOST], square_sizes[MOST];
 static struct rgpu_window *window, *square;
@@ -112,7 +112,7 @@ static float *first_result(unsigned int steps)
     return result(0, steps);
 }
 
-// Every GPU has the whole vector.
+// Returns the largest difference; every GPU has the whole vector.
 static double difference(const float *want, unsigned int steps)
 {
     double most = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: sparse [STEPS [ROWS [EACH]]]. A sparse matrix times a vector, and that times the matrix again. Each GPU has ROWS rows with
-// EACH entries in them. In each step the first GPU gives the vector to all and collects the parts of the product.
+// Multiplies a vector by a sparse matrix again and again. usage: sparse [STEPS [ROWS [EACH]]]. Each
+// GPU has ROWS rows with EACH entries. In each step the first GPU broadcasts the vector and gathers
+// the parts of the product.
 #include "examples/apps.h"
 
 static unsigned int rows, each, size;
-static CUdeviceptr
-    vectors[MOST]; // of each GPU, two; a step writes into the one that it does not read
+static CUdeviceptr vectors[MOST]; // two per GPU; a step writes the vector that it does not read
 static CUdeviceptr columns[MOST], values[MOST];
 static size_t sizes[MOST], unused[MOST];
 static struct rgpu_window *window;
@@ -15,7 +15,7 @@ static size_t vector_at(unsigned int which, unsigned int row)
     return ((size_t)which * size + row) * sizeof(float);
 }
 
-// Entries that do not let the vector grow, at places that a formula gives.
+// Fills in entries that keep the vector from growing, at positions given by a formula.
 static void fill_matrix(void)
 {
     size_t entries = (size_t)rows * each;
@@ -79,8 +79,8 @@ static void by_copies(unsigned int steps)
     }
 }
 
-// The first one's vector is written by the others only when they have been given the next one, which it does not before
-// it is through with that.
+// The others write the first GPU's vector only after they have received the next vector. The first
+// GPU sends that only when it has finished with its vector.
 static void by_puts(unsigned int steps)
 {
     for (unsigned int step = 0; step < steps; step++) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: stencil [STEPS [WIDTH PLANES]]. A field over all GPUs, each of which has PLANES planes of it. In each step a GPU
-// needs the nearest planes of its neighbours. Kernels write from one of two fields into the other; so whoever puts into a
-// field has heard that its owner's kernel, which read it, is over.
+// Updates a field over all GPUs, each with PLANES planes. usage: stencil [STEPS [WIDTH PLANES]]. In
+// each step a GPU needs the nearest planes of its neighbours. Kernels read one of two fields and
+// write the other. A put into a field starts only after its owner has signalled that the kernel
+// that read the field has finished.
 #include "examples/apps.h"
 
-enum { BEFORE, BEHIND, TAGS }; // which of the receiver's neighbours has sent
+enum { BEFORE, BEHIND, TAGS }; // the receiver's neighbour that has sent
 
 static unsigned int width, planes;
 static size_t plane_size, field_size;
-static CUdeviceptr fields[MOST]; // of each GPU, two, each with a plane more at either end
+static CUdeviceptr fields[MOST]; // two per GPU, each with one more plane at either end
 static size_t sizes[MOST];
 static struct rgpu_window *window;
 
@@ -31,7 +32,7 @@ static void start(void)
         CU(cuCtxSynchronize());
     }
     free(host);
-    // The planes of the neighbours that the first step needs.
+    // Copies the planes of the neighbours for the first step.
     for (int g = 0; g < gpus; g++) {
         if (g)
             CU(cuMemcpyPeer(fields[g], contexts[g], fields[g - 1] + plane_at(0, planes),

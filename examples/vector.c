@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same as vector.cu on the Driver API, with the kernel as PTX text, so that it needs no CUDA
-// toolkit to be built.
+// Does the same as vector.cu with the Driver API. The kernel is PTX text, so the build needs no
+// CUDA toolkit.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -58,7 +58,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-// The best rate of three copies in GB/s: the first touches new memory.
+// Measures the best rate of three copies in GB/s, because the first copy touches new memory.
 static void to_device(CUdeviceptr to, const void *from, double *rate)
 {
     *rate = 0;
@@ -81,7 +81,7 @@ static void from_device(void *to, CUdeviceptr from, double *rate)
     }
 }
 
-// Returns how many numbers are wrong.
+// Returns the number of wrong results.
 static int run(int number)
 {
     char name[128];
@@ -127,7 +127,7 @@ static int run(int number)
     return wrong;
 }
 
-// With --probe it only tells whether there is a GPU, and which.
+// Implements --probe: reports whether there is a GPU, and its name.
 static int probe(void)
 {
     char name[128];

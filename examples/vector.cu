@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An ordinary CUDA program: it scales and adds two vectors, checks every number, and tells how
-// fast the copies were. Build it as any other:  nvcc -o vector vector.cu
+// Scales and adds two vectors, checks every number, and prints the rate of the copies. It is an
+// ordinary CUDA program; build it with:  nvcc -o vector vector.cu
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -26,7 +26,7 @@ __global__ void saxpy(float *y, const float *x, float a, int n)
 
 template <typename F> static double rate(size_t bytes, F copy)
 {
-    double best = 0; // of three: the first touches new memory
+    double best = 0; // best of three, because the first copy touches new memory
     for (int i = 0; i < 3; i++) {
         auto start = std::chrono::steady_clock::now();
         copy();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this project needs of CUPTI, the interface by which profilers learn what GPUs did: its numbers and the
-// layout of its records, as releases 12.0 to 13.0 have them. Releases add fields at the end of records; those of a
-// release that is older than a field are shorter, and who reads must not look there.
+// The part of CUPTI that this project uses: its constants and the layout of its records, as in
+// releases 12.0 to 13.0. Profilers learn through CUPTI what GPUs did. Releases add fields at the
+// end of records. Records of a release older than a field are shorter, so a reader must not access
+// the field there.
 #ifndef RGPU_PROTO_CUPTI_ABI_H
 #define RGPU_PROTO_CUPTI_ABI_H
 
@@ -50,7 +51,7 @@ typedef enum {
     CUPTI_CB_DOMAIN_SIZE,
 } CUpti_CallbackDomain;
 
-// Of copies: where from and to, and what the memory is.
+// For copies: the source and target, and the kinds of memory.
 enum cupti_copy {
     CUPTI_COPY_HTOD = 1,
     CUPTI_COPY_DTOH = 2,
@@ -70,7 +71,7 @@ enum { CUPTI_FLAG_ASYNC = 1 };
 
 enum cupti_site { CUPTI_API_ENTER, CUPTI_API_EXIT };
 
-// What a callback about a call is given.
+// The argument of a callback about a call.
 struct cupti_call_data {
     enum cupti_site site;
     const char *function;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NCCL's interface as programs are compiled for it, after NVIDIA's documentation of the API: types, numbers and calls.
+// NCCL's interface as programs are compiled for it, after NVIDIA's documentation of the API: types,
+// numbers and calls.
 #ifndef RGPU_PROTO_NCCL_ABI_H
 #define RGPU_PROTO_NCCL_ABI_H
 
@@ -60,7 +61,7 @@ typedef enum {
 
 typedef enum { ncclScalarDevice, ncclScalarHostImmediate } ncclScalarResidence_t;
 
-// Of a later size in later releases: only what comes first is looked at.
+// Its size grows in later releases: only these first fields are read.
 typedef struct {
     size_t size;
     unsigned int magic; // NCCL_CONFIG_MAGIC

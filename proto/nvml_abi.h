@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What of the management library's ABI (NVML) rgpu-gauge asks for and the software GPUs answer.
+// The part of the ABI of NVML that the GPU monitor (rgpu-monitor) uses and the software GPUs
+// implement.
 #ifndef RGPU_NVML_ABI_H
 #define RGPU_NVML_ABI_H
 
@@ -9,7 +10,7 @@ struct nvml_memory { // bytes
 
 struct nvml_process {
     unsigned pid;
-    unsigned long long used; // bytes; all bits set: not told
+    unsigned long long used; // bytes; all bits set: unknown
     unsigned gpu_instance, compute_instance;
 };
 
@@ -44,7 +45,7 @@ struct nvml_temperature {
     int celsius;
 };
 
-// What nvidia-smi asks for by the private table, in place of struct nvml_process.
+// The private table's form of struct nvml_process, which nvidia-smi uses.
 struct nvml_named_process {
     struct nvml_process process;
     unsigned long long protected_bytes;

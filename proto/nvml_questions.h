@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The questions of the management library (NVML) that a box answers for its clients by having asked them itself: one
-// line each, from which rgpu-gauge has its list of questions and our libnvidia-ml.so.1 its functions. An answer travels
-// as the bytes that the function has written, with its result, so that a question costs a line and nothing else.
+// The queries of the management library (NVML) that a box makes for its clients, one line each.
+// rgpu-monitor gets its list of queries from these lines, rgpu's libnvidia-ml.so.1 its functions.
+// An answer is sent as the bytes that the function has written, with its result, so that a new
+// query needs only a line here.
 //
-// A number belongs to its line for ever, since client and box may be of different releases. Every function takes the
-// device first, and then:
+// The number of a line never changes, because client and box may be of different releases. Every
+// function takes the device first, and then:
 //
 //   VALUE(number, name, bytes)                     void *out of so many bytes
-//   OURS(number, name, bytes)                      the same, but our library has more to say than the answer
+//   OURS(number, name, bytes)                      the same, but our library has more to say than
+//                                                  the answer
 //   VALUE_OF(number, name, count, bytes)           unsigned below count, void *out
-//   OURS_OF(number, name, count, bytes)            the same, but our library has more to say than the answer
+//   OURS_OF(number, name, count, bytes)            the same, but our library has more to say than
+//                                                  the answer
 //   VALUE_OF2(number, name, count, count2, bytes)  two of them, void *out
 //   VALUE_OF3(number, name, count, count2, count3, bytes)
 //   PAIR, TRIPLE, QUAD(number, name)               two, three, four unsigned *
 //   TEXT(number, name, bytes)                      char *, unsigned length
 //   TEXT_OF(number, name, count, bytes)            unsigned below count, char *, unsigned length
-//   VERSIONED(number, name, version, bytes)        a structure whose first word is its version and size
+//   VERSIONED(number, name, version, bytes)        a structure whose first word is its version and
+//                                                  size
 //   VARIANT(number, name, version, bytes)          the same where there are several versions
 //   OTHER(number, name, bytes)                     another device, void *out
 //   OTHER_OF(number, name, count, bytes)           another device, unsigned below count, void *out
@@ -28,8 +32,9 @@
 #ifndef RGPU_NVML_QUESTIONS_H
 #define RGPU_NVML_QUESTIONS_H
 
-// What rgpud writes to rgpu-gauge to learn how busy GPUs are now; any other byte asks for answers to the questions.
-#define GAUGE_GLANCE 'g'
+// rgpud writes this to rgpu-monitor to learn how busy GPUs are now; any other byte requests answers
+// to the questions.
+#define MONITOR_GLANCE 'g'
 
 #define NVML_STRUCTURE(version, bytes) ((unsigned)(bytes) | (unsigned)(version) << 24)
 
@@ -156,14 +161,15 @@
     OTHER_OF(201, nvmlDeviceGetP2PStatus, 6, 4)
 // clang-format on
 
-// Those that tell how much of a GPU is used by everybody: who has a share of it does not hear them.
+// Figures about the use of a GPU by all processes: a lease with a share of it does not get them.
 #define NVML_OF_WHOLE_GPUS \
     { \
         66, 68, 72, 77, 93, 94, 95, 96, 110, 192 \
     }
 
 // clang-format off
-// Fields (nvmlDeviceGetFieldValues) whose values the box's clients may ask for: field, and scopes below the count.
+// Fields (nvmlDeviceGetFieldValues) whose values the box's clients may ask for: field, and scopes
+// below the count.
 #define NVML_FIELDS(FIELD) \
     FIELD(74, 1) FIELD(75, 1) FIELD(76, 1) FIELD(77, 1) FIELD(78, 1) FIELD(82, 1) FIELD(91, 1) FIELD(95, 1) \
     FIELD(170, 1) FIELD(185, 3) FIELD(186, 3) FIELD(187, 2) FIELD(188, 2) FIELD(189, 2) FIELD(190, 2) \
@@ -171,9 +177,10 @@
     FIELD(229, 1) FIELD(230, 1) FIELD(90, 1) FIELD(147, 1) FIELD(164, 18) FIELD(165, 18) FIELD(166, 18)
 // clang-format on
 
-// The answer to a question, behind one another without padding: its number, how many bytes follow, its arguments (a
-// byte each, the first one lowest; a device is its number in the library) and the function's result. What is not
-// supported is missing. A field's number is NVML_FIELD_NUMBERS more than the field, and its answer struct nvml_field.
+// The answer to a question: its number, the number of bytes that follow, its arguments (a byte
+// each, the first one lowest; a device is its number in the library) and the function's result.
+// Answers follow each other without padding. Unsupported questions have no answer. A field's number
+// is NVML_FIELD_NUMBERS more than the field, and its answer struct nvml_field.
 struct nvml_answer {
     unsigned short number, size;
     unsigned arguments;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libcuda.so.1 and the stand-in for CUPTI's library have between them, in one process: the latter finds
-// rgpu_profiler_table by name in the former.
+// The interface between libcuda.so.1 and rgpu's CUPTI library in one process: the CUPTI library
+// looks up rgpu_profiler_table in libcuda.so.1 by name.
 #ifndef RGPU_PROTO_PROFILER_TABLE_H
 #define RGPU_PROTO_PROFILER_TABLE_H
 
@@ -12,7 +12,7 @@
 
 enum { PROFILER_TABLE_VERSION = 1 };
 
-// A call of the program that has ended, told in its own thread.
+// A call of the program that has ended, reported in its own thread.
 struct profiler_call {
     const char *name;
     uint32_t number; // by which the GPU's work names it
@@ -21,8 +21,9 @@ struct profiler_call {
     bool pageable;         // copies memory of the program that is not page-locked
 };
 
-// Who is told of what the GPU did: times are this process's CLOCK_MONOTONIC, devices are numbered as the program
-// numbers them, NAME (of a kernel, else NULL) stays valid. Several threads may tell, one at a time.
+// A listener for the work of the GPU: times are this process's CLOCK_MONOTONIC, devices are
+// numbered as the program numbers them, NAME (of a kernel, else NULL) stays valid. Several threads
+// may report, one at a time.
 struct profiler_listener {
     void (*worked)(void *argument, const struct wire_activity *work, const char *name);
     void *argument;
@@ -31,15 +32,16 @@ struct profiler_listener {
 
 struct profiler_table {
     uint32_t version;
-    // From now on the boxes note what their GPUs do, and LISTENER is told.
+    // From now on the boxes record the work of their GPUs and report it to LISTENER.
     void (*join)(struct profiler_listener *listener);
     void (*leave)(struct profiler_listener *listener);
-    // Fetches what has ended on the GPUs; all listeners are told before it returns. How many records were lost on
-    // the boxes since the first listener joined.
+    // Fetches the work that has ended on the GPUs; all listeners have it before it returns. Returns
+    // the number of records lost on the boxes since the first listener joined.
     uint64_t (*collect)(void);
-    // Has each call told (NULL: no longer).
+    // Has each call reported (NULL: no longer).
     void (*watch)(void (*called)(const struct profiler_call *call));
-    // The numbers by which records name a stream of the current context, and that context. False: not known.
+    // The numbers by which records name a stream of the current context, and that context. False:
+    // not known.
     bool (*numbers)(CUstream stream, uint32_t *of_stream, uint32_t *of_context);
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What travels on a session's link once its transport is chosen: requests to the worker, events to
-// the client, and the description of the box's devices. docs/protocol.md tells the whole story.
+// The records on a session's link after its transport is chosen: requests to the worker, events to
+// the client, and the description of the box's devices. See docs/protocol.md.
 //
 // All fields are in the byte order of x86-64 and arm64 (little endian); the handshake refuses
 // others. Records are multiples of eight bytes and at most WIRE_RECORD_MAX long.
@@ -13,7 +13,7 @@
 
 enum {
     WIRE_RECORD_MAX = 72 * 1024,
-    WIRE_INLINE_MAX = 64 * 1024, // bytes of data that one record may carry behind its arguments
+    WIRE_INLINE_MAX = 64 * 1024, // bytes of data that one record may carry after its arguments
     WIRE_BLOCK_SIZE = 512 * 1024,
     WIRE_DEVICE_MAX = 64,       // devices of one session
     WIRE_ATTRIBUTE_LIMIT = 160, // device attributes are numbered below this
@@ -32,25 +32,26 @@ struct wire_request {
     uint64_t context; // handle of the calling thread's current context; 0: none
 };
 
-// What a worker sends. Each has this header; `call` and `result` have a meaning in EVENT_REPLY only.
+// The events of a worker. Each has this header; `call` and `result` have a meaning in EVENT_REPLY
+// only.
 enum wire_event_kind {
     EVENT_REPLY = 1,     // outputs of a sync request (struct reply_*), then reply_bytes
     EVENT_DATA,          // struct wire_data; `size` bytes of payload follow the record (bulk)
     EVENT_CREDIT,        // struct wire_credit: blocks of a push that may be sent
-    EVENT_WANTED,        // struct wire_wanted: a late push's data is to be sent now
+    EVENT_WANTED,        // struct wire_wanted: send the data of a late push now
     EVENT_PULLED,        // struct wire_job_end: a pull's last byte has been sent, or it failed
     EVENT_HOST_FUNCTION, // struct wire_host_function: run it, answer host_function_done
     EVENT_PRINT,         // text that kernels printed follows the header
     EVENT_REACHED,       // struct wire_reached: an event that is watched has come
     EVENT_ENDING,        // the box ends the session; a NUL-terminated reason follows
     EVENT_GRAPH_WANTED,  // struct wire_callee: a copy of a graph wants its source (graph_bytes)
-    EVENT_GRAPH_DATA,    // struct wire_callee, and bytes of a copy's target behind it
+    EVENT_GRAPH_DATA,    // struct wire_callee, and bytes of a copy's target after it
     EVENT_GRAPH_GONE,    // struct wire_callee: it will not be called again; a destructor is due
     EVENT_GRAPH_BLOCK,   // as EVENT_GRAPH_DATA, but the bytes follow the record (bulk)
     EVENT_PEER_FRAME =
-        40, // struct wire_peer_frame for the other end of a peer link, its bytes behind it (bulk)
+        40, // struct wire_peer_frame for the other end of a peer link, its bytes after it (bulk)
     EVENT_PEER_OVER,    // struct wire_peer_over: a copy between boxes has ended
-    EVENT_PULLED_SMALL, // struct wire_job_end, and the data behind it: a small pull has ended
+    EVENT_PULLED_SMALL, // struct wire_job_end, and the data after it: a small pull has ended
 };
 
 struct wire_event {
@@ -84,22 +85,26 @@ struct wire_reached {
     int32_t result; // CUresult; not CUDA_SUCCESS: it will never come
 };
 
-// What the two ends of a peer link say to each other. A copy begins when the box whose stream it belongs to is
-// there and the other one takes part.
+// The frames between the two ends of a peer link. A copy begins when the box of its stream has
+// reached it and the other one takes part.
 enum wire_peer_kind {
-    // Where the sender has the target, and `slot` is not 0, the data may be written to `offset` with that key. Of READY `result`
-    // is 1 where the sender's memory can be registered, of GO where the source's is to be.
+    // If the sender has the target, and `slot` is not 0, the data may be written to `offset` with
+    // that key. In READY `result` is 1 if the sender's memory can be registered, in GO if the
+    // source's must be.
     PEER_READY = 1, // the sender takes part in the copy
     PEER_GO,        // the stream has come to the copy: data may come
-    PEER_DATA, // `bytes` of the copy, packed, at `offset`; they follow the record (bulk), or are in block `slot`
+    // `bytes` of the copy, packed, at `offset`; they follow the record (bulk), or are in block
+    // `slot`
+    PEER_DATA,
     PEER_CREDIT, // room for `offset` more blocks, or the blocks whose bits are set in `job`
     PEER_DONE,   // all of it is in its place
     PEER_FAILED, // the copy has failed with `result`
     PEER_BLOCKS, // the sender's blocks are at `offset`, and `job` is the key to them
     PEER_PLACED, // all of it has been written to where READY or GO said
-    PEER_PUT, // as PEER_DATA, but what comes is struct wire_far_put and, behind WIRE_FAR_PUT_HEAD bytes, its data
+    // as PEER_DATA, but with a struct wire_far_put (WIRE_FAR_PUT_HEAD bytes) and then its data
+    PEER_PUT,
     PEER_PUT_OVER, // `offset` more puts are over
-    PEER_REGISTER, // the target's memory is to be registered, and READY is to tell of it once more
+    PEER_REGISTER, // register the target's memory, and send READY again
 };
 struct wire_peer_frame {
     uint32_t size; // of this record
@@ -112,34 +117,36 @@ struct wire_peer_frame {
     uint32_t slot;
 };
 
-// Puts of kernels into windows of other boxes. A kernel writes a letter into a slot of the mailbox, which is page-locked memory
-// of its worker: 'turn' last, the number of the letter plus one. rgpu_device.h has the same. Behind the slots are the counters
-// that kernels read: for each block how many of its letters are over, and for each block and tag how many signals have come from other
-// boxes, and at last how many members of these have come to the barrier.
-enum { WIRE_MAILBOX_SLOTS = 256, WIRE_LETTER_INLINE = 32, WIRE_FAR_PUT_HEAD = 64 };
-enum wire_letter_tag { WIRE_LETTER_NO_TAG = -1, WIRE_LETTER_BARRIER = -2 };
-struct wire_letter {
+// Puts of kernels into windows of other boxes. A kernel writes a put request into a slot of the
+// proxy queue, which is page-locked memory of its worker: `turn` last, the number of the request
+// plus one. rgpu_device.h has the same. The counters that kernels read follow the slots: for each
+// block the number of its completed requests, for each block and tag the number of signals from
+// other boxes, and last the number of other boxes' members at the barrier.
+enum { WIRE_PROXY_QUEUE_SLOTS = 256, WIRE_PUT_REQUEST_INLINE = 32, WIRE_FAR_PUT_HEAD = 64 };
+enum wire_put_request_tag { WIRE_PUT_REQUEST_NO_TAG = -1, WIRE_PUT_REQUEST_BARRIER = -2 };
+struct wire_put_request {
     uint32_t turn;
     uint32_t rank;   // of the target
     uint32_t block;  // that sends it
-    int32_t tag;     // of the signal, or enum wire_letter_tag
+    int32_t tag;     // of the signal, or enum wire_put_request_tag
     uint64_t offset; // in the target's window
     uint64_t bytes;
     union {
-        uint64_t source;                  // in the sender's GPU
-        uint8_t data[WIRE_LETTER_INLINE]; // where there are no more of them
+        uint64_t source;                       // in the sender's GPU
+        uint8_t data[WIRE_PUT_REQUEST_INLINE]; // where there are no more of them
     };
 };
-struct wire_mailbox {
-    uint32_t taken; // letters whose slots are free again
+struct wire_proxy_queue {
+    uint32_t taken; // put requests whose slots are free again
     uint32_t lost;  // 1: a member's box is, or the window is closed
     uint32_t reserved[14];
-    struct wire_letter slots[WIRE_MAILBOX_SLOTS];
+    struct wire_put_request slots[WIRE_PROXY_QUEUE_SLOTS];
     uint32_t counters[];
 };
-_Static_assert(sizeof(struct wire_letter) == 64 && sizeof(struct wire_mailbox) % 64 == 0, "layout");
+_Static_assert(sizeof(struct wire_put_request) == 64 && sizeof(struct wire_proxy_queue) % 64 == 0,
+               "layout");
 
-// A put on its way to another box. Whatever is wrong in it is found there.
+// A put to another box. The target's box validates it.
 struct wire_far_put {
     uint32_t window; // as the target's box knows it
     uint32_t block;  // of the target
@@ -148,7 +155,8 @@ struct wire_far_put {
     uint64_t offset;
 };
 
-// peer_expect and peer_meet: which ways the two ends may try, besides the connection that they have.
+// peer_expect and peer_meet: which ways the two ends may try, besides the connection that they
+// have.
 enum wire_peer_way { PEER_WAY_SHM = 1, PEER_WAY_RDMA = 2, PEER_WAYS_ALL = 3 };
 
 // peer_meet: how the two ends reach each other.
@@ -196,7 +204,8 @@ struct wire_peer_memory {
     uint8_t handle[64];
 };
 
-// peer_lend: physical memory of a GPU, whose descriptor travels over the link of that number. Handed on as it is.
+// peer_lend: physical memory of a GPU, whose descriptor travels over the link of that number.
+// Handed on as it is.
 struct wire_peer_loan {
     uint64_t size;
     uint32_t region; // number of the descriptor
@@ -227,8 +236,8 @@ struct wire_host_function {
 #define WIRE_HOST_OFFSET(host) ((host) & ((UINT64_C(1) << 48) - 1))
 enum { WIRE_REGION_STAGING = 0, WIRE_REGION_LIMIT = 1 << 16 };
 
-// What a flag becomes, instead of VALUE, where the box has something to say that a flag cannot: who waits is to ask. It
-// is far before VALUE and before what the flag is to become later.
+// The value of a flag instead of VALUE if the box has to report more than a flag can: the waiter
+// must send a query. It is far before VALUE and before later values of the flag.
 #define WIRE_FLAG_ASK(value) ((uint32_t)(value) - (UINT32_C(1) << 30))
 
 // One entry of the launch request's inline data, before the packed parameters.
@@ -295,8 +304,8 @@ struct wire_peer {
     int32_t results[8];
 };
 
-// Behind these rows: sections, for clients that say in HELLO which calls they know. A section that a client does
-// not know it skips.
+// Sections follow after these rows, for clients that list in HELLO the calls that they know. A
+// client skips a section that it does not know.
 struct wire_section {
     uint32_t kind; // enum wire_section_kind
     uint32_t size; // of what follows, in bytes; the next section is a multiple of eight further
@@ -304,7 +313,9 @@ struct wire_section {
 enum wire_section_kind {
     SECTION_CALLS = 1, // struct wire_known_call: the requests that the worker carries out
     SECTION_PATHS =
-        2, // struct wire_paths, then struct path_kept (common/path_table.h): what was found for this host
+        // struct wire_paths, then struct path_kept (common/base/path_table.h): what was found for
+    // this host
+    2,
 };
 struct wire_paths {
     uint32_t forced; // PATH_BITs of the paths that the box wants used where they can be; 0: any
@@ -330,13 +341,13 @@ enum handle_kind {
     HANDLE_NODE,
     HANDLE_EXEC,
     HANDLE_USER_OBJECT,
-    HANDLE_CALLEE,      // what a graph calls in the client: a function, a copy, a destructor
+    HANDLE_CALLEE,      // callback of a graph in the client: a function, a copy, a destructor
     HANDLE_MEMORY = 24, // physical device memory
     HANDLE_ARRAY = 32,
     HANDLE_MIPMAP = 33, // a mipmapped array
 };
 
-// What the driver answers to a handle of that kind which is none.
+// The driver's error for a wrong handle of that kind.
 static inline CUresult wire_wrong_handle(enum handle_kind kind)
 {
     if (kind == HANDLE_CONTEXT)
@@ -358,13 +369,14 @@ struct wire_edge {
     uint64_t from, to;
     CUgraphEdgeData edge;
 };
-// graph_name: what is behind NUMBER is HANDLE from now on.
+// graph_name: the object with NUMBER gets HANDLE.
 struct wire_name {
     uint64_t number;
     uint64_t handle;
 };
-// What lists give: of a graph all nodes, those without dependencies, and edges; of a node what it depends
-// on and what depends on it (wire_dependency), and the graphs inside it. Other entries are uint64_t.
+// The entries of lists: of a graph all nodes, those without dependencies, and edges; of a node its
+// dependencies, its dependents (wire_dependency), and the graphs inside it. Other entries are
+// uint64_t.
 enum wire_graph_list {
     WIRE_GRAPH_NODES,
     WIRE_GRAPH_ROOTS,
@@ -379,12 +391,12 @@ struct wire_kernel_node {
     uint64_t context; // 0: the caller's
     uint32_t grid[3], block[3];
     uint32_t shared_bytes;
-    uint32_t bytes; // of the packed parameters behind this
+    uint32_t bytes; // of the packed parameters after this
 };
 struct wire_copy_node {
     uint64_t context;
-    // Who has the host side, where the box does not map it; then its rows are packed. 0: nobody. Both
-    // sides of the host: a copy that the client makes.
+    // The callee with the host side if the box does not map it; then its rows are packed. 0: none.
+    // With both sides on the host the client makes the copy.
     uint64_t callee;
     CUDA_MEMCPY3D copy; // host sides that the box maps are WIRE_HOST names
 };
@@ -407,7 +419,7 @@ struct wire_alloc_node {
     CUmemPoolProps pool;
     uint64_t size;
     uint64_t address;      // in answers
-    uint32_t access_count; // of CUmemAccessDesc behind this
+    uint32_t access_count; // of CUmemAccessDesc after this
     uint32_t reserved;
 };
 struct wire_free_node {
@@ -415,14 +427,14 @@ struct wire_free_node {
 };
 struct wire_batch_node {
     uint64_t context;
-    uint32_t count; // of CUstreamBatchMemOpParams behind this
+    uint32_t count; // of CUstreamBatchMemOpParams after this
     uint32_t flags;
 };
 struct wire_conditional_node {
     uint64_t handle;
     uint64_t context;
     uint32_t type;
-    uint32_t size; // of handles of its graphs behind this
+    uint32_t size; // of handles of its graphs after this
 };
 // Answers of graph_instantiate and graph_update, also where they fail.
 struct wire_graph_outcome {
@@ -441,9 +453,10 @@ _Static_assert(sizeof(struct wire_request) == 24, "layout is part of the protoco
 _Static_assert(sizeof(struct wire_event) == 24, "layout is part of the protocol");
 _Static_assert(sizeof(struct wire_data) == 16, "layout is part of the protocol");
 
-// ---- what the GPU did ----
+// ---- records of the GPU's activity ----
 
-// The records of activity_fetch lie one behind the other. A name comes before the first kernel that has it.
+// The records of activity_fetch lie one after another. A name comes before the first kernel that
+// has it.
 enum wire_activity_kind {
     WIRE_ACTIVITY_NAME = 1, // struct wire_activity_name
     WIRE_ACTIVITY_KERNEL,   // the others: struct wire_activity

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The software GPU: libcuda-sim.so, loaded by a worker in place of the real driver, or by programs
 # directly from build/lib/sim, where it goes by the driver's own name.
-SIM_SOURCES := $(wildcard sim/*.c sim/array/*.c sim/graph/*.c sim/image/*.c) \
+SIM_SOURCES := $(wildcard $(patsubst %,sim/%/*.c,engine memory stream code array graph image)) sim/sim_config.c sim/uuid.c sim/mps/mps_client.c sim/mps/mps_address.c \
                $(B)/gen/weak_unsupported.c $(B)/gen/proc_table.c
 
 $(call shared_library,libcuda-sim.so,$(SIM_SOURCES),rgpuptx rgpudriver rgpucommon,$(DRIVER_LIBS) -lm,\
     -Wl$(comma)-soname$(comma)libcuda.so.1 -Wl$(comma)-z$(comma)nodelete -Wl$(comma)-Bsymbolic \
     -Wl$(comma)--version-script=$(B)/gen/libcuda.map,$(B)/gen/libcuda.map)
 
-# The control program of its MPS, in whose place a box with real GPUs has NVIDIA's.
-$(call program,rgpu-sim-mps-control,$(wildcard sim/mps/*.c) sim/mps_address.c,rgpucommon,$(COMMON_LIBS))
+# The control program of its MPS; a box with real GPUs uses NVIDIA's.
+$(call program,rgpu-sim-mps-control,$(filter-out sim/mps/mps_client.c,$(wildcard sim/mps/*.c)),rgpucommon,$(COMMON_LIBS))
 INSTALL_FILES += $(B)/bin/rgpu-sim-mps-control:$(LIBEXECDIR)/rgpu-sim-mps-control:0755:box
 
 $(B)/lib/sim/libcuda.so.1: $(B)/lib/libcuda-sim.so
@@ -17,8 +17,8 @@ $(B)/lib/sim/libcuda.so.1: $(B)/lib/libcuda-sim.so
 	@ln -sf ../libcuda-sim.so $@
 EXTRAS += $(B)/lib/sim/libcuda.so.1
 
-# Its management library, which tells of the memory that the software GPUs of a box have given away.
-$(call shared_library,libnvidia-ml-sim.so,sim/nvml/nvml.c sim/shared_state.c sim/sim_config.c sim/uuid.c,\
+# Its NVML library, which reports the memory taken on the software GPUs of a box.
+$(call shared_library,libnvidia-ml-sim.so,sim/nvml/nvml.c sim/engine/shared_state.c sim/sim_config.c sim/uuid.c,\
     rgpucommon,,-Wl$(comma)-soname$(comma)libnvidia-ml.so.1)
 INSTALL_FILES += $(B)/lib/libnvidia-ml-sim.so:$(LIBDIR)/libnvidia-ml-sim.so:0755:box
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared by every file of the software GPU: how API functions are exported, and the check that
-// each of them makes before anything else.
+// Defines macros that export API functions, and the check that each of them makes first. All files
+// of the software GPU include it.
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
 
@@ -34,7 +34,8 @@
         return call; \
     }
 
-// A synchronous call without a stream parameter: `stream` is the default stream of its form.
+// Declares a synchronous call without a stream parameter; `stream` is the default stream of its
+// form.
 #define SIM_DEFAULT_STREAM_API(name, parameters, call) \
     SIM_EXPORT CUresult name parameters; \
     SIM_EXPORT CUresult name##_ptds parameters; \
@@ -51,12 +52,13 @@
 
 #define SIM_DRIVER_VERSION 13000
 
-// NOT_INITIALIZED before cuInit and in a forked child.
+// Returns NOT_INITIALIZED before cuInit and in a forked child.
 CUresult sim_check_started(void);
-// And NOT_PERMITTED inside a stream callback. Waits while the process is locked for a checkpoint.
+// Also returns NOT_PERMITTED inside a stream callback. Waits while the process is locked for a
+// checkpoint.
 CUresult sim_check_ready(void);
 
-// Set while the calling thread runs a host function or a stream callback.
+// Records whether the calling thread runs a host function or a stream callback.
 void sim_set_in_callback(bool inside);
 
 #define SIM_RETURN_IF(condition, error) \
@@ -65,7 +67,7 @@ void sim_set_in_callback(bool inside);
             return error; \
     } while (0)
 
-// Passes a failure on.
+// Returns the error of a failed call to the caller.
 #define SIM_TRY(call) \
     do { \
         CUresult try_result = (call); \

@@ -10,7 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "sim/uuid.h"
 
 int sim_config_size(const char *text, size_t *out)
@@ -50,7 +50,8 @@ int sim_config_size(const char *text, size_t *out)
     return 0;
 }
 
-static int read_size(const char *name, size_t preset, size_t least, size_t most, size_t *out)
+static int sim_config_read_size(const char *name, size_t preset, size_t least, size_t most,
+                                size_t *out)
 {
     const char *text = getenv(name);
     *out = preset;
@@ -63,7 +64,7 @@ static int read_size(const char *name, size_t preset, size_t least, size_t most,
     return 0;
 }
 
-// "SIZE,...": the last one is that of all further GPUs.
+// Reads "SIZE,..."; the last size applies to all further GPUs.
 static int read_memory(size_t memory[SIM_MAX_DEVICES])
 {
     const char *text = getenv("RGPU_SIM_MEMORY"), *at = text;
@@ -87,7 +88,7 @@ static int read_memory(size_t memory[SIM_MAX_DEVICES])
     return 0;
 }
 
-static int find_uuid(const char *text, size_t length, int first, int end)
+static int sim_config_find_uuid(const char *text, size_t length, int first, int end)
 {
     int found = -1;
     for (int i = first; i < end; i++) {
@@ -96,13 +97,13 @@ static int find_uuid(const char *text, size_t length, int first, int end)
         if (length > strlen(uuid) || strncasecmp(uuid, text, length) != 0)
             continue;
         if (found >= 0)
-            return -1; // it does not tell one from the other
+            return -1; // the entry is ambiguous
         found = i;
     }
     return found;
 }
 
-// What the entries of a list begin with: all as its first.
+// Returns true if the entry begins with the same prefix as the list's first entry.
 static bool same_naming(const char *entry, const char *first)
 {
     for (int i = 0; i < 2; i++) {
@@ -113,21 +114,22 @@ static bool same_naming(const char *entry, const char *first)
     return true;
 }
 
-// One entry of CUDA_VISIBLE_DEVICES: an index, or "GPU-" or "MIG-" and the start of a UUID; -1: unknown.
+// Finds the device of one entry of CUDA_VISIBLE_DEVICES: an index, or "GPU-" or "MIG-" and the
+// start of a UUID. Returns -1 if unknown.
 static int find_visible(const struct sim_config *config, const char *entry, size_t length)
 {
     int count = config->gpu_count;
     char *end;
 
     if (length > 4 && !strncasecmp(entry, "GPU-", 4))
-        return find_uuid(entry + 4, length - 4, 0, count);
+        return sim_config_find_uuid(entry + 4, length - 4, 0, count);
     if (length > 4 && !strncasecmp(entry, "MIG-", 4))
-        return find_uuid(entry + 4, length - 4, count, count + config->instance_count);
+        return sim_config_find_uuid(entry + 4, length - 4, count, count + config->instance_count);
     long index = strtol(entry, &end, 10);
     return end != entry && index >= 0 && index < count ? (int)index : -1;
 }
 
-// As the real driver does: whole GPUs, or where there are none, one instance and no more.
+// Shows all whole GPUs or, if there are none, a single instance, as the real driver does.
 static void show_all(struct sim_config *config)
 {
     for (int i = 0; i < config->gpu_count; i++)
@@ -137,7 +139,7 @@ static void show_all(struct sim_config *config)
         config->ordinals[config->device_count++] = config->gpu_count;
 }
 
-// A partitioned GPU stands for its first instance.
+// Returns the first instance of a partitioned GPU, which stands for it.
 static int first_part(const struct sim_config *config, int ordinal)
 {
     int end = config->gpu_count + config->instance_count;
@@ -148,8 +150,8 @@ static int first_part(const struct sim_config *config, int ordinal)
     return ordinal;
 }
 
-// As the real driver does: the list ends at the first entry that names no device, one that names a device twice shows
-// none, and an instance is alone.
+// Applies CUDA_VISIBLE_DEVICES as the real driver does: the list ends at the first entry that names
+// no device, a device named twice makes all invisible, and an instance is visible alone.
 static void apply_visible_devices(struct sim_config *config)
 {
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -182,7 +184,7 @@ static void apply_visible_devices(struct sim_config *config)
     }
 }
 
-// "GPU/PARTS,...": which GPUs are partitioned, and in how many instances.
+// Reads "GPU/PARTS,...": the partitioned GPUs and their number of instances.
 static int read_partitions(struct sim_config *config)
 {
     const char *text = getenv("RGPU_SIM_MIG"), *at = text;
@@ -256,7 +258,7 @@ static int read_capability(unsigned *capability)
     return 0;
 }
 
-// Whether a setting says YES; NO is what it says where nobody has set it.
+// Sets *out if the setting is YES. NO is the default.
 static int read_choice(const char *name, const char *yes, const char *no, bool *out)
 {
     const char *text = getenv(name);
@@ -272,14 +274,18 @@ int sim_config_load(struct sim_config *config)
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     size_t count, threads, lazy;
     memset(config, 0, sizeof(*config));
-    if (read_size("RGPU_SIM_DEVICES", 1, 0, SIM_MAX_DEVICES, &count) ||
+    if (sim_config_read_size("RGPU_SIM_DEVICES", 1, 0, SIM_MAX_DEVICES, &count) ||
         read_memory(config->memory) ||
-        read_size("RGPU_SIM_CONTEXT_COST", (size_t)64 << 20, 0, (size_t)1 << 40,
-                  &config->context_cost) ||
-        read_size("RGPU_SIM_LIMIT", 0, 0, (size_t)1 << 40, &config->limit) ||
-        read_size("RGPU_SIM_PAGE", 0, 0, (size_t)1 << 30, &config->page) ||
-        read_size("RGPU_SIM_THREADS", cores > 0 ? (size_t)cores : 1, 1, 1024, &threads) ||
-        read_size("RGPU_SIM_LAZY", 0, 0, 1, &lazy) || read_capability(&config->capability) ||
+        sim_config_read_size("RGPU_SIM_CONTEXT_COST", (size_t)64 << 20, 0, (size_t)1 << 40,
+                             &config->context_cost) ||
+        sim_config_read_size("RGPU_SIM_LIMIT", 0, 0, (size_t)1 << 40, &config->limit) ||
+        sim_config_read_size("RGPU_SIM_CODE", 0, 0, 1024, &config->code) ||
+        sim_config_read_size("RGPU_SIM_STREAM_COST", 0, 0, (size_t)1 << 30, &config->stream_cost) ||
+        sim_config_read_size("RGPU_SIM_PAGE", 0, 0, (size_t)1 << 30, &config->page) ||
+        sim_config_read_size("RGPU_SIM_THREADS", cores > 0 ? (size_t)cores : 1, 1, 1024,
+                             &threads) ||
+        sim_config_read_size("RGPU_SIM_LAZY", 0, 0, 1, &lazy) ||
+        read_capability(&config->capability) ||
         read_choice("RGPU_SIM_ADDRESSES", "near", "apart", &config->near) ||
         read_choice("RGPU_SIM_STALE", "crash", "refuse", &config->crashes) ||
         choose_state_path(config))

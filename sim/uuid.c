@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The identities of simulated devices.
+// Computes the identities of simulated devices.
 #include "sim/uuid.h"
 
 #include <stdint.h>
@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Boxes with software GPUs must not offer the same UUIDs to one pool: a name tells them apart.
+// Returns a number for RGPU_SIM_HOST, which gives boxes with software GPUs different UUIDs in one
+// pool.
 static uint64_t host_number(void)
 {
     const char *name = getenv("RGPU_SIM_HOST");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the broker says could be granted, as Slurm is to count it.
+// Counts what the broker could grant, in Slurm's terms.
 #include "slurm-plugin/count.h"
 
 #include <errno.h>
@@ -100,14 +100,14 @@ json_t *count_question(const struct slurm_settings *settings, const struct count
                      STARTS_AT_ONCE);
 }
 
-static uint64_t number_of(const json_t *object, const char *name)
+static uint64_t count_number_of(const json_t *object, const char *name)
 {
     json_int_t value = json_integer_value(json_object_get(object, name));
 
     return value > 0 ? (uint64_t)value : 0;
 }
 
-static int compare_leases(const void *a, const void *b)
+static int count_compare_leases(const void *a, const void *b)
 {
     const struct count_lease *left = a, *right = b;
 
@@ -129,10 +129,10 @@ static int read_leases(const struct slurm_settings *settings, const json_t *list
                                     .idle = json_is_true(json_object_get(entry, "idle")),
                                     .returning =
                                         !strcmp(lease_text(entry, "suspension"), "returning"),
-                                    .gpus = number_of(entry, "gpus"),
-                                    .memory = number_of(entry, "memory"),
-                                    .aside_gpus = number_of(entry, "aside_gpus"),
-                                    .aside_memory = number_of(entry, "aside_memory")};
+                                    .gpus = count_number_of(entry, "gpus"),
+                                    .memory = count_number_of(entry, "memory"),
+                                    .aside_gpus = count_number_of(entry, "aside_gpus"),
+                                    .aside_memory = count_number_of(entry, "aside_memory")};
         snprintf(lease.id, sizeof(lease.id), "%s", lease_text(entry, "id"));
         snprintf(lease.not_suspended, sizeof(lease.not_suspended), "%s",
                  lease_text(entry, "not_suspended"));
@@ -141,7 +141,7 @@ static int read_leases(const struct slurm_settings *settings, const json_t *list
                             &lease.start))
             leases[used++] = lease;
     }
-    qsort(leases, used, sizeof(*leases), compare_leases);
+    qsort(leases, used, sizeof(*leases), count_compare_leases);
     free(count->leases);
     count->leases = leases;
     count->lease_count = used;
@@ -156,12 +156,12 @@ int count_answer(const struct slurm_settings *settings, const json_t *answer, st
     if (!json_is_array(json_object_get(answer, "leases")) ||
         json_array_size(requests) != count->class_count)
         return -EPROTO;
-    count->known = number_of(answer, "known");
-    count->gpus = number_of(answer, "gpus");
-    count->memory = number_of(answer, "memory");
+    count->known = count_number_of(answer, "known");
+    count->gpus = count_number_of(answer, "gpus");
+    count->memory = count_number_of(answer, "memory");
     count->held_gpus = count->held_memory = 0;
     json_array_foreach(requests, i, entry) {
-        count->classes[i].now = (uint32_t)number_of(entry, "now");
+        count->classes[i].now = (uint32_t)count_number_of(entry, "now");
         count->classes[i].possible = json_is_true(json_object_get(entry, "ever"));
         count->classes[i].held = 0;
     }
@@ -171,7 +171,7 @@ int count_answer(const struct slurm_settings *settings, const json_t *answer, st
 // ---- holders ----
 
 // A job's start may be put off after its lease was taken (nodes that had to be powered up).
-static bool is_of(const struct count_lease *lease, time_t start)
+static bool count_is_of(const struct count_lease *lease, time_t start)
 {
     return lease->start == start || (lease->start < start && !lease->ending);
 }
@@ -185,11 +185,11 @@ static const struct count_lease *next_lease(const struct count *count, uint32_t 
     if (lease) {
         lease++;
     } else if (count->lease_count) {
-        lease = bsearch(&key, count->leases, count->lease_count, sizeof(key), compare_leases);
+        lease = bsearch(&key, count->leases, count->lease_count, sizeof(key), count_compare_leases);
         while (lease && lease > count->leases && lease[-1].job == job)
             lease--;
     }
-    while (lease && lease < end && lease->job == job && !is_of(lease, start))
+    while (lease && lease < end && lease->job == job && !count_is_of(lease, start))
         lease++;
     return lease && lease < end && lease->job == job ? lease : NULL;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the broker says could be granted, as Slurm is to count it: whole GPUs, memory of shares, and
-// how many jobs of each class could start (gpu_request_class). Knows nothing of Slurm's headers.
+// Converts the broker's capacity to the counts that Slurm uses: whole GPUs, memory of shares, and
+// the number of jobs of each class that could start (gpu_request_class). Includes none of Slurm's
+// headers.
 #ifndef RGPU_SLURM_COUNT_H
 #define RGPU_SLURM_COUNT_H
 
@@ -13,8 +14,8 @@
 #include "slurm-plugin/job_request.h"
 #include "slurm-plugin/plugin_settings.h"
 
-// The broker is asked for each class in each round, so there is a most of them, and of each user's:
-// eight users have to come together to take all.
+// Each round queries the broker for each class, so the number of classes is limited, in total and
+// for each user: no fewer than eight users can use up all classes.
 #define COUNT_CLASSES_MAX 128
 #define COUNT_CLASSES_OF_USER 16
 
@@ -28,17 +29,17 @@ struct count_class {
     uint32_t held; // jobs that hold a lease
 };
 
-// What one lease of this cluster's holds.
+// The resources of one lease of this cluster.
 struct count_lease {
     uint32_t job;
     time_t start;
     char id[48];
     bool ending;
-    bool away;      // it is to be off its GPUs, or not yet back
+    bool away;      // it must leave its GPUs, or is not yet back
     bool returning; // that is ordered
     bool idle;      // away by itself, until its program asks for something
     uint64_t gpus, memory;
-    uint64_t aside_gpus, aside_memory; // what it does not hold as it is suspended
+    uint64_t aside_gpus, aside_memory; // what its suspended lease has given back
     char not_suspended[160];           // why it could not be
 };
 
@@ -59,16 +60,17 @@ struct count_class *count_want(struct count *count, const struct gpu_request *re
 struct count_class *count_find(struct count *count, const char *name);
 // Returns why no job of OWNER may ask for a class that is not known yet, or NULL.
 const char *count_refusal(const struct count *count, uint32_t owner);
-// Forgets classes that nobody has asked for since `before`.
+// Forgets classes without a request since `before`.
 void count_forget(struct count *count, double before);
 
 // The body of the question. NULL: no memory.
 json_t *count_question(const struct slurm_settings *settings, const struct count *count);
-// The answer to it; what is held is zero then. -EPROTO: it is none.
+// Reads the answer into COUNT, and sets the held GPUs to zero. -EPROTO: the answer is invalid.
 int count_answer(const struct slurm_settings *settings, const json_t *answer, struct count *count)
     __attribute__((warn_unused_result));
-// Adds what a job that has its licences holds; `class` may be NULL. A job that is suspended until somebody says otherwise lends
-// what its lease has given back: its licences count as used, so as many more are there.
+// Adds the GPUs of a job that has its licences; `class` may be NULL. A job that is suspended until
+// an explicit resume lends the GPUs that its lease has given back: its licences count as used, so
+// the total is raised by the same number.
 void count_holder(struct count *count, uint32_t job, time_t start, bool lends,
                   struct count_class *class);
 // The lease of a job's run, or NULL.
@@ -76,7 +78,7 @@ const struct count_lease *count_lease_of(const struct count *count, uint32_t job
 
 void count_clear(struct count *count);
 
-// What the licence is to say of it: units of shares.
+// Returns the total for the licence: units of shares.
 uint64_t count_units(const struct count *count);
 // The count of `name` in slurm.conf's "a:1,b:2"; 0 where it has none.
 uint64_t count_configured(const char *licenses, const char *name);

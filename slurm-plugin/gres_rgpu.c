@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// gres/rgpu: tells a job's and a step's processes how many remote GPUs they have (RGPU_COUNT).
-// There is nothing on the node to configure or to bind to: which GPUs these are is the broker's
-// choice, and the SPANK plugin gives tickets for them to steps that find a count here. The name of
-// the node goes the same way (RGPU_NODE): only a part of slurmstepd knows it, for one host may be
-// several nodes.
+// gres/rgpu: passes the number of remote GPUs to the processes of a job and a step (RGPU_COUNT).
+// The node has nothing to configure or to bind to: the broker chooses the GPUs, and the SPANK
+// plugin gives their tickets to steps that have a count here. The name of the node is passed the
+// same way (RGPU_NODE), because one host may be several nodes and only a part of slurmstepd knows
+// which one.
 #include "slurm-plugin/slurm_headers.h"
 
 #include "src/slurmd/slurmd/slurmd.h"
@@ -26,8 +26,8 @@ typedef gres_epilog_info_t job_gres_info;
 #define gres_p_set_info gres_p_epilog_set_env
 #endif
 
-// Prototypes of what Slurm looks up by name. The types of data are enumerations of its own, which
-// versions that do not ask any more do not declare.
+// Prototypes of the functions that Slurm looks up by name. The types of data are Slurm's
+// enumerations; versions that do not call these functions do not declare them.
 PLUGIN_EXPORT int init(void);
 PLUGIN_EXPORT FINI_TYPE fini(void);
 PLUGIN_EXPORT int gres_p_node_config_load(slurm_list configuration, node_config_load_t *config);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 
 enum { CALL_TIMEOUT_MS = 5000, WAIT_STEP_SECONDS = 2 };
 
@@ -60,22 +60,22 @@ static bool unreachable(int error)
            error == -EPROTO || error == -EREMOTEIO;
 }
 
-static void pause_briefly(void)
+static void job_lease_pause_briefly(void)
 {
     struct timespec pause = {.tv_nsec = 200000000};
 
     nanosleep(&pause, NULL);
 }
 
-static bool go_on(double until, const atomic_bool *stop)
+static bool job_lease_go_on(double until, const atomic_bool *stop)
 {
     return clock_seconds() < until && !atomic_load(stop);
 }
 
 // ---- acquire ----
 
-static void describe(const struct job_lease *job, const char *key, char *name, size_t size,
-                     struct broker_acquire *acquire)
+static void job_lease_describe(const struct job_lease *job, const char *key, char *name,
+                               size_t size, struct broker_acquire *acquire)
 {
     snprintf(name, size, "slurm job %" PRIu32, job->job);
     *acquire = (struct broker_acquire){
@@ -95,28 +95,28 @@ static int begin_acquire(struct broker_client *client, const struct broker_acqui
 {
     int error = broker_client_acquire(client, acquire, lease);
 
-    while (error && unreachable(error) && go_on(until, stop)) {
-        pause_briefly();
+    while (error && unreachable(error) && job_lease_go_on(until, stop)) {
+        job_lease_pause_briefly();
         error = broker_client_acquire(client, acquire, lease);
     }
     return error;
 }
 
-static int await_grant(struct broker_client *client, double until, const atomic_bool *stop,
-                       struct broker_lease *lease)
+static int job_lease_await_grant(struct broker_client *client, double until,
+                                 const atomic_bool *stop, struct broker_lease *lease)
 {
     char id[sizeof(lease->id)];
     int error = 0;
 
     strcpy(id, lease->id);
-    while (!strcmp(lease->state, "queued") && go_on(until, stop)) {
+    while (!strcmp(lease->state, "queued") && job_lease_go_on(until, stop)) {
         broker_lease_clear(lease);
         error = broker_client_await(client, id, WAIT_STEP_SECONDS, lease);
         if (error) {
             if (!unreachable(error))
                 break;
             strcpy(lease->state, "queued");
-            pause_briefly();
+            job_lease_pause_briefly();
         }
     }
     if (!error && strcmp(lease->state, "granted"))
@@ -124,8 +124,9 @@ static int await_grant(struct broker_client *client, double until, const atomic_
     return error;
 }
 
-// What scontrol and sacct show of a job that has its GPUs.
-static void describe_gpus(const struct job_lease *job, const json_t *lease, char *text, size_t size)
+// The text that scontrol and sacct show for a job that has its GPUs.
+static void job_lease_describe_gpus(const struct job_lease *job, const json_t *lease, char *text,
+                                    size_t size)
 {
     const json_t *gpu;
     int used;
@@ -154,7 +155,7 @@ static void look_at_gpus(struct broker_client *client, const struct job_lease *j
     snprintf(path, sizeof(path), "/v1/leases/%s", id);
     if (broker_client_call(client, "GET", path, NULL, &answer) < 0)
         return;
-    describe_gpus(job, json_object_get(answer, "lease"), text, size);
+    job_lease_describe_gpus(job, json_object_get(answer, "lease"), text, size);
     json_decref(answer);
 }
 
@@ -172,20 +173,20 @@ int lease_acquire(const struct slurm_settings *settings, const struct job_lease 
     if (error == -ENOMEM)
         return error;
     lease_key(settings, job->job, job->start, key);
-    describe(job, key, name, sizeof(name), &acquire);
+    job_lease_describe(job, key, name, sizeof(name), &acquire);
     if (!error)
         error = begin_acquire(client, &acquire, until, stop, &lease);
     if (!error)
-        error = await_grant(client, until, stop, &lease);
+        error = job_lease_await_grant(client, until, stop, &lease);
     if (!error)
         look_at_gpus(client, job, lease.id, why, size);
     if (error == -EAGAIN)
         snprintf(why, size, "rgpu: no GPUs of the pool fit this job now; it will be tried again");
     else if (error)
         snprintf(why, size, "rgpu: %s", broker_client_error(client));
-    // Whether it waits in the broker's queue or was granted just now: nobody would use it. If this
-    // fails, rgpu-slurm-sync finds a lease without a job. Who is being stopped leaves it: the same
-    // start of the job is taken up again.
+    // The lease waits in the broker's queue or was granted just now, and would be unused. If this
+    // fails, rgpu-slurm-sync finds a lease without a job. A process that is being stopped leaves
+    // it: the same start of the job is taken up again.
     if (error && error != -E2BIG && error != -EINVAL && !atomic_load(stop) &&
         broker_client_release_key(client, key) < 0)
         snprintf(why, size, "rgpu: %s", broker_client_error(client));
@@ -225,12 +226,12 @@ int lease_release(const struct slurm_settings *settings, const struct job_lease 
         error = lease_state(client, key, state, sizeof(state));
         if (!error && !strcmp(state, "ended"))
             break;
-        if ((error && !unreachable(error)) || !go_on(until, stop)) {
+        if ((error && !unreachable(error)) || !job_lease_go_on(until, stop)) {
             error = error ? error : -EINPROGRESS;
             break;
         }
         error = 0;
-        pause_briefly();
+        job_lease_pause_briefly();
     }
     if (error)
         snprintf(why, size, "%s",
@@ -240,7 +241,7 @@ int lease_release(const struct slurm_settings *settings, const struct job_lease 
     return error;
 }
 
-// ---- what leases say, and what they are told ----
+// ---- reading leases, and orders to them ----
 
 const char *lease_text(const json_t *object, const char *name)
 {

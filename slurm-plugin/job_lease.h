@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The leases of Slurm's jobs: their names, taking and giving them back, and the tickets of steps.
-// The one client of the broker behind all plugins; knows nothing of Slurm's headers.
+// The one client of the broker for all plugins; independent of Slurm's headers.
 //
-// A lease's key is "slurm/CLUSTER/JOB/START". Slurm uses a job's number again after it has lost
-// its records, and runs a requeued job again under its number: the time of the start tells them
-// apart.
+// A lease's key is "slurm/CLUSTER/JOB/START". Slurm uses a job's number again after it has lost its
+// records, and runs a requeued job again under its number: the time of the start distinguishes
+// them.
 #ifndef RGPU_SLURM_JOB_LEASE_H
 #define RGPU_SLURM_JOB_LEASE_H
 
@@ -37,14 +37,15 @@ struct job_lease {
 };
 
 void lease_key(const struct slurm_settings *settings, uint32_t job, time_t start, char *key);
-// What the keys of all of a job's leases begin with; job 0: those of all jobs of the cluster.
+// Returns the common prefix of the keys of a job's leases; job 0: of all jobs of the cluster.
 void lease_key_prefix(const struct slurm_settings *settings, uint32_t job, char *prefix);
 // The job and the start in a key of this cluster; false for other keys.
 bool lease_key_parse(const struct slurm_settings *settings, const char *key, uint32_t *job,
                      time_t *start);
 
-// Waits for the GPUs as long as the settings say for such a job, or until *stop. An acquire that
-// fails leaves nothing behind. -errno, with a sentence for the user in why; 0: which GPUs they are.
+// Waits for the GPUs as long as the settings allow for such a job, or until *stop. A failed acquire
+// leaves no lease. Returns 0 with the names of the GPUs in WHY, or -errno with a sentence for the
+// user there.
 int lease_acquire(const struct slurm_settings *settings, const struct job_lease *job,
                   const atomic_bool *stop, char *why, size_t size)
     __attribute__((warn_unused_result));
@@ -65,7 +66,7 @@ struct step_lease {
 int lease_find(struct broker_client *client, const struct slurm_settings *settings, uint32_t job,
                struct step_lease *lease) __attribute__((warn_unused_result));
 
-// What a lease, or another object of an answer, says under a name; "" where it says nothing.
+// Returns the text under a name in a lease or another object of an answer; "" if there is none.
 const char *lease_text(const json_t *object, const char *name);
 // Has a lease suspend or resume: ORDER is that word.
 int lease_order(struct broker_client *client, const char *id, const char *order)

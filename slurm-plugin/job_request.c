@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a job asks for.
+// Parses the request of a job.
 #include "slurm-plugin/job_request.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/units.h"
+#include "common/base/units.h"
 
 #define OPTION_PREFIX "_SLURM_SPANK_OPTION_rgpu_"
 // One lease cannot have more.
@@ -31,7 +31,7 @@ static bool is_type(const char *text)
                strlen(text);
 }
 
-// What follows "rgpu": "", ":2", ":h200" or ":h200:2".
+// Parses the rest after "rgpu": "", ":2", ":h200" or ":h200:2".
 static bool parse_rest(char *rest, char *type, uint64_t *count)
 {
     char *colon;
@@ -106,7 +106,7 @@ static int parse_gres(const char *gres, struct gpu_request *request, uint64_t *t
 
 // ---- the options ----
 
-static const char *find_option(char *const *environment, size_t size, const char *name)
+static const char *job_request_find_option(char *const *environment, size_t size, const char *name)
 {
     size_t length = strlen(name);
 
@@ -128,7 +128,7 @@ bool gpu_options_given(char *const *environment, size_t size)
     static const char *const names[] = {"rgpu_mem", "rgpu_mode", "rgpu_compute", "rgpu_constraint"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (find_option(environment, size, names[i]))
+        if (job_request_find_option(environment, size, names[i]))
             return true;
     return false;
 }
@@ -215,7 +215,7 @@ static int add_type(struct gpu_request *request, const char **why)
 int gpu_request_parse(const char *gres, char *const *environment, size_t size,
                       struct gpu_request *request, const char **why)
 {
-    const char *memory = find_option(environment, size, "rgpu_mem");
+    const char *memory = job_request_find_option(environment, size, "rgpu_mem");
     uint64_t count;
     int error;
 
@@ -229,11 +229,13 @@ int gpu_request_parse(const char *gres, char *const *environment, size_t size,
         *why = "rgpu: --rgpu-mem is a size such as 10G";
         return -EINVAL;
     }
-    error = parse_mode(find_option(environment, size, "rgpu_mode"), request, why);
+    error = parse_mode(job_request_find_option(environment, size, "rgpu_mode"), request, why);
     if (!error)
-        error = parse_constraint(find_option(environment, size, "rgpu_constraint"), request, why);
+        error = parse_constraint(job_request_find_option(environment, size, "rgpu_constraint"),
+                                 request, why);
     if (!error)
-        error = add_compute(find_option(environment, size, "rgpu_compute"), request, why);
+        error =
+            add_compute(job_request_find_option(environment, size, "rgpu_compute"), request, why);
     return error ? error : add_type(request, why);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a job asks for: the count of its --gres=rgpu:N with the --rgpu-... options of its submission,
-// and the licences that stand for it in Slurm's own counting. Knows nothing of Slurm's headers, so
-// the decisions at submission, at an update and at the start of a job are one code, tested alone.
+// The GPU request of a job: the count of its --gres=rgpu:N with the --rgpu-... options of its
+// submission, and the licences by which Slurm counts it. Includes none of Slurm's headers, so
+// submission, update and start of a job share this code, and it is tested alone.
 #ifndef RGPU_SLURM_JOB_REQUEST_H
 #define RGPU_SLURM_JOB_REQUEST_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/broker_client.h"
+#include "common/net/broker_client.h"
 
 // Slurm counts shares in this unit, rounded up for each share.
 #define GPU_SHARE_UNIT (1ull << 20)
@@ -25,7 +25,7 @@ struct gpu_request {
     char constraint[GPU_CONSTRAINT_MAX]; // with the type as a model
 };
 
-// Whether any of our options stands in the environment of a submission.
+// Returns true if any of our options is in the environment of a submission.
 bool gpu_options_given(char *const *environment, size_t size);
 
 // `gres` is Slurm's text ("gres:rgpu:2", "gres/rgpu:2,gres/gpu:1", NULL); `environment` are the
@@ -38,10 +38,11 @@ int gpu_request_parse(const char *gres, char *const *environment, size_t size,
 // `gres` with "rgpu:2" for "rgpu:TYPE:2"; the caller frees it. NULL: no memory.
 char *gpu_request_without_type(const char *gres, const char *type);
 
-// Not every free GPU suits every job, and memory that is free in two places holds no share that needs
-// all of it. Jobs that ask for more than a number of GPUs are therefore counted a second time, by
-// a licence of which each job takes one, and of which there are as many as such jobs could start.
-// Its name says the request; "" for jobs that any free GPU suits.
+// Not every free GPU suits every job, and memory that is free in two places holds no share that
+// needs all of it. So jobs that request more than a number of arbitrary GPUs are counted a second
+// time, by a licence of their class. Each such job takes one of them; their total is the number of
+// such jobs that could start. The name of the class contains the request; it is "" for jobs that
+// any free GPU suits.
 void gpu_request_class(const struct gpu_request *request, uint32_t nodes, char name[GPU_CLASS_MAX]);
 
 // The request as the broker takes it, for the caller to decref; NULL: no memory.
@@ -55,13 +56,13 @@ void gpu_request_describe(const struct gpu_request *request, uint32_t nodes,
 int gpu_request_licenses(const struct gpu_request *request, uint32_t nodes, char *text, size_t size)
     __attribute__((warn_unused_result));
 
-// Whether a user's licences name one of ours.
+// Returns true if a user's licences name one of ours.
 bool licenses_name_ours(const char *licenses);
 // `licenses` without ours and with `ours` (may be ""); the caller frees it. NULL: no memory.
 char *licenses_replace(const char *licenses, const char *ours);
-// Whether two texts name the same licences, in whatever order.
+// Returns true if two texts name the same licences, in any order.
 bool licenses_same(const char *one, const char *other);
-// What `licenses` holds of ours; the caller frees it. NULL: no memory.
+// Returns our part of `licenses`, which the caller frees; NULL without memory.
 char *licenses_select_ours(const char *licenses);
 
 #endif

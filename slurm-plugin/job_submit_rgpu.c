@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// job_submit/rgpu: counts remote GPUs over the whole cluster. A node cannot count what is in no
-// node, so --gres=rgpu:N becomes licences here, at submission and at every change of the job, and
-// requests that could not work are refused with what to do instead.
+// job_submit/rgpu: counts remote GPUs over the whole cluster. A node cannot count remote GPUs, so
+// --gres=rgpu:N becomes licences here, at submission and at every change of the job. Requests that
+// could not work are refused, with advice.
 #include <stdlib.h>
 
 #include "slurm-plugin/slurm_headers.h"
@@ -33,7 +33,7 @@ FINI_TYPE fini(void)
     FINI_RETURN;
 }
 
-static int refuse(char **message, const char *why)
+static int job_submit_rgpu_refuse(char **message, const char *why)
 {
     info("job_submit/rgpu: refused: %s", why);
     if (message)
@@ -53,7 +53,7 @@ static int set_licenses(char **licenses, const char *ours)
     return SLURM_SUCCESS;
 }
 
-// Only --gres counts per node; what asks for rgpu in other ways would not be counted.
+// Only --gres counts per node; rgpu in other options would not be counted.
 static bool asks_elsewhere(const job_desc_msg_t *job)
 {
     const char *const fields[] = {job->tres_per_job, job->tres_per_socket, job->tres_per_task};
@@ -64,7 +64,7 @@ static bool asks_elsewhere(const job_desc_msg_t *job)
     return false;
 }
 
-// Whoever says how many tasks there are, and how many on a node, has said how many nodes.
+// The number of tasks and of tasks on a node give the number of nodes.
 static uint32_t nodes_of_tasks(const job_desc_msg_t *job)
 {
     uint32_t on_node = job->ntasks_per_node;
@@ -107,7 +107,7 @@ static uint32_t largest_node(void)
     return cpus;
 }
 
-// Whether slurm.conf says of nodes that they have rgpu of this type.
+// Returns true if slurm.conf gives nodes rgpu of this type.
 static bool nodes_have_type(const char *type)
 {
     bool found = false;
@@ -137,8 +137,8 @@ static void set_option(job_desc_msg_t *job, const char *name, const char *value)
     job->spank_job_env[job->spank_job_env_size++] = entry;
 }
 
-// Where no node has the type, Slurm would take the job for one that can never run: it gets its GPUs
-// by a constraint instead. The steps of an srun would still name the type.
+// If no node has the type, Slurm would take the job for one that can never run: it gets its GPUs by
+// a constraint instead. The steps of an srun would still name the type.
 static const char *drop_type(job_desc_msg_t *job, const struct gpu_request *request)
 {
     static _Thread_local char text[256];
@@ -163,7 +163,7 @@ static const char *drop_type(job_desc_msg_t *job, const struct gpu_request *requ
     return NULL;
 }
 
-// What will never be there is not waited for.
+// Refuses a request that the pool can never meet.
 static const char *check_pool(const struct gpu_request *request, uint32_t nodes)
 {
     static _Thread_local char text[160];
@@ -195,8 +195,8 @@ static const char *check_size(const job_desc_msg_t *job)
     return text;
 }
 
-// Newer versions refuse licences of any part of a heterogeneous job but its first; those of the others are
-// counted as soon as they are jobs, see count_part().
+// Newer versions refuse licences of any part of a heterogeneous job but its first; those of the
+// others are counted as soon as they are jobs, see count_part().
 static bool takes_licenses_later(const job_desc_msg_t *job)
 {
     return SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0) && job->het_job_offset != NO_VAL &&
@@ -210,13 +210,15 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
     const char *why;
 
     if (licenses_name_ours(job->licenses))
-        return refuse(message, "rgpu: licences of rgpu come with --gres=rgpu:N; leave "
-                               "them out of -L");
+        return job_submit_rgpu_refuse(message,
+                                      "rgpu: licences of rgpu come with --gres=rgpu:N; leave "
+                                      "them out of -L");
     if (asks_elsewhere(job))
-        return refuse(message, "rgpu: remote GPUs are asked for with --gres=rgpu:N");
+        return job_submit_rgpu_refuse(message,
+                                      "rgpu: remote GPUs are asked for with --gres=rgpu:N");
     if (gpu_request_parse(job->tres_per_node, job->spank_job_env, job->spank_job_env_size, &request,
                           &why) < 0)
-        return refuse(message, why);
+        return job_submit_rgpu_refuse(message, why);
     if (request.per_node == 0) {
         if (message && gpu_options_given(job->spank_job_env, job->spank_job_env_size))
             *message = xstrdup("rgpu: --rgpu-... without --gres=rgpu:N asks for no remote GPUs");
@@ -232,16 +234,16 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
     if (!why && gpu_request_licenses(&request, job->min_nodes, ours, sizeof(ours)) < 0)
         why = "rgpu: more than any pool has";
     if (why)
-        return refuse(message, why);
+        return job_submit_rgpu_refuse(message, why);
     why = licenses_want(&request, job->min_nodes, job->user_id);
     if (why)
-        return refuse(message, why);
+        return job_submit_rgpu_refuse(message, why);
     return takes_licenses_later(job) ? SLURM_SUCCESS : set_licenses(&job->licenses, ours);
 }
 
 // ---- changes ----
 
-// A job that has its GPUs keeps the licences that it has, whatever else changes.
+// A job that has its GPUs keeps its licences, even if its request changes.
 static int keep_licenses(job_desc_msg_t *change, const job_record_t *job)
 {
     char *ours;
@@ -292,11 +294,12 @@ static int modify(job_desc_msg_t *change, job_record_t *job, char **message)
     const char *why;
 
     if (asks_elsewhere(change))
-        return refuse(message, "rgpu: remote GPUs are asked for with --gres=rgpu:N");
+        return job_submit_rgpu_refuse(message,
+                                      "rgpu: remote GPUs are asked for with --gres=rgpu:N");
     if (!IS_JOB_PENDING(job))
         return keep_licenses(change, job);
     if (gpu_request_parse(gres, job->spank_job_env, job->spank_job_env_size, &request, &why) < 0)
-        return refuse(message, why);
+        return job_submit_rgpu_refuse(message, why);
     if (request.per_node == 0 && !licenses_name_ours(job->licenses) &&
         !licenses_name_ours(change->licenses))
         return SLURM_SUCCESS;
@@ -309,10 +312,10 @@ static int modify(job_desc_msg_t *change, job_record_t *job, char **message)
     if (!why && gpu_request_licenses(&request, nodes, ours, sizeof(ours)) < 0)
         why = "rgpu: more than any pool has";
     if (why)
-        return refuse(message, why);
+        return job_submit_rgpu_refuse(message, why);
     why = licenses_want(&request, nodes, job->user_id);
     if (why)
-        return refuse(message, why);
+        return job_submit_rgpu_refuse(message, why);
     if (!change->licenses && has_licenses(job, ours))
         return SLURM_SUCCESS;
     if (!change->licenses)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Plugins of two halves: one that every daemon of Slurm can load, since it needs nothing, and beside
-// it one that is loaded where it has work to do. A plugin that cannot be loaded ends slurmd and
-// slurmctld, and with them the work of everybody who never asked for remote GPUs.
+// Plugins of two halves. Every daemon of Slurm can load the first half, because it needs no other
+// library; it loads the second half only on a daemon where that has work to do. slurmd and
+// slurmctld exit if a plugin cannot be loaded, which would also stop the jobs that use no remote
+// GPUs.
 #ifndef RGPU_SLURM_LATE_H
 #define RGPU_SLURM_LATE_H
 
-// The half that comes late, declared by the one that is always there.
+// The second half, as the first half declares it.
 struct late_half {
     const char *file; // in the directory of the plugin
     struct {

@@ -11,10 +11,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "common/scope.h"
+#include "common/base/scope.h"
 #include "slurm-plugin/slurm_headers.h"
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "slurm-plugin/count.h"
 #include "slurm-plugin/preempt.h"
 
@@ -43,7 +43,7 @@ static pthread_cond_t due = PTHREAD_COND_INITIALIZER;
 static bool is_due;
 static struct count wanted;
 
-static void pause_for(long milliseconds)
+static void licenses_pause_for(long milliseconds)
 {
     struct timespec pause = {.tv_sec = milliseconds / 1000,
                              .tv_nsec = milliseconds % 1000 * 1000000};
@@ -76,14 +76,14 @@ static slurm_list all_licenses(void)
     return &license_list ? license_list : &cluster_license_list ? cluster_license_list : NULL;
 }
 
-static int has_name(void *entry, void *name)
+static int licenses_has_name(void *entry, void *name)
 {
     return !xstrcmp(((licenses_t *)entry)->name, name);
 }
 
 static licenses_t *find_license(slurm_list list, const char *name)
 {
-    return list ? list_find_first(list, has_name, (void *)name) : NULL;
+    return list ? list_find_first(list, licenses_has_name, (void *)name) : NULL;
 }
 
 static licenses_t *add_license(slurm_list list, const char *name, uint32_t total)
@@ -96,13 +96,13 @@ static licenses_t *add_license(slurm_list list, const char *name, uint32_t total
     return entry;
 }
 
-// slurmctld answers those who look at licences without a lock that we could take, so one that is taken
-// off the list stays in memory until many others have followed it.
+// slurmctld answers queries about licences without a lock that this plugin could take. So a licence
+// that was removed from the list stays in memory until many others have been removed after it.
 static void remove_license(slurm_list list, const char *name)
 {
     static licenses_t *removed[REMOVED_MAX];
     static size_t next;
-    licenses_t *entry = list_remove_first(list, has_name, (void *)name);
+    licenses_t *entry = list_remove_first(list, licenses_has_name, (void *)name);
 
     if (removed[next])
         license_free_rec(removed[next]);
@@ -143,8 +143,8 @@ static void keep_license(const char *name, uint64_t used)
         set_license(name, entry->total > used ? entry->total : used, used);
 }
 
-// What slurm.conf has is the most that this cluster may have of the pool; 0: all of it.
-static uint64_t at_most(const char *name, uint64_t total)
+// The number in slurm.conf is the most that this cluster may have of the pool; 0: all of it.
+static uint64_t licenses_at_most(const char *name, uint64_t total)
 {
     uint64_t limit = count_configured(slurm_conf.licenses, name);
 
@@ -199,7 +199,7 @@ static int add_used(void *x, void *argument)
     return 0;
 }
 
-static void add_holder(job_record_t *job, struct round *round)
+static void licenses_add_holder(job_record_t *job, struct round *round)
 {
     struct holding holding = {.round = round};
 
@@ -221,8 +221,8 @@ static void give_license(job_record_t *job, const char *name, uint32_t count)
     xstrfmtcat(job->licenses, "%s%s:%u", job->licenses ? "," : "", name, count);
 }
 
-// Counts the class of a job that waits. slurmctld drops licences that slurm.conf does not name from its
-// jobs when it starts.
+// Counts the class of a job that waits. slurmctld drops licences that slurm.conf does not name from
+// its jobs when it starts.
 static void restore_class(job_record_t *job, struct round *round)
 {
     struct gpu_request request;
@@ -276,7 +276,7 @@ static void count_part(job_record_t *job)
 }
 
 // Its user may change and release it.
-static void hold(job_record_t *job, const char *why)
+static void licenses_hold(job_record_t *job, const char *why)
 {
     info("job_submit/rgpu: %pJ is held: %s", job, why);
     job->priority = 0;
@@ -311,7 +311,7 @@ static int look_at_entry(void *x, void *argument)
 static void look_at_waiting(job_record_t *job, struct round *round)
 {
     struct waiting waiting = {.round = round};
-    uint64_t there = at_most("rgpu", round->count->known);
+    uint64_t there = licenses_at_most("rgpu", round->count->known);
     char why[160];
 
     restore_class(job, round);
@@ -319,9 +319,9 @@ static void look_at_waiting(job_record_t *job, struct round *round)
     if (there && waiting.gpus > there) {
         snprintf(why, sizeof(why), "rgpu: the job asks for %llu GPUs, and the pool has %llu",
                  (unsigned long long)waiting.gpus, (unsigned long long)there);
-        hold(job, why);
+        licenses_hold(job, why);
     } else if (there && waiting.never) {
-        hold(job, "rgpu: no set of GPUs in this pool could ever satisfy the request");
+        licenses_hold(job, "rgpu: no set of GPUs in this pool could ever satisfy the request");
     }
 }
 
@@ -335,7 +335,7 @@ static int visit_job(void *x, void *argument)
     if (!job->license_list)
         return 0;
     if (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) || IS_JOB_COMPLETING(job)) {
-        add_holder(job, round);
+        licenses_add_holder(job, round);
     } else if (IS_JOB_PENDING(job) && job->priority) {
         look_at_waiting(job, round);
     } else if (IS_JOB_PENDING(job)) {
@@ -358,7 +358,7 @@ static void drop_unused(const struct count *count)
     }
 }
 
-static bool apply(struct count *count)
+static bool licenses_apply(struct count *count)
 {
     slurmctld_lock_t both = {.conf = READ_LOCK, .job = WRITE_LOCK};
     struct round round = {.count = count};
@@ -370,20 +370,22 @@ static bool apply(struct count *count)
         return false;
     }
     list_for_each(job_list, visit_job, &round);
-    more = set_license("rgpu", at_most("rgpu", count->gpus + count->held_gpus), round.used_gpus);
-    more |= set_license("rgpu_mem", at_most("rgpu_mem", count_units(count)), round.used_memory);
+    more = set_license("rgpu", licenses_at_most("rgpu", count->gpus + count->held_gpus),
+                       round.used_gpus);
+    more |= set_license("rgpu_mem", licenses_at_most("rgpu_mem", count_units(count)),
+                        round.used_memory);
     for (size_t i = 0; i < count->class_count; i++)
         more |= set_license(count->classes[i].name, count->classes[i].now + count->classes[i].held,
                             round.used[i]);
     drop_unused(count);
-    atomic_store(&known, at_most("rgpu", count->known));
+    atomic_store(&known, licenses_at_most("rgpu", count->known));
     unlock_slurmctld(both);
     return more;
 }
 
 // A slurmctld that was started anew has no more licences than slurm.conf says, though its jobs hold
-// some: backfill would take them from nothing, and count wrongly from then on. Until the broker says
-// what there is, there is what jobs hold.
+// some: backfill would take them from nothing, and count wrongly from then on. Until the broker
+// says what there is, there is what jobs hold.
 static bool keep_what_is_held(struct count *count)
 {
     slurmctld_lock_t both = {.conf = READ_LOCK, .job = WRITE_LOCK};
@@ -403,7 +405,7 @@ static bool keep_what_is_held(struct count *count)
 
 // ---- the threads ----
 
-// The classes as they are now, to be asked for.
+// Copies the current classes for the next query.
 static void copy_wanted(struct count *count)
 {
     SCOPED_LOCK(&lock);
@@ -413,8 +415,9 @@ static void copy_wanted(struct count *count)
         json_incref(count->classes[i].request);
 }
 
-// Asks what could be granted, and in the same breath who would have to go for the first that waits.
-static int look(struct broker_client *client, struct count *count)
+// Queries the broker's capacity and, in the same request, the leases to preempt for the first
+// waiting job.
+static int licenses_look(struct broker_client *client, struct count *count)
 {
     json_t *question, *answer;
     int error;
@@ -442,15 +445,15 @@ static void *count_for_ever(void *argument)
     int error = slurm_settings_open(&settings, CALL_TIMEOUT_MS, &client);
 
     while (count && client && !atomic_load(&stopping) && !keep_what_is_held(count))
-        pause_for(ROUND_PAUSE_MS);
+        licenses_pause_for(ROUND_PAUSE_MS);
     while (count && client && !atomic_load(&stopping)) {
         if (!error)
-            error = look(client, count);
+            error = licenses_look(client, count);
         if (error)
             keep_what_is_held(count);
         else
             preempt_resume(client, count);
-        if (!error && apply(count))
+        if (!error && licenses_apply(count))
             schedule(false);
         if (!!error != told)
             info("job_submit/rgpu: %s",
@@ -458,7 +461,7 @@ static void *count_for_ever(void *argument)
         told = !!error;
         error = 0;
         count_clear(count);
-        pause_for(ROUND_PAUSE_MS);
+        licenses_pause_for(ROUND_PAUSE_MS);
         await_round();
     }
     broker_client_close(&client);
@@ -481,7 +484,7 @@ static void *watch_for_ever(void *argument)
         if (!error)
             error = broker_client_call(client, "GET", path, NULL, &answer);
         if (error) {
-            pause_for(WATCH_SECONDS * 1000);
+            licenses_pause_for(WATCH_SECONDS * 1000);
             last = -1;
             error = 0;
             continue;
@@ -496,7 +499,7 @@ static void *watch_for_ever(void *argument)
 }
 
 // Signals are for slurmctld's own threads.
-static bool start_thread(pthread_t *thread, void *(*run)(void *))
+static bool licenses_start_thread(pthread_t *thread, void *(*run)(void *))
 {
     sigset_t all, old;
     int result;
@@ -517,8 +520,8 @@ void licenses_start(void)
         return;
     }
     atomic_store(&stopping, false);
-    running = start_thread(&counter, count_for_ever);
-    if (running && !start_thread(&watcher, watch_for_ever))
+    running = licenses_start_thread(&counter, count_for_ever);
+    if (running && !licenses_start_thread(&watcher, watch_for_ever))
         fatal("job_submit/rgpu: no thread can be started");
     if (!running)
         error("job_submit/rgpu: no thread can be started: GPUs are not counted");
@@ -560,7 +563,8 @@ const char *licenses_want(const struct gpu_request *request, uint32_t nodes, uin
         class->owner = owner;
     is_due = true;
     pthread_cond_signal(&due);
-    // Nothing is known of it yet, so none are there. Where nobody counts, it must not hinder.
+    // Until it is counted, the licence has a total of 0. Without rgpu-slurm-sync, which counts, it
+    // must not hinder.
     if (!find_license(all_licenses(), name))
         add_license(all_licenses(), name, running ? 0 : INT32_MAX);
     return NULL;

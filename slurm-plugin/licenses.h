@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The counts of rgpu's licences inside slurmctld: a thread keeps them at what the pool could give,
-// and has the scheduler look when there is more than before.
+// The counts of rgpu's licences inside slurmctld: a thread sets them to the pool's capacity, and
+// wakes the scheduler when they grow.
 #ifndef RGPU_SLURM_LICENSES_H
 #define RGPU_SLURM_LICENSES_H
 
@@ -13,8 +13,8 @@ void licenses_stop(void);
 // why it is not, or NULL. Called with slurmctld's configuration locked.
 const char *licenses_want(const struct gpu_request *request, uint32_t nodes, uint32_t owner);
 
-// slurmctld refuses a change of a job to more licences than there are just now: until the next look,
-// there are as many of each as these. Called with configuration and jobs locked.
+// slurmctld refuses a change of a job to more licences than there are just now: until the next
+// look, there are as many of each as these. Called with configuration and jobs locked.
 void licenses_admit(const char *licenses);
 
 // GPUs that the pool has, in service or not, at most those that slurm.conf lets this cluster have;

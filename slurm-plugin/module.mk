@@ -2,8 +2,8 @@
 # rgpu in Slurm. What knows nothing of Slurm is an archive with tests of its own; the plugins need
 # the headers of the installed Slurm's source (scripts/slurm-headers), for they must be of its exact
 # version. `make slurm-plugins` says what is missing; `make` builds them where nothing is.
-$(call static_library,rgpuslurm,$(addprefix slurm-plugin/,job_request.c plugin_settings.c job_lease.c sync_plan.c \
-    count.c places.c lent.c busy_note.c))
+$(call static_library,rgpuslurm,$(addprefix slurm-plugin/,job_request.c plugin_settings.c job_lease.c sync/sync_plan.c \
+    count.c places.c lent.c sync/busy_note.c))
 
 SLURM_HEADERS := $(if $(SAN),,$(shell scripts/slurm-headers))
 SLURM_LIBS     = $$(COMMON_LIBS) -ljansson -lmunge
@@ -44,11 +44,11 @@ endif
 
 # libslurm's own interface is stable enough to need no sources.
 ifneq ($(wildcard /usr/include/slurm/slurm.h),)
-$(call program,rgpu-slurm-sync,$(addprefix slurm-plugin/,sync.c sync_slurm.c sync_lost.c sync_busy.c \
+$(call program,rgpu-slurm-sync,$(addprefix slurm-plugin/sync/,sync.c sync_slurm.c sync_lost.c sync_busy.c \
     sync_accounting.c),rgpuslurm rgpucommon,\
     $(SLURM_LIBS) -lslurm -lsystemd)
 INSTALL_FILES += $(B)/bin/rgpu-slurm-sync:$(SBINDIR)/rgpu-slurm-sync:0755:slurm \
-    common/daemon.bash-completion:$(COMPLETIONDIR)/rgpu-slurm-sync:0644:slurm \
+    common/service/daemon.bash-completion:$(COMPLETIONDIR)/rgpu-slurm-sync:0644:slurm \
     systemd/rgpu-slurm-sync.service.in:$(UNITDIR)/rgpu-slurm-sync.service:0644:slurm \
     docs/slurm.md:$(PREFIX)/share/doc/rgpu/slurm.md:0644:slurm \
     docs/man/rgpu-slurm-sync.8:$(MANDIR)/man8/rgpu-slurm-sync.8:0644:slurm \

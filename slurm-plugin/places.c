@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool has(const char *level, const char *name, size_t length)
+static bool places_has(const char *level, const char *name, size_t length)
 {
     while (*level) {
         size_t size = strcspn(level, "|");
@@ -21,14 +21,14 @@ static void add(char level[PLACES_LEVEL_MAX], const char *name, size_t length)
 {
     size_t used = strlen(level);
 
-    if (length == 0 || has(level, name, length) || used + length + 2 > PLACES_LEVEL_MAX)
+    if (length == 0 || places_has(level, name, length) || used + length + 2 > PLACES_LEVEL_MAX)
         return;
     snprintf(level + used, PLACES_LEVEL_MAX - used, "%s%.*s", used ? "|" : "", (int)length, name);
 }
 
-// A switch may be missing at a level: then the address has two dots there. Names that stand for several
-// switches, or would be taken apart as constraints, are no labels of a box.
-static bool is_name(const char *name, size_t length)
+// A switch may be missing at a level: then the address has two dots there. Names that stand for
+// several switches, or would be taken apart as constraints, are no labels of a box.
+static bool places_is_name(const char *name, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         if (strchr("[],|=", name[i]))
@@ -45,7 +45,7 @@ void places_add(struct places *places, const char *address)
         const char *begin = end;
         while (begin > address && begin[-1] != '.')
             begin--;
-        if (is_name(begin, (size_t)(end - begin)))
+        if (places_is_name(begin, (size_t)(end - begin)))
             add(places->levels[level++], begin, (size_t)(end - begin));
         end = begin > address ? begin - 1 : NULL;
     }

@@ -7,8 +7,8 @@
 
 enum { PLACES_LEVELS = 4, PLACES_LEVEL_MAX = 128 };
 
-// Of each level, the nearest first, the switches with `|` between; those for which there is no room are
-// left out.
+// The switches of each level, the nearest first, with `|` between; those for which there is no room
+// are left out.
 struct places {
     char levels[PLACES_LEVELS][PLACES_LEVEL_MAX];
 };

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/config_retired.h"
+#include "common/service/config_retired.h"
 
 static const char *const ranks_words[] = {"all", "local", NULL};
 static const char *const lost_gpus_words[] = {"requeue", "end", "notify", NULL};

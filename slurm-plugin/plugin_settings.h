@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/broker_client.h"
-#include "common/config.h"
+#include "common/net/broker_client.h"
+#include "common/service/config.h"
 
 #define SLURM_SETTINGS_FILE "/etc/rgpu/slurm.conf"
 

@@ -11,8 +11,8 @@
 
 enum { VICTIMS_MAX = 1024 };
 
-// Who was last chosen for whom. While one of them still has its GPUs, or is suspended and its GPUs are waited for, nobody else
-// is chosen.
+// The last chosen lenders and their borrowers. While one of them still has its GPUs, or is
+// suspended and its GPUs are awaited, no other is chosen.
 static struct {
     uint32_t preemptor;
     struct victim {
@@ -22,10 +22,10 @@ static struct {
     size_t count;
 } last;
 
-// What the scheduler locks.
+// The scheduler's locks.
 static slurmctld_lock_t locks = {READ_LOCK, WRITE_LOCK, WRITE_LOCK, READ_LOCK, READ_LOCK};
 
-// ---- who waits ----
+// ---- waiting jobs ----
 
 static uint32_t tier_of(const job_record_t *job)
 {
@@ -41,8 +41,8 @@ static bool goes_before(const job_record_t *job, const job_record_t *other)
     return job->job_id < other->job_id;
 }
 
-// The job that the scheduler would start next, if it waits for licences of ours and for nodes that are
-// there.
+// Finds the job that the scheduler would start next, if it waits for rgpu's licences and its nodes
+// are available.
 static int compare_waiting(void *x, void *argument)
 {
     job_record_t *job = x, **first = argument;
@@ -65,7 +65,7 @@ static bool has_nodes(const job_record_t *job)
 // ---- whom it may preempt ----
 
 // NULL: it has given its GPUs back.
-static job_record_t *find_victim(const struct victim *victim)
+static job_record_t *preempt_find_victim(const struct victim *victim)
 {
     job_record_t *job = find_job_record(victim->job);
 
@@ -91,7 +91,7 @@ struct candidates {
     json_t *keys;
 };
 
-static int add_candidate(void *x, void *argument)
+static int preempt_add_candidate(void *x, void *argument)
 {
     struct candidates *candidates = argument;
     job_record_t *job = x;
@@ -110,7 +110,7 @@ static json_t *find_candidates(const struct slurm_settings *settings, job_record
     slurm_list jobs = slurm_find_preemptable_jobs(job);
 
     if (jobs) {
-        list_for_each(jobs, add_candidate, &candidates);
+        list_for_each(jobs, preempt_add_candidate, &candidates);
         FREE_NULL_LIST(jobs);
     }
     return candidates.keys;
@@ -118,7 +118,8 @@ static json_t *find_candidates(const struct slurm_settings *settings, job_record
 
 // ---- suspending and resuming ----
 
-// slurmctld's function takes what it answers to in one way or another.
+// Slurm's versions have two signatures of this function of slurmctld, which differ in the message
+// that it answers.
 typedef int (*suspend_for_line)(suspend_msg_t *, uid_t, int, bool, uint16_t);
 typedef int (*suspend_for_message)(slurm_msg_t *, suspend_msg_t *, uid_t, bool, uint16_t);
 #define ANY_FUNCTION(function) ((void (*)(void))(function))
@@ -137,7 +138,8 @@ static int suspend_new(suspend_msg_t *order)
     return call(NULL, order, 0, false, NO_VAL16);
 }
 
-// As gang scheduling does: the job keeps its processors, and Slurm may resume it where it would have.
+// As gang scheduling does: the job keeps its processors, and Slurm may resume it where it would
+// have.
 static bool suspend_or_resume(job_record_t *job, uint16_t operation)
 {
     suspend_msg_t order = {.op = operation, .job_id = job->job_id};
@@ -178,7 +180,8 @@ static void take_from(job_record_t *job, job_record_t *preemptor)
         slurm_job_preempt(job, preemptor, mode, false);
 }
 
-// A job that ends gives them back to whom it has them from, whatever else is free.
+// Returns true while the job can use borrowed GPUs. When it ends, its GPUs go back to the lender,
+// even if other GPUs are free.
 static bool borrows(const job_record_t *job)
 {
     return job && (IS_JOB_PENDING(job) ||
@@ -192,7 +195,7 @@ bool preempt_lends(const struct job_record *job)
     return IS_JOB_SUSPENDED(job) && (!borrower || borrows(find_job_record(borrower)));
 }
 
-static void go_on(job_record_t *job, const char *refusal)
+static void preempt_go_on(job_record_t *job, const char *refusal)
 {
     char text[LENT_TEXT_MAX];
 
@@ -208,7 +211,7 @@ struct lenders {
     json_t *back; // ids of leases that are to return
 };
 
-// Who runs again, whoever has seen to that, lends nothing any more.
+// A resumed job no longer lends its GPUs.
 static int look_at_lender(void *x, void *argument)
 {
     struct lenders *lenders = argument;
@@ -227,7 +230,7 @@ static int look_at_lender(void *x, void *argument)
         return 0;
     wanted = borrows(find_job_record(borrower));
     if (!lease->away && (!wanted || *lease->not_suspended))
-        go_on(job, lease->not_suspended);
+        preempt_go_on(job, lease->not_suspended);
     else if (lease->away && !lease->returning && !wanted)
         json_array_append_new(lenders->back, json_string(lease->id));
     return 0;
@@ -252,7 +255,7 @@ void preempt_resume(struct broker_client *client, const struct count *count)
 
 // ---- the question ----
 
-// Those in their grace time are asked again, as Slurm does, until it is over.
+// Jobs in their grace time are preempted again, as Slurm does, until it is over.
 static bool last_is_under_way(void)
 {
     job_record_t *preemptor, *job;
@@ -262,7 +265,7 @@ static bool last_is_under_way(void)
         return false;
     preemptor = find_job_record(last.preemptor);
     for (size_t i = 0; i < last.count; i++) {
-        job = find_victim(&last.victims[i]);
+        job = preempt_find_victim(&last.victims[i]);
         if (!job || (IS_JOB_SUSPENDED(job) && !(preemptor && IS_JOB_PENDING(preemptor))))
             continue;
         any = true;
@@ -272,7 +275,7 @@ static bool last_is_under_way(void)
     return any;
 }
 
-static json_t *describe(const job_record_t *job)
+static json_t *preempt_describe(const job_record_t *job)
 {
     struct gpu_request request;
     const char *why;
@@ -291,7 +294,7 @@ bool preempt_ask(const struct slurm_settings *settings, json_t *question)
     json_t *keys = NULL, *request = NULL;
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
-    // Slurm does it itself where it is told to.
+    // Slurm does it itself with this setting.
     if (xstrcasestr(slurm_conf.preempt_params, "reclaim_licenses"))
         return false;
 #endif
@@ -299,7 +302,7 @@ bool preempt_ask(const struct slurm_settings *settings, json_t *question)
     if (job_list && slurm_preemption_enabled() && !last_is_under_way()) {
         last.count = 0;
         list_for_each(job_list, compare_waiting, &first);
-        if (first && has_nodes(first) && (request = describe(first))) {
+        if (first && has_nodes(first) && (request = preempt_describe(first))) {
             keys = find_candidates(settings, first);
             last.preemptor = first->job_id;
         }
@@ -330,7 +333,7 @@ void preempt_answered(const struct slurm_settings *settings, const json_t *answe
         if (last.count == VICTIMS_MAX || !preemptor || !IS_JOB_PENDING(preemptor) ||
             !lease_key_parse(settings, json_string_value(key), &victim.job, &victim.start))
             continue;
-        job = find_victim(&victim);
+        job = preempt_find_victim(&victim);
         if (!job || !would_give(job))
             continue;
         last.victims[last.count++] = victim;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // prep/rgpu: takes a job's GPUs from the broker when the job starts and gives them back when it
-// ends, however it ends. slurmctld calls with its job lock held, so the talking is done by threads
+// ends for any reason. slurmctld calls with its job lock held, so the talking is done by threads
 // that take a copy of what they need; until they report, the job is configuring or completing.
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "common/scope.h"
+#include "common/base/scope.h"
 #include "slurm-plugin/slurm_headers.h"
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "slurm-plugin/job_lease.h"
 #include "slurm-plugin/lent.h"
 #include "slurm-plugin/job_switches.h"
@@ -39,8 +39,8 @@ PLUGIN_EXPORT void prep_p_required(prep_call_type_t type, bool *required);
 // Between SIGKILL and the last node's word that all processes have gone.
 enum { KILLED_SECONDS = 5, PROCESSES_POLL_NS = 250000000 };
 
-// Until a job that got no GPUs is started again: credentials have the second of their making, and must
-// be newer than the word that revoked the last.
+// Until a job that got no GPUs is started again: credentials have the second of their making, and
+// must be newer than the word that revoked the last.
 enum { RETRY_SECONDS = 3 };
 
 static prep_callbacks_t callbacks;
@@ -48,7 +48,7 @@ static struct slurm_settings settings;
 static int settings_error = -ENOENT;
 static atomic_bool stopping;
 
-// Threads of ours that are at work: the plugin must not be unloaded under them.
+// The number of running threads of this plugin: it must not be unloaded while they run.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t all_done = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t one_done = PTHREAD_COND_INITIALIZER;
@@ -110,10 +110,10 @@ void prep_p_required(prep_call_type_t type, bool *required)
                 (type == PREP_PROLOG_SLURMCTLD || type == PREP_EPILOG_SLURMCTLD);
 }
 
-// ---- what a job holds ----
+// ---- the lease of a job ----
 
 // 0: the job asks for no remote GPUs.
-static int read_job(const job_record_t *job, struct job_lease *lease)
+static int prep_rgpu_read_job(const job_record_t *job, struct job_lease *lease)
 {
     const char *why;
 
@@ -134,7 +134,7 @@ static int read_job(const job_record_t *job, struct job_lease *lease)
     return -EINVAL;
 }
 
-// ---- telling the user ----
+// ---- messages to the user ----
 
 // Runs after the job was sent back into the queue: what squeue and scontrol show of it. A request
 // that no pool could satisfy is held, else it would be tried for ever.
@@ -190,7 +190,7 @@ static void tell_gpus(const struct task *task)
     unlock_slurmctld(job_write);
 }
 
-// ---- what has become of the job meanwhile ----
+// ---- the present state of the job ----
 
 // Under slurmctld's lock. NULL: this run of the job is over, another may have begun.
 static job_record_t *find_run(const struct job_lease *run)
@@ -200,7 +200,7 @@ static job_record_t *find_run(const struct job_lease *run)
     return job && job->start_time == run->start ? job : NULL;
 }
 
-// Who was cancelled while he waited for GPUs must not go back into the queue for want of them.
+// A job that was cancelled while it waited for GPUs must not go back into the queue without them.
 static bool still_starts(const struct job_lease *run)
 {
     slurmctld_lock_t job_read = {.job = READ_LOCK};
@@ -228,8 +228,8 @@ static bool has_processes(const struct job_lease *run)
     return has;
 }
 
-// slurmctld calls when it tells the job's processes to end; they may still need their GPUs, for a
-// last checkpoint, until Slurm kills them. Nothing waits for those that cannot be killed.
+// slurmctld calls this when it asks the job's processes to end. They may still need their GPUs, for
+// a last checkpoint, until Slurm kills them. The wait ends even if a process cannot be killed.
 static void await_processes(const struct job_lease *run)
 {
     time_t killed = time(NULL) + slurm_conf.kill_wait + KILLED_SECONDS;
@@ -244,7 +244,7 @@ static void await_processes(const struct job_lease *run)
 // ---- the threads ----
 
 // True: the hook takes it from here, and the task with it.
-static bool hand_over(struct task *task)
+static bool prep_rgpu_hand_over(struct task *task)
 {
     bool taken;
 
@@ -267,7 +267,7 @@ static bool run_acquire(struct task *task)
 
     if (result == -ENOMEM || settings_error)
         snprintf(task->why, sizeof(task->why), "rgpu: slurmctld cannot ask the broker");
-    if (!result && hand_over(task))
+    if (!result && prep_rgpu_hand_over(task))
         return false;
     if (!result) {
         tell_gpus(task);
@@ -309,8 +309,8 @@ static int add_lender(void *x, void *argument)
     return 0;
 }
 
-// Before the GPUs come free, so that nobody else is given them. A job that goes back into the queue wants them again. What
-// fails here rgpu-slurm-sync does later.
+// Done before the GPUs are free, so that they are not granted to another job. A job that goes back
+// into the queue wants them again. If this fails, rgpu-slurm-sync does it later.
 static void return_lent(const struct job_lease *run)
 {
     slurmctld_lock_t job_read = {.job = READ_LOCK};
@@ -350,7 +350,7 @@ static void run_release(struct task *task)
     schedule(false);
 }
 
-static void *run(void *argument)
+static void *prep_rgpu_run(void *argument)
 {
     struct task *task = argument;
     bool ours = true;
@@ -367,7 +367,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-static int start_thread(struct task *task)
+static int prep_rgpu_start_thread(struct task *task)
 {
     pthread_attr_t attributes;
     sigset_t all, old;
@@ -381,7 +381,7 @@ static int start_thread(struct task *task)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     {
         SCOPED_LOCK(&lock);
-        result = pthread_create(&thread, &attributes, run, task);
+        result = pthread_create(&thread, &attributes, prep_rgpu_run, task);
         if (!result)
             at_work++;
     }
@@ -390,7 +390,7 @@ static int start_thread(struct task *task)
     return result;
 }
 
-// Whether the acquire succeeded in the time that slurmctld may be held.
+// Returns true if the acquire succeeded within the time that slurmctld may be held.
 static bool await_shortly(job_record_t *job, struct task *task)
 {
     uint64_t until = clock_ns() + settings.interactive_hold * 1000;
@@ -410,10 +410,10 @@ static bool await_shortly(job_record_t *job, struct task *task)
     return finished;
 }
 
-static int begin(job_record_t *job, bool acquire, bool *async)
+static int prep_rgpu_begin(job_record_t *job, bool acquire, bool *async)
 {
     struct task *task = calloc(1, sizeof(*task));
-    int wanted = task ? read_job(job, &task->job) : -ENOMEM;
+    int wanted = task ? prep_rgpu_read_job(job, &task->job) : -ENOMEM;
     bool wait;
 
     *async = false;
@@ -421,7 +421,7 @@ static int begin(job_record_t *job, bool acquire, bool *async)
         wait = acquire && !job->batch_flag && !settings_error && settings.interactive_hold > 0;
         task->acquire = acquire;
         task->waited = wait;
-        *async = start_thread(task) == 0;
+        *async = prep_rgpu_start_thread(task) == 0;
         if (*async) {
             *async = !(wait && await_shortly(job, task));
             return SLURM_SUCCESS;
@@ -431,17 +431,17 @@ static int begin(job_record_t *job, bool acquire, bool *async)
     free(task);
     if (wanted < 0)
         error("%s: JobId=%u: %s failed", plugin_type, job->job_id, acquire ? "acquire" : "release");
-    // slurmctld goes on whatever is returned here. A job that has no lease gets no ticket, and ends
-    // with its first task; a lease that was not released falls to rgpu-slurm-sync.
+    // slurmctld ignores this result. A job that has no lease gets no ticket, and ends with its
+    // first task; a lease that was not released falls to rgpu-slurm-sync.
     return wanted < 0 ? SLURM_ERROR : SLURM_SUCCESS;
 }
 
 int prep_p_prolog_slurmctld(job_record_t *job, bool *async)
 {
-    return begin(job, true, async);
+    return prep_rgpu_begin(job, true, async);
 }
 
 int prep_p_epilog_slurmctld(job_record_t *job, bool *async)
 {
-    return begin(job, false, async);
+    return prep_rgpu_begin(job, false, async);
 }

@@ -51,7 +51,7 @@ typedef list_t *slurm_list;
 typedef List slurm_list;
 #endif
 
-// hostlist_t was a pointer until it became what it points to.
+// hostlist_t is a pointer in older versions, and the structure itself in newer ones.
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
 #define LIST_POINTER *
 #else
@@ -69,7 +69,7 @@ typedef List slurm_list;
 
 #define PLUGIN_EXPORT __attribute__((visibility("default")))
 
-// What every plugin says of itself; Slurm loads those of its own version only.
+// The identity of every plugin; Slurm loads those of its own version only.
 #define PLUGIN_IDENTITY(name, type) \
     PLUGIN_EXPORT const char plugin_name[] = name; \
     PLUGIN_EXPORT const char plugin_type[] = type; \

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The SPANK part: the --rgpu-... options of sbatch, srun and salloc, and in slurmstepd a ticket for
-// each step that has remote GPUs. A step's job is what slurmstepd says it is, and what that job asked
-// for is what slurmctld says, never what the environment says. An error on the way is kept until the
-// first task: failing earlier would drain the node.
+// each step that has remote GPUs. A step's job is what slurmstepd says it is, and what that job
+// asked for is what slurmctld says, never what the environment says. An error on the way is kept
+// until the first task: failing earlier would drain the node.
 //
-// Every srun and every step of the cluster loads this plugin, so what talks to the broker, with the
-// libraries that it needs, is in rgpu_step.so beside it and loaded only where there are remote GPUs.
+// Every srun and every step of the cluster loads this plugin. So the code that talks to the broker,
+// with its libraries, is in rgpu_step.so beside it, which is loaded only for steps with remote
+// GPUs.
 #include <errno.h>
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
@@ -16,8 +17,8 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "common/nccl_preload.h"
-#include "common/profiler_preload.h"
+#include "common/driver/nccl_preload.h"
+#include "common/driver/profiler_preload.h"
 #include "slurm-plugin/late.h"
 #include "slurm-plugin/step.h"
 
@@ -42,14 +43,14 @@ static char problem[400];
 // ---- options ----
 
 // job_submit/rgpu checks the values: it also sees those of clients other than ours.
-static int take_option(int value, const char *text, int remote)
+static int spank_rgpu_take_option(int value, const char *text, int remote)
 {
     return 0;
 }
 
 static bool wants_all;
 
-static int take_all(int value, const char *text, int remote)
+static int spank_rgpu_take_all(int value, const char *text, int remote)
 {
     wants_all = true;
     return 0;
@@ -59,16 +60,16 @@ static struct spank_option options[] = {
     {"rgpu-mem", "SIZE",
      "share of each remote GPU with this memory budget, such as 10G; with "
      "--rgpu-mode=exclusive the least that each has",
-     1, 0, take_option},
+     1, 0, spank_rgpu_take_option},
     {"rgpu-mode", "MODE", "remote GPUs as exclusive or shared [shared with --rgpu-mem]", 1, 0,
-     take_option},
+     spank_rgpu_take_option},
     {"rgpu-compute", "PERCENT", "part of each remote GPU that the job is kept to, such as 25%", 1,
-     0, take_option},
+     0, spank_rgpu_take_option},
     {"rgpu-constraint", "LIST", "what remote GPUs must be like, such as model=*H200*,same-box", 1,
-     0, take_option},
+     0, spank_rgpu_take_option},
     {"rgpu-all", NULL,
      "let the step see the remote GPUs of all nodes of the job, its own node's first", 0, 0,
-     take_all},
+     spank_rgpu_take_all},
 };
 
 int slurm_spank_init(spank_t spank, int argc, char **argv)
@@ -90,7 +91,7 @@ static uint32_t gpu_count(spank_t spank)
                : 0;
 }
 
-// In front of what is there already.
+// Inserted before the existing value.
 static void preload_nccl(spank_t spank, const char *directory, size_t boxes)
 {
     char old[8192], value[8192 + 2048], choice[16];
@@ -151,9 +152,10 @@ static int find_node(const job_info_t *job, const char *name, struct step_place 
     return found < 0 ? -ENOENT : 0;
 }
 
-// A count alone does not say that the job asked: Slurm gives the whole node to some jobs, with all
-// gres of it. Neither does the environment, which is the client's and, below a batch script, that of
-// another node. slurmctld knows what was asked for, and on which nodes. -ENODATA: the job did not ask.
+// A count alone does not show that the job requested GPUs: Slurm gives some jobs the whole node,
+// with all its gres. The environment does not show it either: it is the client's and, below a batch
+// script, that of another node. slurmctld knows the request and its nodes. -ENODATA: the job
+// requested none.
 static int ask_slurmctld(spank_t spank, struct step_place *place)
 {
     job_info_msg_t *message = NULL;
@@ -199,14 +201,15 @@ static int load_step(void)
     return -ENOENT;
 }
 
-// Sets `has_gpus` where the job asked for what was counted.
+// Sets `has_gpus` if the job requested the counted GPUs.
 static void look_at_job(spank_t spank, struct step_place *place)
 {
     int error = ask_slurmctld(spank, place);
 
     spank_unsetenv(spank, "RGPU_NODE");
     if (error == -EHOSTUNREACH) {
-        // It may have asked or not. One that did finds no ticket, and so no GPU.
+        // It is unknown whether the job requested GPUs. A job that did gets no ticket, and so no
+        // GPU.
         slurm_error("rgpu: job %u step %u: slurmctld does not say what the job asked for; it is "
                     "left without remote GPUs",
                     place->job, place->step);
@@ -270,7 +273,8 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
                      step.tickets[(unsigned)task % step.ticket_count].path, 1);
         spank_setenv(spank, "RGPU_COUNT", "1", 1);
     }
-    // It numbers GPUs of the node, or of where the job was submitted, and would choose among the remote ones.
+    // It numbers GPUs of the node, or of where the job was submitted, and would choose among the
+    // remote ones.
     spank_unsetenv(spank, "CUDA_VISIBLE_DEVICES");
     if (step.order)
         spank_setenv(spank, "CUDA_VISIBLE_DEVICES", step.order, 1);

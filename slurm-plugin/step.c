@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/ticket.h"
+#include "common/security/ticket.h"
 #include "slurm-plugin/job_lease.h"
 
 _Static_assert(LEASE_UUIDS_MAX >= STEP_GPUS_MAX, "all GPUs that a step may have can be named");
@@ -25,8 +25,8 @@ static const char *directory_of(const struct step *step)
     return step->settings.ticket_dir ? step->settings.ticket_dir : "/run/rgpu-slurm";
 }
 
-// Everybody may pass through it to his own ticket, nobody else may write in it.
-static int make_directory(const char *path)
+// Users may traverse it to reach their own tickets; only its owner may write in it.
+static int step_make_directory(const char *path)
 {
     struct stat status;
 
@@ -41,7 +41,8 @@ static int make_directory(const char *path)
 
 // ---- choosing GPUs ----
 
-// The lock's file goes with its holder: one that was removed meanwhile is not worth having.
+// The holder removes the lock's file when it releases the lock, so a lock on a removed file is
+// invalid, and the file is opened again.
 static int try_lock(const char *path)
 {
     struct stat status;
@@ -104,7 +105,7 @@ static uint32_t choose_gpus(struct step *step, const struct step_place *place, u
 
 // ---- ticket files ----
 
-static int write_all(int fd, const char *text)
+static int step_write_all(int fd, const char *text)
 {
     size_t size = strlen(text);
 
@@ -135,11 +136,11 @@ static int write_ticket(struct step *step, const struct step_place *place, const
         return error;
     }
     *ticket = (struct step_ticket){path, fd};
-    // Somebody who sweeps may have it for a moment.
+    // A process that removes old tickets may hold the lock for a moment.
     if (flock(fd, LOCK_EX) < 0)
         error = -errno;
     if (!error)
-        error = write_all(fd, bundle);
+        error = step_write_all(fd, bundle);
     if (!error && fchown(fd, place->uid, place->gid) < 0)
         error = -errno;
     return error;
@@ -154,8 +155,8 @@ static void remove_ticket(struct step_ticket *ticket)
     free(ticket->path);
 }
 
-// Removes what nobody has locked: its slurmstepd was killed. One that is just being made is not locked
-// for a moment, and has no content then.
+// Removes an entry without a lock: its slurmstepd was killed. A new entry is not locked for a
+// moment, and has no content then.
 static void sweep_entry(int directory, const char *name)
 {
     struct stat status;
@@ -222,8 +223,8 @@ static int add_ticket(struct step *step, const struct step_place *place,
                         &step->tickets[step->ticket_count++]);
 }
 
-// For all GPUs of the job, in the lease's order, beside tickets for SEEN of them: what teams and NCCL's ranks reach of each
-// other. Programs see none of the others by it.
+// For all GPUs of the job, in the lease's order, beside tickets for SEEN of them: what teams and
+// NCCL's ranks reach of each other. Programs see none of the others by it.
 static int add_ticket_of_job(struct step *step, const struct step_place *place,
                              struct broker_client *client, const struct step_lease *lease,
                              uint32_t seen)
@@ -245,8 +246,8 @@ static bool includes(const uint32_t *gpus, uint32_t count, uint32_t gpu)
     return false;
 }
 
-// A ticket for all GPUs of the job. It has them in the lease's order, the same on all nodes; `order` has this
-// node's first, as programs take the one that their local rank says.
+// A ticket for all GPUs of the job. It has them in the lease's order, the same on all nodes;
+// `order` has this node's first, as programs take the one that their local rank says.
 static int add_whole_ticket(struct step *step, const struct step_place *place,
                             struct broker_client *client, const struct step_lease *lease,
                             uint32_t *gpus, uint32_t count)
@@ -303,7 +304,7 @@ int step_begin(const struct step_place *place, struct step *step, char *why, siz
         snprintf(why, size, "the settings of rgpu on this node cannot be read");
         return error;
     }
-    error = make_directory(directory_of(step));
+    error = step_make_directory(directory_of(step));
     if (error) {
         snprintf(why, size, "%s is not a directory of root's that nobody else can write in",
                  directory_of(step));

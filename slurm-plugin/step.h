@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A step's tickets on one node: which of the job's GPUs the step gets, and the files that hold the
-// tickets. Knows nothing of Slurm's headers.
+// A step's tickets on one node: chooses the step's GPUs among those of the job, and writes the
+// files with the tickets. Includes none of Slurm's headers.
 //
-// Steps of a job that run side by side get different GPUs as long as there are enough: a step locks
-// one file per GPU for as long as its slurmstepd lives, and the kernel unlocks it however that ends.
-// Its tickets are locked in the same way, so that what a killed slurmstepd has left is known as such.
+// Concurrent steps of a job get different GPUs as long as there are enough. A step locks one file
+// per GPU while its slurmstepd lives, and the kernel unlocks the files even if slurmstepd crashes.
+// Its tickets are locked in the same way, so that what a killed slurmstepd has left is known as
+// such.
 #ifndef RGPU_SLURM_STEP_H
 #define RGPU_SLURM_STEP_H
 
@@ -24,7 +25,7 @@ struct step_place {
     uint32_t node, nodes; // of the job
     uint32_t step_node;   // this node's number in the step
     bool divides;         // takes GPUs that other steps do not have
-    bool all;             // sees the job's other GPUs as well, behind its own
+    bool all;             // sees the job's other GPUs as well, after its own
 };
 
 // Held open and locked.

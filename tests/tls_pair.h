@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/tls.h"
+#include "common/security/tls.h"
 #include "tests/tap.h"
 
 struct tls_pair {

@@ -2,7 +2,7 @@
 // The table of transports.
 #include <string.h>
 
-#include "transport/transport.h"
+#include "transport/link/transport.h"
 
 #define DECLARE(name) extern const struct transport transport_##name;
 #define ROW(name) &transport_##name,

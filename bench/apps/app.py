@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the applications of this folder share: checked results and timed work.
+"""Common parts of the applications of this folder: checked results and timed work.
 
 A program prints a line `ok: …` or `WRONG: …` for each result and `time: NAME: MILLISECONDS` for each figure,
 which bench/apps/run reads. It ends with status 1 when a result is wrong, and with 77 when what it needs is

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""JAX: jit, grad, vmap, pmap over the GPUs that are there, a scan (command buffers) and a training step."""
+"""JAX: jit, grad, vmap, pmap over all GPUs, a scan (command buffers) and a training step."""
 import os
 import time
 

@@ -4,7 +4,7 @@ from app import check, median_time, needs
 
 np = needs("numpy")
 if not hasattr(np, "row_stack"):
-    np.row_stack = np.vstack  # a Numba that is older than its NumPy asks for it when it is imported
+    np.row_stack = np.vstack  # a Numba older than its NumPy imports it
 needs("numba")
 from numba import cuda, float32  # noqa: E402
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is reduced over several GPUs, and how long that takes, whoever starts it."""
+"""Checks and times reductions over several GPUs, for any launcher."""
 import os
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""torch.compile in the mode that is named: default, reduce-overhead (CUDA graphs) or max-autotune."""
+"""torch.compile in the given mode: default, reduce-overhead (CUDA graphs) or max-autotune."""
 import sys
 
 from app import batch_time, check, needs

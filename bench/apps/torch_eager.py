@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""PyTorch as most programs use it: results of each library, a training step and inference."""
+"""Uses PyTorch as most programs do: results of each library, a training step and inference."""
 import time
 
 from app import batch_time, check, figure, needs

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One process with all GPUs that are there: copies between them, DataParallel, and NCCL by one thread."""
+"""One process with all GPUs: copies between them, DataParallel, and NCCL by one thread."""
 from app import batch_time, check, figure, needs
 from ranks import SIZES, size_name, time_of
 

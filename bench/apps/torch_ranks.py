@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""DistributedDataParallel and collectives over all GPUs that are there, a process for each, by the wheel's own NCCL."""
+"""DistributedDataParallel and collectives over all GPUs, with one process for each, by the wheel's own NCCL."""
 import os
 import queue
 

@@ -7,7 +7,7 @@
 enum { HOST_BIT = 63, DEVICES_MAX = 63, NOWHERE = -2, ON_HOST = -1 };
 
 // The run that holds ADDRESS.
-static size_t find(const struct advice_table *table, uint64_t address)
+static size_t advice_find(const struct advice_table *table, uint64_t address)
 {
     size_t low = 0, high = table->count;
     while (high - low > 1) {
@@ -21,9 +21,9 @@ static size_t find(const struct advice_table *table, uint64_t address)
 }
 
 // Has a run begin at ADDRESS; there is room for it.
-static size_t split(struct advice_table *table, uint64_t address)
+static size_t advice_split(struct advice_table *table, uint64_t address)
 {
-    size_t at = find(table, address);
+    size_t at = advice_find(table, address);
     if (table->runs[at].base == address)
         return at;
     memmove(&table->runs[at + 2], &table->runs[at + 1],
@@ -35,7 +35,7 @@ static size_t split(struct advice_table *table, uint64_t address)
 }
 
 // Neighbours that are alike become one.
-static void join(struct advice_table *table)
+static void advice_join(struct advice_table *table)
 {
     size_t kept = 0;
     for (size_t i = 1; i < table->count; i++)
@@ -55,10 +55,10 @@ bool advice_set(struct advice_table *table, uint64_t base, uint64_t size,
         memset(&runs[0], 0, sizeof(runs[0]));
         table->count = 1;
     }
-    size_t first = split(table, base), end = split(table, base + size);
+    size_t first = advice_split(table, base), end = advice_split(table, base + size);
     for (size_t i = first; i < end; i++)
         change(&table->runs[i].advice, argument);
-    join(table);
+    advice_join(table);
     return true;
 }
 
@@ -83,7 +83,7 @@ static uint64_t bit_of(CUmemLocation location)
     return 1ULL << (location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : HOST_BIT);
 }
 
-static void take(struct advice *advice, const void *argument)
+static void advice_take(struct advice *advice, const void *argument)
 {
     const struct advised *given = argument;
     switch ((int)given->advise) {
@@ -106,7 +106,8 @@ CUresult advice_give(struct advice_table *table, uint64_t base, uint64_t size, C
         (int)advise > CU_MEM_ADVISE_UNSET_ACCESSED_BY ||
         (location.type == CU_MEM_LOCATION_TYPE_DEVICE && location.id >= DEVICES_MAX))
         return CUDA_ERROR_INVALID_VALUE;
-    return advice_set(table, base, size, take, &given) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return advice_set(table, base, size, advice_take, &given) ? CUDA_SUCCESS
+                                                              : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static void note_prefetch(struct advice *advice, const void *argument)
@@ -121,9 +122,9 @@ CUresult advice_prefetched(struct advice_table *table, uint64_t base, uint64_t s
                                                                    : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-// ---- what is known of a whole range ----
+// ---- attributes of a whole range ----
 
-static bool same(CUmemLocation a, CUmemLocation b)
+static bool advice_same(CUmemLocation a, CUmemLocation b)
 {
     return a.type == b.type && a.id == b.id;
 }
@@ -133,22 +134,22 @@ static struct advice common_to(const struct advice_table *table, uint64_t base, 
     struct advice all = {0};
     if (!table->count)
         return all;
-    size_t at = find(table, base);
+    size_t at = advice_find(table, base);
     all = table->runs[at].advice;
     while (++at < table->count && table->runs[at].base < base + size) {
         const struct advice *next = &table->runs[at].advice;
         all.read_mostly = all.read_mostly && next->read_mostly;
         all.accessed_by &= next->accessed_by;
-        if (!same(all.preferred, next->preferred))
+        if (!advice_same(all.preferred, next->preferred))
             memset(&all.preferred, 0, sizeof(all.preferred));
-        if (!same(all.prefetched, next->prefetched))
+        if (!advice_same(all.prefetched, next->prefetched))
             memset(&all.prefetched, 0, sizeof(all.prefetched));
     }
     return all;
 }
 
 // As older calls number places.
-static int place(CUmemLocation location)
+static int advice_place(CUmemLocation location)
 {
     if (location.type == CU_MEM_LOCATION_TYPE_DEVICE)
         return location.id;
@@ -183,11 +184,11 @@ CUresult advice_ask(const struct advice_table *table, uint64_t base, uint64_t si
     int *out = data;
     switch ((int)attribute) {
     case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY: *out = all.read_mostly; break;
-    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION: *out = place(all.preferred); break;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION: *out = advice_place(all.preferred); break;
     case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY:
         list_devices(all.accessed_by, out, data_size / sizeof(int));
         break;
-    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION: *out = place(all.prefetched); break;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION: *out = advice_place(all.prefetched); break;
     case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE: *out = (int)all.preferred.type; break;
     case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID: *out = identity(all.preferred); break;
     case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE: *out = (int)all.prefetched.type; break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What has been advised of ranges of managed memory, and where they have been prefetched last: kept to be told again
+// Stores the advice for ranges of managed memory, and their last prefetch, for queries
 // (cuMemRangeGetAttribute). The caller locks.
 #ifndef RGPU_COMMON_ADVICE_H
 #define RGPU_COMMON_ADVICE_H

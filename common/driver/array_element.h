@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the texels of an array are: how many bytes, in blocks of which size; and how many levels of them a
-// mipmapped array has.
+// The texels of an array: their bytes and block size, and the number of levels of a mipmapped
+// array.
 #ifndef RGPU_COMMON_ARRAY_ELEMENT_H
 #define RGPU_COMMON_ARRAY_ELEMENT_H
 
@@ -13,10 +13,10 @@ struct array_element {
     unsigned block; // texels of a block in x and in y: 1, or 4 where it is compressed
 };
 
-// Of a format that arrays may have with so many channels; false: there are none.
+// Finds the element of a format with that many channels. Returns false if arrays have none.
 bool array_element_find(CUarray_format format, unsigned channels, struct array_element *out);
 
-// Whether the depth is one of layers or of the faces of cubes.
+// Returns true if the depth counts layers or faces of cubes.
 static inline bool array_is_layered(const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 {
     return descriptor->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
@@ -24,7 +24,7 @@ static inline bool array_is_layered(const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 
 // Levels down to a single texel.
 unsigned array_levels_max(const CUDA_ARRAY3D_DESCRIPTOR *descriptor);
-// What a level is as an array of its own.
+// Returns the descriptor of a level as an array of its own.
 CUDA_ARRAY3D_DESCRIPTOR array_level(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned level);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "common/scope.h"
+#include "common/base/scope.h"
 
 struct stored_value {
     struct stored_value *next;
@@ -22,7 +22,7 @@ static struct stored_value *entries;
 
 CUresult cuCtxGetCurrent(CUcontext *context);
 
-static CUresult resolve(CUcontext *context)
+static CUresult context_storage_resolve(CUcontext *context)
 {
     if (*context)
         return CUDA_SUCCESS;
@@ -33,7 +33,7 @@ static CUresult resolve(CUcontext *context)
 }
 
 // The link that points at the entry, or at NULL at the end of the list. The lock is held.
-static struct stored_value **find(CUcontext context, const void *key)
+static struct stored_value **context_storage_find(CUcontext context, const void *key)
 {
     struct stored_value **link = &entries;
     while (*link && ((*link)->context != context || (*link)->key != key))
@@ -44,14 +44,14 @@ static struct stored_value **find(CUcontext context, const void *key)
 CUresult context_storage_put(CUcontext context, void *key, void *value,
                              context_storage_destructor destructor)
 {
-    CUresult result = resolve(&context);
+    CUresult result = context_storage_resolve(&context);
     if (result != CUDA_SUCCESS)
         return result;
     SCOPED_FREE struct stored_value *entry = malloc(sizeof *entry);
     if (!entry)
         return CUDA_ERROR_OUT_OF_MEMORY;
     SCOPED_LOCK(&lock);
-    if (*find(context, key))
+    if (*context_storage_find(context, key))
         return CUDA_ERROR_INVALID_HANDLE;
     *entry = (struct stored_value){entries, context, key, value, destructor};
     entries = scoped_take(&entry);
@@ -60,12 +60,12 @@ CUresult context_storage_put(CUcontext context, void *key, void *value,
 
 CUresult context_storage_delete(CUcontext context, void *key)
 {
-    CUresult result = resolve(&context);
+    CUresult result = context_storage_resolve(&context);
     if (result != CUDA_SUCCESS)
         return result;
     SCOPED_FREE struct stored_value *entry = NULL;
     SCOPED_LOCK(&lock);
-    struct stored_value **link = find(context, key);
+    struct stored_value **link = context_storage_find(context, key);
     if (!*link)
         return CUDA_ERROR_INVALID_HANDLE;
     entry = *link;
@@ -77,11 +77,11 @@ CUresult context_storage_get(void **value, CUcontext context, void *key)
 {
     if (!value)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = resolve(&context);
+    CUresult result = context_storage_resolve(&context);
     if (result != CUDA_SUCCESS)
         return result;
     SCOPED_LOCK(&lock);
-    const struct stored_value *entry = *find(context, key);
+    const struct stored_value *entry = *context_storage_find(context, key);
     if (entry)
         *value = entry->value;
     return entry ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
@@ -105,7 +105,7 @@ static struct stored_value *take_all_of(CUcontext context)
     return gone;
 }
 
-// Destructors may come back here.
+// Destructors may call these functions.
 void context_storage_drop(CUcontext context)
 {
     struct stored_value *gone = take_all_of(context);

@@ -16,9 +16,9 @@ CUresult context_storage_delete(CUcontext context, void *key);
 // CUDA_ERROR_INVALID_HANDLE where there is no value.
 CUresult context_storage_get(void **value, CUcontext context, void *key);
 
-// To be called when a context has gone (destroyed, or its primary context reset or released for
-// the last time): runs the destructors of its values, newest first and outside of any lock, and
-// forgets them.
+// To be called after a context has ended: it was destroyed, or the primary context was reset or
+// released for the last time. Runs the destructors of its values, newest first and without a lock,
+// and removes the values.
 void context_storage_drop(CUcontext context);
 
 #endif

@@ -23,7 +23,7 @@ const char *cuda_error_text(CUresult error)
     return NULL;
 }
 
-static CUresult give(const char *found, const char **text)
+static CUresult error_give(const char *found, const char **text)
 {
     if (!text)
         return CUDA_ERROR_INVALID_VALUE;
@@ -33,10 +33,10 @@ static CUresult give(const char *found, const char **text)
 
 CUresult cuda_error_get_name(CUresult error, const char **text)
 {
-    return give(cuda_error_name(error), text);
+    return error_give(cuda_error_name(error), text);
 }
 
 CUresult cuda_error_get_text(CUresult error, const char **text)
 {
-    return give(cuda_error_text(error), text);
+    return error_give(cuda_error_text(error), text);
 }

@@ -12,8 +12,8 @@
 
 #include "common/driver/context_storage.h"
 #include "common/driver/integrity.h"
-#include "common/log.h"
-#include "common/scope.h"
+#include "common/base/log.h"
+#include "common/base/scope.h"
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image);
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
@@ -315,8 +315,9 @@ static const void *const tools_module_table[99] = {
 
 // ---- processors ----
 
-// cuBLASLt asks which group of processors (GPC) each pair of them (TPC) of the current context's GPU
-// is in, and chooses kernels by it. It goes without where this is refused, but not without the table.
+// cuBLASLt asks which group of processors (GPC) each pair of them (TPC) of the current context's
+// GPU is in, and chooses kernels by it. It goes without where this is refused, but not without the
+// table.
 __attribute__((weak)) CUresult export_table_processor_groups(uint8_t *groups, uint8_t *places,
                                                              size_t room, size_t *count)
 {
@@ -351,7 +352,7 @@ static CUresult processors_groups(uint8_t **groups, uint8_t **places)
     return result;
 }
 
-// What the other slots give is not known; a success without an answer would be taken for one.
+// The results of the other slots are unknown; a success without an answer would be taken for one.
 static CUresult processors_other(void)
 {
     log_debug("export table slot refused table=processors");
@@ -421,8 +422,9 @@ static const struct export_table {
      processors_table},
 };
 
-// Expected to be missing. Where the runtime finds the first one, it skips its own initialisation; NVIDIA's compiler and
-// linker at run time do without the second, and what asks for the third is the management library of a driver.
+// Tables that this library omits on purpose. If the runtime found the first one, it would skip its
+// own initialisation. NVIDIA's run-time compiler and linker do without the second. Only the
+// management library of a driver requests the third.
 static const unsigned char known_missing[][16] = {
     {0xf8, 0xcf, 0xf9, 0x51, 0x21, 0x46, 0x8b, 0x4e, 0xb9, 0xe2, 0xfb, 0x46, 0x9e, 0x7c, 0x0d,
      0xd9},
@@ -442,8 +444,8 @@ static bool is_known_missing(const unsigned char *id)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-// True the first time that a table is asked for; when there are more of them than are remembered, it
-// is better to say one twice than to leave one out.
+// True the first time that a table is asked for; when there are more of them than are remembered,
+// it is better to say one twice than to leave one out.
 static bool first_time(const unsigned char id[16])
 {
     enum { REMEMBERED = 64 };

@@ -11,7 +11,7 @@
 
 #include "proto/cuda_abi.h"
 
-// What cuGetExportTable does: CUDA_ERROR_INVALID_VALUE for a missing argument and for an unknown
+// Implements cuGetExportTable: CUDA_ERROR_INVALID_VALUE for a missing argument and for an unknown
 // table, whose UUID is logged once; *TABLE is NULL then.
 CUresult export_table_get(const void **table, const CUuuid *id);
 
@@ -21,9 +21,9 @@ CUresult export_table_get(const void **table, const CUuuid *id);
 // a library that can do as the driver does defines its own.
 CUresult export_table_primary_context(CUcontext *context, CUdevice device);
 
-// Which group of multiprocessors each pair of them is in, and which one of that group it is: a byte of
-// each for every pair of the current context's GPU. *COUNT is their number, at most ROOM. The weak
-// definition refuses.
+// Returns the group of multiprocessors of each pair of them, and the pair's place in that group: a
+// byte of each for every pair of the current context's GPU. *COUNT is their number, at most ROOM.
+// The weak definition refuses.
 CUresult export_table_processor_groups(uint8_t *groups, uint8_t *places, size_t room,
                                        size_t *count);
 

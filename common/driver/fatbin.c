@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "common/cursor.h"
+#include "common/base/cursor.h"
 #include "common/driver/fatbin_format.h"
 #include "common/driver/image.h"
 
@@ -28,8 +28,8 @@ int fatbin_open(const void *data, size_t size, struct fatbin_iterator *iterator)
 }
 
 // Fills ENTRY from its header and payload; false where the two do not fit.
-static bool describe(const struct fatbin_entry_header *header, const void *payload,
-                     struct fatbin_entry *entry)
+static bool fatbin_describe(const struct fatbin_entry_header *header, const void *payload,
+                            struct fatbin_entry *entry)
 {
     *entry = (struct fatbin_entry){
         .kind = header->kind == FATBIN_KIND_PTX ? IMAGE_PTX : IMAGE_ELF,
@@ -65,7 +65,7 @@ int fatbin_next(struct fatbin_iterator *iterator, struct fatbin_entry *entry)
             return -EBADMSG;
         iterator->next = reader.next;
         if (header.kind == FATBIN_KIND_PTX || header.kind == FATBIN_KIND_ELF)
-            return describe(&header, payload, entry) ? 1 : -EBADMSG;
+            return fatbin_describe(&header, payload, entry) ? 1 : -EBADMSG;
     }
     return 0;
 }

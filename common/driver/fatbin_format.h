@@ -22,7 +22,7 @@ struct fatbin_header {
     uint32_t magic;
     uint16_t version;
     uint16_t header_size; // bytes, of this
-    uint64_t size;        // bytes behind this
+    uint64_t size;        // bytes after this
 };
 _Static_assert(sizeof(struct fatbin_header) == 16, "as on disk");
 

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/ascii.h"
-#include "common/cursor.h"
+#include "common/base/ascii.h"
+#include "common/base/cursor.h"
 #include "common/driver/fatbin_format.h"
 
 // Stands for "no bound known": beyond any user address, and still no overflow when added to one.
@@ -28,7 +28,7 @@ const char *image_kind_name(enum image_kind kind)
 
 // Passes over one comment or one stretch of blanks; false where there is neither. A string that
 // ends within a comment is at its end afterwards. Text ends at NUL or at END.
-static bool skip_space(const char **at, const char *end)
+static bool image_skip_space(const char **at, const char *end)
 {
     const char *text = *at;
     if (text < end && ascii_is_space(*text)) {
@@ -50,12 +50,12 @@ static bool skip_space(const char **at, const char *end)
     return true;
 }
 
-// PTX begins, behind blanks and comments, with its version.
+// PTX begins with its version, after blanks and comments.
 static bool is_ptx(const char *text, size_t limit)
 {
     static const char directive[] = ".version";
     const char *end = text + limit;
-    while (skip_space(&text, end))
+    while (image_skip_space(&text, end))
         continue;
     for (size_t i = 0; i < sizeof directive - 1; i++) {
         if (text + i >= end || text[i] != directive[i])
@@ -83,7 +83,8 @@ static uint64_t table_end(uint64_t offset, uint64_t count, uint64_t size)
     return end;
 }
 
-// What header and program header table say; the section headers lie in *DATA up to LIMIT.
+// Returns the size by header and program header table; the section headers lie in *DATA up to
+// LIMIT.
 static uint64_t elf_size(const void *data, size_t limit)
 {
     Elf64_Ehdr header;
@@ -126,8 +127,8 @@ static uint64_t fatbin_size(const void *data, size_t limit)
     return table_end(header.header_size, 1, header.size);
 }
 
-static int give(enum image_kind kind, const void *data, uint64_t size, size_t limit,
-                struct image *out)
+static int image_give(enum image_kind kind, const void *data, uint64_t size, size_t limit,
+                      struct image *out)
 {
     if (size > limit)
         return -EBADMSG;
@@ -143,11 +144,11 @@ int image_parse(const void *data, size_t size, struct image *out)
     // Byte by byte, since a text may end before its fourth byte.
     const uint8_t *magic = data;
     if (size >= 1 && *magic == (FATBIN_MAGIC & 0xff) && cursor_u32(&reader) == FATBIN_MAGIC)
-        return give(IMAGE_FATBIN, data, fatbin_size(data, size), size, out);
+        return image_give(IMAGE_FATBIN, data, fatbin_size(data, size), size, out);
     if (size >= 1 && *magic == ELFMAG0 && !strncmp(data, ELFMAG, size < SELFMAG ? size : SELFMAG))
-        return give(IMAGE_ELF, data, elf_size(data, size), size, out);
+        return image_give(IMAGE_ELF, data, elf_size(data, size), size, out);
     if (is_ptx(data, size))
-        return give(IMAGE_PTX, data, strnlen(data, size), size, out);
+        return image_give(IMAGE_PTX, data, strnlen(data, size), size, out);
     return -EBADMSG;
 }
 

@@ -23,10 +23,9 @@ struct image {
     size_t size; // bytes
 };
 
-// What the program's pointer means. It may point at a fatbin wrapper (as nvcc's start-up code
-// passes it), at a fatbin, an ELF or a text. The program vouches for the memory: there is no bound
-// to check against but what the image says of itself. -EBADMSG where it is none of these, -EINVAL
-// for NULL.
+// Finds the image at the program's pointer: a fatbin wrapper (as nvcc's start-up code passes it), a
+// fatbin, an ELF or a text. The program vouches for the memory: the only bounds are those in the
+// image itself. -EBADMSG for anything else, -EINVAL for NULL.
 int image_locate(const void *pointer, struct image *out) __attribute__((warn_unused_result));
 
 // The same for bytes that came from elsewhere; no wrapper, nothing beyond SIZE is read. A text ends
@@ -61,20 +60,20 @@ int fatbin_open(const void *data, size_t size, struct fatbin_iterator *iterator)
 int fatbin_next(struct fatbin_iterator *iterator, struct fatbin_entry *entry)
     __attribute__((warn_unused_result));
 
-// The entry's bytes, decompressed, with a NUL behind them; the caller frees *OUT. *SIZE counts no
-// trailing NULs of a text. -EBADMSG where the data is damaged, -EFBIG above FATBIN_ENTRY_MAX,
-// -ENOMEM.
+// Returns the entry's bytes, decompressed, with a NUL after them; the caller frees *OUT. *SIZE
+// counts no trailing NULs of a text. -EBADMSG if the data are damaged, -EFBIG above
+// FATBIN_ENTRY_MAX, -ENOMEM.
 #define FATBIN_ENTRY_MAX ((size_t)1 << 30)
 int fatbin_read(const struct fatbin_entry *entry, char **out, size_t *size)
     __attribute__((warn_unused_result));
 
-// Whether a device of architecture ARCH (90) can load the entry: code runs on devices of its own major version, a text on
-// all that are not older.
+// Returns true if a device of architecture ARCH (90) can load the entry: code runs on devices of
+// its own major version, a text on all that are not older.
 bool fatbin_may_load(const struct fatbin_entry *entry, unsigned int arch);
 
-// Whether NAME may be in what a device of architecture ARCH, or any where that is 0, can load of the image of SIZE bytes:
-// it is, or that cannot be seen, as the image is damaged or this takes more than MOST bytes when read. Functions
-// that code calls are named in it, be it text or binary.
+// Returns true if NAME is, or may be, in the parts of the image of SIZE bytes that a device of
+// architecture ARCH (0: any) can load. It may be if the image is damaged or if reading it takes
+// more than MOST bytes. An image names the functions that its code calls, in text and binary.
 bool image_may_name(const void *data, size_t size, unsigned int arch, const char *name,
                     size_t most);
 

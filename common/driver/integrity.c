@@ -3,11 +3,14 @@
 // know about the process, the driver and its devices.
 #include "common/driver/integrity.h"
 
+#include <nettle/hmac.h>
+#include <nettle/md2.h>
+#include <nettle/nettle-meta.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/driver/md2.h"
+struct hmac_md2 HMAC_CTX(struct md2_ctx);
 
 CUresult cuDriverGetVersion(int *version);
 CUresult cuDeviceGetCount(int *count);
@@ -61,7 +64,7 @@ static CUresult add_devices(struct hmac_md2 *mac)
         struct device_record record;
         result = describe_device(device, &record);
         if (result == CUDA_SUCCESS)
-            hmac_md2_update(mac, &record, sizeof record);
+            hmac_update(&mac->state, &nettle_md2, sizeof record, (const uint8_t *)&record);
     }
     return result;
 }
@@ -91,13 +94,13 @@ CUresult integrity_check(const struct integrity_tables *tables, uint32_t version
         .unix_seconds = unix_seconds,
     };
     struct hmac_md2 mac;
-    hmac_md2_init(&mac, key, sizeof key);
-    hmac_md2_update(&mac, &record, sizeof record);
+    HMAC_SET_KEY(&mac, &nettle_md2, sizeof key, key);
+    hmac_update(&mac.state, &nettle_md2, sizeof record, (const uint8_t *)&record);
     status = add_devices(&mac);
     if (status != CUDA_SUCCESS)
         return status;
-    uint8_t digest[MD2_DIGEST];
-    hmac_md2_final(&mac, digest);
+    uint8_t digest[MD2_DIGEST_SIZE];
+    HMAC_DIGEST(&mac, &nettle_md2, sizeof digest, digest);
     memcpy(result, digest, sizeof digest);
     return CUDA_SUCCESS;
 }

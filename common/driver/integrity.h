@@ -7,7 +7,7 @@
 
 #include "proto/cuda_abi.h"
 
-// The pointers are part of what is signed: they must be the ones that the caller was handed out.
+// The digest covers the pointers: they must be those that the caller received.
 struct integrity_tables {
     const void *runtime_table;
     const void *integrity_table;

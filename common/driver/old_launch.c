@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/scope.h"
+#include "common/base/scope.h"
 
-// What every GPU has had since the days of these calls.
+// The limits of every GPU since the days of these calls.
 enum { BLOCK_XY_MAX = 1024, BLOCK_Z_MAX = 64, BLOCK_MAX = 1024, SHARED_MAX = 48 * 1024 };
 
 struct old_launch {
@@ -54,7 +54,8 @@ CUresult old_launch_shared(struct old_launch **slot, unsigned int bytes)
     return CUDA_SUCCESS;
 }
 
-// A driver takes what the function needs, whatever the size said; so it is only checked.
+// A driver passes as many bytes as the function needs and ignores the set size, so the size is only
+// checked.
 CUresult old_launch_size(struct old_launch **slot, unsigned int bytes)
 {
     // Rounded to words first, as a driver does it, where the largest number becomes none.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Launches as they were before CUDA 4: a function keeps the shape of its blocks, its shared memory and its
-// parameters, and is launched with a grid. The state hangs on the function; any thread may call.
+// Launches as they were before CUDA 4: a function keeps the shape of its blocks, its shared memory
+// and its parameters, and is launched with a grid. The state hangs on the function; any thread may
+// call.
 #ifndef RGPU_COMMON_DRIVER_OLD_LAUNCH_H
 #define RGPU_COMMON_DRIVER_OLD_LAUNCH_H
 

@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/log.h"
+#include "common/base/log.h"
 
 static const cuuint64_t known_flags = CU_GET_PROC_ADDRESS_LEGACY_STREAM |
                                       CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
 
 // The first entry of NAME, or the end of the table.
-static const struct rgpu_proc_entry *first_of(const char *name)
+static const struct rgpu_proc_entry *proc_address_first_of(const char *name)
 {
     size_t low = 0, high = rgpu_proc_count;
     while (low < high) {
@@ -24,14 +24,14 @@ static const struct rgpu_proc_entry *first_of(const char *name)
     return &rgpu_proc_table[low];
 }
 
-// Where NAME is in the table: the newest entry up to CUDA_VERSION of the wanted kind. *KNOWN says
-// whether it is there in any version.
+// Returns NAME's entry of the table: the newest up to CUDA_VERSION of the wanted kind. Sets *KNOWN
+// if there is one of any version.
 static const struct rgpu_proc_entry *newest_of(const char *name, int cuda_version, bool per_thread,
                                                bool *known)
 {
     const struct rgpu_proc_entry *end = rgpu_proc_table + rgpu_proc_count;
     const struct rgpu_proc_entry *found = NULL;
-    for (const struct rgpu_proc_entry *entry = first_of(name);
+    for (const struct rgpu_proc_entry *entry = proc_address_first_of(name);
          entry < end && !strcmp(entry->name, name); entry++) {
         if ((entry->ptsz_kind != 0) != per_thread)
             continue;

@@ -23,10 +23,10 @@ extern const size_t rgpu_proc_count;
 // caller. With CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM (and not the legacy flag) only the
 // per-thread forms of NAME count, where it has any.
 //
-// As NVIDIA's driver does, this succeeds with *FUNCTION = NULL where there is no such entry, and
-// *STATUS (which may be NULL) says why: the name is not known (as no name with a suffix is), or its
-// first version is later. CUDA_ERROR_INVALID_VALUE, nothing written: a missing argument, an unknown
-// flag, a caller newer than this driver (CUDA_VERSION).
+// Like NVIDIA's driver, this succeeds with *FUNCTION = NULL if there is no such entry. *STATUS
+// (STATUS may be NULL) says why: the name is unknown (as every name with a suffix is), or its first
+// version is later. CUDA_ERROR_INVALID_VALUE, nothing written: a missing argument, an unknown flag,
+// a caller newer than this driver (CUDA_VERSION).
 CUresult proc_address_get(const char *name, void **function, int cuda_version, cuuint64_t flags,
                           CUdriverProcAddressQueryResult *status);
 

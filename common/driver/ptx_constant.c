@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constant expressions of PTX (PTX ISA, "Constant Expressions"): 64-bit integers, signed unless they say
-// otherwise or do not fit, with the operators of C.
+// Constant expressions of PTX (PTX ISA, "Constant Expressions"): 64-bit integers, signed unless
+// they say otherwise or do not fit, with the operators of C.
 #include <string.h>
 
-#include "common/ascii.h"
+#include "common/base/ascii.h"
 #include "common/driver/ptx_scanner.h"
 
 enum { DEPTH_MAX = 100 };
@@ -55,13 +55,13 @@ operators[] = {
 
 static struct value conditional(struct evaluation *e);
 
-static struct value fail(struct evaluation *e)
+static struct value ptx_constant_fail(struct evaluation *e)
 {
     e->failed = true;
     return (struct value){0};
 }
 
-static bool take(struct evaluation *e, const char *text)
+static bool ptx_constant_take(struct evaluation *e, const char *text)
 {
     bool found = ptx_token_is(&e->scanner->token, text);
     if (found)
@@ -106,46 +106,46 @@ static struct value literal(struct evaluation *e, const char *text, size_t lengt
         unsigned digit = (unsigned)digit_of(text[i]);
         if (digit >= base || __builtin_mul_overflow(value.bits, base, &value.bits) ||
             __builtin_add_overflow(value.bits, digit, &value.bits))
-            return fail(e);
+            return ptx_constant_fail(e);
     }
     value.is_unsigned |= value.bits > INT64_MAX;
     return value;
 }
 
-static struct value operand(struct evaluation *e);
+static struct value ptx_constant_operand(struct evaluation *e);
 
 static struct value in_parentheses(struct evaluation *e)
 {
     if (ptx_token_is(&e->scanner->token, ".s64") || ptx_token_is(&e->scanner->token, ".u64")) {
         bool is_unsigned = ptx_token_is(&e->scanner->token, ".u64");
         scanner_advance(e->scanner);
-        if (!take(e, ")"))
-            return fail(e);
-        return (struct value){operand(e).bits, is_unsigned};
+        if (!ptx_constant_take(e, ")"))
+            return ptx_constant_fail(e);
+        return (struct value){ptx_constant_operand(e).bits, is_unsigned};
     }
     struct value value = conditional(e);
-    return take(e, ")") ? value : fail(e);
+    return ptx_constant_take(e, ")") ? value : ptx_constant_fail(e);
 }
 
-static struct value operand(struct evaluation *e)
+static struct value ptx_constant_operand(struct evaluation *e)
 {
     const struct ptx_token token = e->scanner->token;
     struct value value = {0};
     if (e->failed || ++e->depth > DEPTH_MAX || !token.length)
-        return fail(e);
+        return ptx_constant_fail(e);
     scanner_advance(e->scanner);
     if (ptx_token_is(&token, "(")) {
         value = in_parentheses(e);
     } else if (ptx_token_is(&token, "-")) {
-        value = operand(e);
+        value = ptx_constant_operand(e);
         value.bits = -value.bits;
     } else if (ptx_token_is(&token, "+")) {
-        value = operand(e);
+        value = ptx_constant_operand(e);
     } else if (ptx_token_is(&token, "~")) {
-        value = operand(e);
+        value = ptx_constant_operand(e);
         value.bits = ~value.bits;
     } else if (ptx_token_is(&token, "!")) {
-        value = (struct value){!operand(e).bits, false};
+        value = (struct value){!ptx_constant_operand(e).bits, false};
     } else if (ptx_token_is(&token, "WARP_SZ")) {
         value.bits = 32;
     } else {
@@ -155,12 +155,13 @@ static struct value operand(struct evaluation *e)
     return value;
 }
 
-static struct value divide(struct evaluation *e, struct value a, struct value b, bool remainder)
+static struct value ptx_constant_divide(struct evaluation *e, struct value a, struct value b,
+                                        bool remainder)
 {
     bool is_unsigned = a.is_unsigned || b.is_unsigned;
     int64_t x = (int64_t)a.bits, y = (int64_t)b.bits;
     if (!y || (!is_unsigned && x == INT64_MIN && y == -1))
-        return fail(e);
+        return ptx_constant_fail(e);
     uint64_t bits = is_unsigned ? (remainder ? a.bits % b.bits : a.bits / b.bits)
                                 : (uint64_t)(remainder ? x % y : x / y);
     return (struct value){bits, is_unsigned};
@@ -178,7 +179,7 @@ static struct value shift(struct value a, uint64_t by, bool left)
     return a;
 }
 
-static bool below(struct value a, struct value b)
+static bool ptx_constant_below(struct value a, struct value b)
 {
     return a.is_unsigned || b.is_unsigned ? a.bits < b.bits : (int64_t)a.bits < (int64_t)b.bits;
 }
@@ -199,11 +200,11 @@ static struct value arithmetic(struct evaluation *e, int kind, struct value a, s
                                     : __builtin_sub_overflow(x, y, &result);
         value.bits = (uint64_t)result;
     }
-    return overflow ? fail(e) : value;
+    return overflow ? ptx_constant_fail(e) : value;
 }
 
-static struct value apply(struct evaluation *e, const struct operator* by, struct value a,
-                          struct value b)
+static struct value ptx_constant_apply(struct evaluation *e, const struct operator* by,
+                                       struct value a, struct value b)
 {
     bool is_unsigned = a.is_unsigned || b.is_unsigned;
     switch (by->kind) {
@@ -211,33 +212,33 @@ static struct value apply(struct evaluation *e, const struct operator* by, struc
     case ADD:
     case SUBTRACT: return arithmetic(e, by->kind, a, b);
     case DIVIDE:
-    case REMAINDER: return divide(e, a, b, by->kind == REMAINDER);
+    case REMAINDER: return ptx_constant_divide(e, a, b, by->kind == REMAINDER);
     case LEFT:
     case RIGHT: return shift(a, b.bits, by->kind == LEFT);
     case AND: return (struct value){a.bits & b.bits, is_unsigned};
     case XOR: return (struct value){a.bits ^ b.bits, is_unsigned};
     case OR: return (struct value){a.bits | b.bits, is_unsigned};
-    case BELOW: return (struct value){below(a, b), false};
-    case ABOVE: return (struct value){below(b, a), false};
-    case NOT_ABOVE: return (struct value){!below(b, a), false};
-    case NOT_BELOW: return (struct value){!below(a, b), false};
+    case BELOW: return (struct value){ptx_constant_below(a, b), false};
+    case ABOVE: return (struct value){ptx_constant_below(b, a), false};
+    case NOT_ABOVE: return (struct value){!ptx_constant_below(b, a), false};
+    case NOT_BELOW: return (struct value){!ptx_constant_below(a, b), false};
     case EQUAL: return (struct value){a.bits == b.bits, false};
     case UNEQUAL: return (struct value){a.bits != b.bits, false};
     case BOTH: return (struct value){a.bits && b.bits, false};
     case EITHER: return (struct value){a.bits || b.bits, false};
     }
-    return fail(e);
+    return ptx_constant_fail(e);
 }
 
 // Operands joined by operators of at least PRECEDENCE.
 static struct value joined(struct evaluation *e, int precedence)
 {
-    struct value left = operand(e);
+    struct value left = ptx_constant_operand(e);
     const struct operator* found;
     while (!e->failed && (found = operator_here(e->scanner)) && found->precedence >= precedence) {
         e->scanner->at = e->scanner->token.text + strlen(found->text);
         scanner_advance(e->scanner);
-        left = apply(e, found, left, joined(e, found->precedence + 1));
+        left = ptx_constant_apply(e, found, left, joined(e, found->precedence + 1));
     }
     return left;
 }
@@ -249,10 +250,10 @@ static struct value conditional(struct evaluation *e)
         return condition;
     scanner_advance(e->scanner);
     if (++e->depth > DEPTH_MAX)
-        return fail(e);
+        return ptx_constant_fail(e);
     struct value chosen = conditional(e);
-    if (!take(e, ":"))
-        return fail(e);
+    if (!ptx_constant_take(e, ":"))
+        return ptx_constant_fail(e);
     struct value other = conditional(e);
     e->depth--;
     return condition.bits ? chosen : other;

@@ -4,15 +4,15 @@
 
 #include <string.h>
 
-#include "common/ascii.h"
+#include "common/base/ascii.h"
 
 static bool in_word(char c)
 {
     return ascii_is_alnum(c) || c == '_' || c == '$' || c == '%';
 }
 
-// Directives, and the names in front of them, need nothing between them. The dots of an instruction are its own, and
-// instructions are only in the bodies of functions.
+// Directives, and the names in front of them, need nothing between them. The dots of an instruction
+// are its own, and instructions are only in the bodies of functions.
 static const char *behind_word(const char *at, const char *end, bool in_body)
 {
     bool directive = *at == '.';
@@ -22,7 +22,7 @@ static const char *behind_word(const char *at, const char *end, bool in_body)
     return at;
 }
 
-// Behind a number a directive may follow at once; the letter of an exponent is the number's.
+// A directive may follow a number at once; the letter of an exponent belongs to the number.
 static bool begins_directive(const char *at, const char *end)
 {
     char next = end - at > 1 ? ascii_lower(at[1]) : '0';
@@ -48,7 +48,7 @@ static const char *behind_comment(const char *at, const char *end)
     return close ? close + 2 : end;
 }
 
-// A string ends at its second quote. One that might go on behind it for another reader is not understood.
+// A string ends at its second quote. One that another reader might read on is not accepted.
 static const char *behind_string(struct scanner *scanner, const char *at)
 {
     const char *close = memchr(at + 1, '"', (size_t)(scanner->end - at - 1));

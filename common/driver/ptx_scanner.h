@@ -19,13 +19,13 @@ struct scanner {
     bool unreadable;        // something was found that cannot be understood
 };
 
-// Goes on to the next token: a word, a string, or a single character. A word has one dot at most, in front, save in the body
-// of a function, where an instruction has those of its modifiers.
+// Goes on to the next token: a word, a string, or a single character. A word has one dot at most,
+// in front, save in the body of a function, where an instruction has those of its modifiers.
 void scanner_advance(struct scanner *scanner);
 bool ptx_token_is(const struct ptx_token *token, const char *text);
 
-// The value of the constant expression that begins at the current token, which is the one behind it
-// then. False: it is none, or negative, or cannot be understood.
+// Reads the constant expression at the current token and moves after it. Returns false if there is
+// none, or it is negative or not understood.
 bool scanner_constant(struct scanner *scanner, uint64_t *value);
 
 #endif

@@ -11,8 +11,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "common/log.h"
-#include "common/scope.h"
+#include "common/base/log.h"
+#include "common/base/scope.h"
 
 #define MOUNT "/sys/fs/cgroup"
 
@@ -39,46 +39,6 @@ static int own_path(char *path, size_t size)
     return -ENOTSUP;
 }
 
-// Processes stay in the leaves of the tree only, so this one leaves the cgroup that it shares out.
-static int share_out(int root)
-{
-    static const char *const controllers[] = {"+memory", "+pids", "+cpu"};
-    SCOPED_FD int own = -1;
-
-    if (mkdirat(root, "spawner", 0755) && errno != EEXIST)
-        return -errno;
-    own = openat(root, "spawner", O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    int err = own < 0 ? -errno : write_in(own, "cgroup.procs", "0");
-    for (size_t i = 0; i < sizeof(controllers) / sizeof(*controllers) && !err; i++) {
-        int refused = write_in(root, "cgroup.subtree_control", controllers[i]);
-        if (refused)
-            log_warn("cgroup controller %s is not delegated error=\"%s\"", controllers[i] + 1,
-                     strerror(-refused));
-    }
-    return err;
-}
-
-int cgroup_open_at(const char *path)
-{
-    struct statfs system;
-    SCOPED_FD int root = open(path, O_DIRECTORY | O_CLOEXEC);
-
-    if (root < 0 || fstatfs(root, &system))
-        return -errno;
-    if (system.f_type != CGROUP2_SUPER_MAGIC)
-        return -ENOTSUP;
-    int err = share_out(root);
-    return err ? err : scoped_take_fd(&root);
-}
-
-int cgroup_open(void)
-{
-    char path[4096];
-    int err = own_path(path, sizeof(path));
-
-    return err ? err : cgroup_open_at(path);
-}
-
 static void limit(int group, const char *file, const char *text)
 {
     static bool reported;
@@ -89,18 +49,83 @@ static void limit(int group, const char *file, const char *text)
     reported |= err != 0;
 }
 
-int cgroup_make(int root, const char *name, const struct cgroup_limits *limits)
+static int cgroup_make_child(int root, const char *name)
+{
+    if (mkdirat(root, name, 0755) && errno != EEXIST)
+        return -errno;
+    int child = openat(root, name, O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    return child < 0 ? -errno : child;
+}
+
+// Processes stay in the leaves of the tree only, so this one leaves the cgroup that it shares out.
+static int cgroup_leave(int root)
+{
+    SCOPED_FD int own = cgroup_make_child(root, "spawner");
+
+    return own < 0 ? own : write_in(own, "cgroup.procs", "0");
+}
+
+static void share_out(int group, bool report)
+{
+    static const char *const controllers[] = {"+memory", "+pids", "+cpu"};
+
+    for (size_t i = 0; i < sizeof(controllers) / sizeof(*controllers); i++) {
+        int refused = write_in(group, "cgroup.subtree_control", controllers[i]);
+        if (refused && report)
+            log_warn("cgroup controller %s is not delegated error=\"%s\"", controllers[i] + 1,
+                     strerror(-refused));
+    }
+}
+
+static void limit_memory(int group, uint64_t bytes)
 {
     char text[32];
 
-    if (mkdirat(root, name, 0755) && errno != EEXIST)
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)bytes);
+    limit(group, "memory.max", text);
+}
+
+// Limits of the cgroup that systemd has delegated are systemd's own, so that of all is in a child
+// of it.
+int cgroup_open_at(const char *path, uint64_t memory)
+{
+    struct statfs system;
+    SCOPED_FD int root = open(path, O_DIRECTORY | O_CLOEXEC);
+
+    if (root < 0 || fstatfs(root, &system))
         return -errno;
-    int group = openat(root, name, O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (system.f_type != CGROUP2_SUPER_MAGIC)
+        return -ENOTSUP;
+    int err = cgroup_leave(root);
+    if (err)
+        return err;
+    share_out(root, true);
+    int all = cgroup_make_child(root, "workers");
+    if (all < 0)
+        return all;
+    share_out(all, false);
+    if (memory)
+        limit_memory(all, memory);
+    return all;
+}
+
+int cgroup_open(uint64_t memory)
+{
+    char path[4096];
+    int err = own_path(path, sizeof(path));
+
+    return err ? err : cgroup_open_at(path, memory);
+}
+
+int cgroup_make(int root, const char *name, const struct cgroup_limits *limits)
+{
+    char text[32];
+    int group = cgroup_make_child(root, name);
+
     if (group < 0)
-        return -errno;
+        return group;
     if (limits->memory) {
-        snprintf(text, sizeof(text), "%llu", (unsigned long long)limits->memory);
-        limit(group, "memory.max", text);
+        limit_memory(group, limits->memory);
         snprintf(text, sizeof(text), "%llu", (unsigned long long)limits->swap);
         // A kernel without accounts of swap lacks the file.
         (void)write_in(group, "memory.swap.max", text);

@@ -12,15 +12,19 @@ struct cgroup_limits {
     unsigned tasks;
 };
 
-// Opens the cgroup that this process is in, moves the process into a child of it, and hands memory, tasks and processor
-// time on to the others. Returns the directory, or -errno, after which there are no cgroups: -ENOTSUP without cgroup v2.
-int cgroup_open(void) __attribute__((warn_unused_result));
+// Divides the cgroup that this process is in: moves the process into a child of it, and makes
+// another child for all cgroups of cgroup_make(), which have MEMORY bytes together (0: no limit).
+// Returns the directory of that, or -errno, after which there are no cgroups: -ENOTSUP without
+// cgroup v2.
+int cgroup_open(uint64_t memory) __attribute__((warn_unused_result));
 // The same with a directory that is named, for tests.
-int cgroup_open_at(const char *path) __attribute__((warn_unused_result));
-// Makes a child of ROOT with these limits. Returns its directory or -errno. Limits that are not delegated are logged once.
+int cgroup_open_at(const char *path, uint64_t memory) __attribute__((warn_unused_result));
+// Makes a child of ROOT with these limits. Returns its directory or -errno. Limits that are not
+// delegated are logged once.
 int cgroup_make(int root, const char *name, const struct cgroup_limits *limits)
     __attribute__((warn_unused_result));
-// Kills what is left in it and removes it. False: processes are still ending, and it is to be tried again.
+// Kills the processes in it and removes it. Returns false while processes are still ending; the
+// caller tries again.
 bool cgroup_remove(int root, const char *name);
 
 #endif

@@ -18,8 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/capabilities.h"
-#include "common/scope.h"
+#include "common/security/capabilities.h"
+#include "common/base/scope.h"
+#include "common/base/spawn.h"
 
 enum { GROUPS_MAX = 32, LIFTED = 32 }; // LIFTED: above every number that a child's descriptors get
 
@@ -85,7 +86,7 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int become(const struct child_start_request *launch)
+static int child_start_become(const struct child_start_request *launch)
 {
     gid_t groups[GROUPS_MAX], group = launch->user;
     size_t count = launch->groups ? device_groups(groups) : 0;
@@ -99,30 +100,23 @@ static int become(const struct child_start_request *launch)
     return 0;
 }
 
-// After the change of user, which forgets the signal.
-static int follow(pid_t parent)
-{
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL))
-        return -errno;
-    return getppid() == parent ? 0 : -ESRCH;
-}
-
-static int prepare(const struct child_start_request *launch, pid_t parent)
+static int child_start_prepare(const struct child_start_request *launch, pid_t parent)
 {
     int err = setpgid(0, 0) ? -errno : 0;
 
     reset_signals();
     if (!err)
-        err = become(launch);
+        err = child_start_become(launch);
     if (!err)
         err = capabilities_keep(launch->capabilities);
     // By exec the user 0 would get back those that it gave up.
     if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         err = -errno;
-    return err ? err : follow(parent);
+    return err ? err : spawn_end_with(parent);
 }
 
-// The program may lie where its new user cannot look, as in a tree under somebody's home; so it is opened before.
+// The program may lie where its new user cannot look, as in a tree under somebody's home; so it is
+// opened before.
 __attribute__((noreturn)) static void run(const struct child_start_request *launch, pid_t parent,
                                           int report)
 {
@@ -132,7 +126,7 @@ __attribute__((noreturn)) static void run(const struct child_start_request *laun
 
     program = fcntl(program, F_DUPFD_CLOEXEC, LIFTED);
     if (!err)
-        err = prepare(launch, parent);
+        err = child_start_prepare(launch, parent);
     if (!err)
         err = place_descriptors(launch);
     if (!err) {
@@ -148,9 +142,9 @@ __attribute__((noreturn)) static void run(const struct child_start_request *laun
 
 // ---- in the parent ----
 
-// A process of its own cgroup is born there: to be moved takes the kernel a grace period. Kernels and containers without
-// clone3() get the process without one.
-static pid_t divide(int cgroup, int *pidfd)
+// A process of its own cgroup is born there: to be moved takes the kernel a grace period. Kernels
+// and containers without clone3() get the process without one.
+static pid_t child_start_divide(int cgroup, int *pidfd)
 {
     struct clone_args args = {.flags = CLONE_PIDFD | (cgroup < 0 ? 0 : CLONE_INTO_CGROUP),
                               .pidfd = (uint64_t)(uintptr_t)pidfd,
@@ -176,7 +170,7 @@ int child_start(const struct child_start_request *launch, pid_t *pid, int *pidfd
     if (pipe2(report, O_CLOEXEC))
         return -errno;
     *pidfd = -1;
-    *pid = divide(launch->cgroup, pidfd);
+    *pid = child_start_divide(launch->cgroup, pidfd);
     if (!*pid)
         run(launch, parent, report[1]);
     err = *pid < 0 ? -errno : 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The three kinds of processes: their programs, arguments, descriptors and users. What an order says is checked here,
-// before there is a process. Programs, libraries and directories come from the settings alone.
+// The three kinds of processes: their programs, arguments, descriptors and users. The fields of an
+// order are checked here, before the process is created. Programs, libraries and directories come
+// from the settings alone.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -11,20 +12,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/control.h"
-#include "common/log.h"
-#include "common/scope.h"
-#include "daemon/mps_settings.h"
+#include "common/net/control.h"
+#include "common/base/log.h"
+#include "common/base/scope.h"
+#include "daemon/rgpud/workers/mps_settings.h"
 #include "daemon/spawner/spawner.h"
 
-static int refuse(const struct spawner_order *order, const char *why)
+static int kinds_refuse(const struct spawner_order *order, const char *why)
 {
     log_error("order refused number=%llu kind=%u reason=\"%s\"", (unsigned long long)order->number,
               order->kind, why);
     return -EPERM;
 }
 
-static bool is_of_type(int fd, mode_t type)
+static bool kinds_is_of_type(int fd, mode_t type)
 {
     struct stat status;
 
@@ -61,12 +62,13 @@ static int prepare_worker(struct spawner *spawner, const struct spawner_order *o
     static int placed[CONTROL_WORKER_CLIENTS_FD + 1];
 
     if (count != SPAWNER_WORKER_FDS && count != SPAWNER_CLIENTS)
-        return refuse(order, "a worker has other descriptors");
-    if (!is_of_type(fds[SPAWNER_CONTROL], S_IFSOCK) ||
-        !is_of_type(fds[SPAWNER_REFUSALS], S_IFSOCK) || !is_of_type(fds[SPAWNER_OUTPUT], S_IFIFO))
-        return refuse(order, "a worker's descriptors are sockets and a pipe");
+        return kinds_refuse(order, "a worker has other descriptors");
+    if (!kinds_is_of_type(fds[SPAWNER_CONTROL], S_IFSOCK) ||
+        !kinds_is_of_type(fds[SPAWNER_REFUSALS], S_IFSOCK) ||
+        !kinds_is_of_type(fds[SPAWNER_OUTPUT], S_IFIFO))
+        return kinds_refuse(order, "a worker's descriptors are sockets and a pipe");
     if (!user_is_right(spawner, order))
-        return refuse(order, "the user is not one of worker_uids");
+        return kinds_refuse(order, "the user is not one of worker_uids");
     arguments[0] = name;
     arguments[1] = spawner->driver;
     arguments[2] = settings->cupti ? settings->cupti : none;
@@ -92,9 +94,9 @@ static int prepare_worker(struct spawner *spawner, const struct spawner_order *o
 
 // ---- MPS supervisors ----
 
-// Opens the directory, which is made where it is missing. It belongs to us; its group has the number of the daemon's
-// user. An entry of another owner, or a link, is refused.
-static int open_folder(int parent, const char *name, gid_t group, mode_t mode)
+// Opens the directory, which is made where it is missing. It belongs to us; its group has the
+// number of the daemon's user. An entry of another owner, or a link, is refused.
+static int kinds_open_folder(int parent, const char *name, gid_t group, mode_t mode)
 {
     struct stat status;
     gid_t before = (gid_t)setfsgid(group);
@@ -111,7 +113,7 @@ static int open_folder(int parent, const char *name, gid_t group, mode_t mode)
     return scoped_take_fd(&fd);
 }
 
-// Opens mps_directory, which nobody else may write.
+// Opens mps_directory, which only its owner may write.
 static int open_directory_of_all(const char *path)
 {
     struct stat status;
@@ -126,8 +128,9 @@ static int open_directory_of_all(const char *path)
     return scoped_take_fd(&fd);
 }
 
-// DIRECTORY/GPU, which the daemon's user may only pass, and in it "pipe" and "log", in which the daemon may write: so it
-// replaces neither of them. Others who have the first one's descriptor may pass "pipe", as rgpud does to the socket.
+// Makes DIRECTORY/GPU, which the daemon's user may only search, and in it "pipe" and "log", in
+// which the daemon may write: so it can replace neither of them. Processes that have the descriptor
+// of the first may search "pipe", as rgpud does for the socket.
 static int make_folders(const char *path, uint32_t gpu, gid_t group, int *out_pipe)
 {
     char number[16];
@@ -136,30 +139,30 @@ static int make_folders(const char *path, uint32_t gpu, gid_t group, int *out_pi
     SCOPED_FD int all = open_directory_of_all(path);
     if (all < 0)
         return all;
-    SCOPED_FD int own = open_folder(all, number, group, 0750);
+    SCOPED_FD int own = kinds_open_folder(all, number, group, 0750);
     if (own < 0)
         return own;
-    SCOPED_FD int log = open_folder(own, "log", group, 0770);
+    SCOPED_FD int log = kinds_open_folder(own, "log", group, 0770);
     if (log < 0)
         return log;
-    *out_pipe = open_folder(own, "pipe", group, 0771);
+    *out_pipe = kinds_open_folder(own, "pipe", group, 0771);
     return *out_pipe < 0 ? *out_pipe : 0;
 }
 
 static int prepare_mps(struct spawner *spawner, const struct spawner_order *order, const int *fds,
                        size_t count, struct child_start_request *launch, int *out_fd)
 {
-    static char name[] = "rgpu-mps-keeper", directory[128], uuid[48], check[24], patience[24];
+    static char name[] = "rgpu-mps", directory[128], uuid[48], check[24], patience[24];
     static char *arguments[] = {name, NULL, directory, uuid, check, patience, NULL};
     static int placed[3];
     const struct box_settings *settings = &spawner->settings;
 
     if (count != SPAWNER_MPS_FDS || order->gpu >= SPAWNER_GPUS_MAX ||
         !mps_is_set(settings, order->gpu))
-        return refuse(order, "the GPU is not shared by MPS");
-    if (!is_of_type(fds[SPAWNER_MPS_INPUT], S_IFIFO) ||
-        !is_of_type(fds[SPAWNER_MPS_OUTPUT], S_IFIFO))
-        return refuse(order, "an MPS supervisor's descriptors are pipes");
+        return kinds_refuse(order, "the GPU is not shared by MPS");
+    if (!kinds_is_of_type(fds[SPAWNER_MPS_INPUT], S_IFIFO) ||
+        !kinds_is_of_type(fds[SPAWNER_MPS_OUTPUT], S_IFIFO))
+        return kinds_refuse(order, "an MPS supervisor's descriptors are pipes");
     uid_t user = programs_mps_user(&spawner->users, order->gpu);
     int err = make_folders(settings->mps_directory, order->gpu, user ? user : getegid(), out_fd);
     if (err)
@@ -191,7 +194,17 @@ void kind_forget_members(struct spawner *spawner)
         free(spawner->members[--spawner->member_count]);
 }
 
-// "PID:GPU-...=GPU-...,...".
+// Removes the argument of a worker that has ended: another process may get its number.
+void kind_forget_member(struct spawner *spawner, pid_t pid)
+{
+    for (size_t i = spawner->member_count; i-- > 0;)
+        if (strtol(spawner->members[i], NULL, 10) == pid) {
+            free(spawner->members[i]);
+            spawner->members[i] = spawner->members[--spawner->member_count];
+        }
+}
+
+// The argument is PID@USER:GPU-...=GPU-...,...
 int kind_add_member(struct spawner *spawner, const struct spawned *process,
                     const struct spawner_order *order)
 {
@@ -200,11 +213,11 @@ int kind_add_member(struct spawner *spawner, const struct spawned *process,
 
     if (process->kind != SPAWNER_WORKER || spawner->member_count == SPAWNER_MEMBERS_MAX ||
         order->pair_count > SPAWNER_GPUS_MAX)
-        return refuse(order, "it is no worker that can be suspended");
+        return kinds_refuse(order, "it is no worker that can be suspended");
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return -ENOMEM;
-    fprintf(out, "%d", (int)process->pid);
+    fprintf(out, "%d@%u", (int)process->pid, (unsigned)process->user);
     for (uint32_t i = 0; i < order->pair_count; i++) {
         device_uuid_text(order->pairs[i].from, from);
         device_uuid_text(order->pairs[i].to, to);
@@ -218,8 +231,7 @@ int kind_add_member(struct spawner *spawner, const struct spawned *process,
     return 0;
 }
 
-// The driver (580) opens pipes of the worker through /proc/PID/fd. They belong to another user, and the worker is not
-// dumpable: this takes two capabilities, which rgpu-workers.service lacks.
+// The suspender starts a process for each user of workers, and gives both capabilities up then.
 static int prepare_suspender(struct spawner *spawner, const struct spawner_order *order,
                              const int *fds, size_t count, struct child_start_request *launch)
 {
@@ -231,9 +243,9 @@ static int prepare_suspender(struct spawner *spawner, const struct spawner_order
     static int placed[CONTROL_WORKER_DRIVER_FD + 1];
 
     if (count != SPAWNER_SUSPENDER_FDS || order->act > SPAWNER_SETTLE)
-        return refuse(order, "there is nothing of the kind to do");
-    if (!is_of_type(fds[SPAWNER_SUSPENDER_OUTPUT], S_IFIFO))
-        return refuse(order, "a suspender's output is a pipe");
+        return kinds_refuse(order, "there is nothing of the kind to do");
+    if (!kinds_is_of_type(fds[SPAWNER_SUSPENDER_OUTPUT], S_IFIFO))
+        return kinds_refuse(order, "a suspender's output is a pipe");
     if (!spawner->member_count)
         return -ESRCH;
     snprintf(act, sizeof(act), "%s", acts[order->act]);
@@ -249,15 +261,15 @@ static int prepare_suspender(struct spawner *spawner, const struct spawner_order
     placed[2] = STDERR_FILENO;
     placed[CONTROL_WORKER_DRIVER_FD] = spawner->choice.software ? fds[SPAWNER_SUSPENDER_DRIVER]
                                                                 : -1;
-    *launch =
-        (struct child_start_request){.program = spawner->suspender,
-                                     .arguments = arguments,
-                                     .fds = placed,
-                                     .fd_count = sizeof(placed) / sizeof(*placed),
-                                     .changes_user = spawner->changes_users,
-                                     .user = 0,
-                                     .capabilities = 1u << CAP_SYS_PTRACE | 1u << CAP_DAC_OVERRIDE,
-                                     .cgroup = -1};
+    *launch = (struct child_start_request){.program = spawner->suspender,
+                                           .arguments = arguments,
+                                           .fds = placed,
+                                           .fd_count = sizeof(placed) / sizeof(*placed),
+                                           .changes_user = spawner->changes_users,
+                                           .user = 0,
+                                           .capabilities = 1u << CAP_SETUID | 1u << CAP_SETGID,
+                                           .groups = true,
+                                           .cgroup = -1};
     return 0;
 }
 
@@ -270,5 +282,5 @@ int kind_prepare(struct spawner *spawner, const struct spawner_order *order, con
     case SPAWNER_MPS: return prepare_mps(spawner, order, fds, count, launch, out_fd);
     case SPAWNER_SUSPENDER: return prepare_suspender(spawner, order, fds, count, launch);
     }
-    return refuse(order, "there is no such kind");
+    return kinds_refuse(order, "there is no such kind");
 }

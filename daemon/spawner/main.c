@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpu-spawner: starts and ends workers, MPS supervisors and suspenders for rgpud. It alone may change users and signal
-// those of others; it speaks with rgpud alone, in packets of fixed size (spawner_orders.h), and with no network.
+// rgpu-spawner: starts and ends workers, MPS supervisors and suspenders for rgpud. It alone may
+// change users and signal those of others; it speaks with rgpud alone, in packets of fixed size
+// (spawner_orders.h), and with no network.
 //
-// Under systemd it runs in a unit of its own and outlives rgpud: it keeps rgpud's ends of the workers' sockets and hands
-// them out again. If no rgpud comes within ALONE_MS it closes them, by which workers end, and kills those that do not.
-// Otherwise rgpud starts it, and it ends with rgpud and takes all processes along.
+// Under systemd it runs in a unit of its own and outlives rgpud: it keeps rgpud's ends of the
+// workers' sockets and hands them out again. If no rgpud comes within ALONE_MS it closes them, by
+// which workers end, and kills those that do not. Otherwise rgpud starts it, and it ends with rgpud
+// and takes all processes along.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,10 +23,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/log.h"
-#include "common/program.h"
-#include "common/scope.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/service/program.h"
+#include "common/base/scope.h"
 #include "daemon/spawner/cgroup.h"
 #include "daemon/spawner/order_socket.h"
 
@@ -53,7 +55,7 @@ static int read_settings(int argc, char **argv, const char *config, bool standal
 {
     int err;
 
-    // rgpud has logged what is to be said of them.
+    // rgpud has logged the messages about the settings.
     log_set_level(child ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO);
     err = settings_read(argc, argv, config, standalone, &spawner.settings);
     log_set_level((enum log_level)spawner.settings.log_level);
@@ -66,7 +68,7 @@ static int read_settings(int argc, char **argv, const char *config, bool standal
     return err;
 }
 
-static int choose(void)
+static int spawner_choose(void)
 {
     const struct box_settings *settings = &spawner.settings;
     bool software = spawner.choice.software;
@@ -80,14 +82,14 @@ static int choose(void)
     if (strchr(spawner.driver, '/'))
         spawner.driver_file = open(spawner.driver, O_RDONLY | O_CLOEXEC);
     programs_mps_control(settings, software, spawner.mps_control, sizeof(spawner.mps_control));
-    programs_own("rgpu-mps-keeper", spawner.mps_supervisor, sizeof(spawner.mps_supervisor));
+    programs_own("rgpu-mps", spawner.mps_supervisor, sizeof(spawner.mps_supervisor));
     programs_own("rgpu-suspender", spawner.suspender, sizeof(spawner.suspender));
     programs_box_name(settings, name, sizeof(name));
     return programs_environment(name, software, spawner.choice.count);
 }
 
-// Processes inherit it. What devices reach is locked, and the rights of root that go beyond the limit end with the
-// change of user.
+// Raises the limits that spawned processes inherit: open files, and locked memory, since memory
+// that devices access is locked. Root may exceed these limits, but the change of user ends that.
 static void raise_limits(void)
 {
     struct rlimit memory = {RLIM_INFINITY, RLIM_INFINITY}, files;
@@ -172,7 +174,7 @@ static void reap(void)
     }
 }
 
-static void take_connection(void)
+static void spawner_take_connection(void)
 {
     struct ucred peer;
     socklen_t size = sizeof(peer);
@@ -192,7 +194,7 @@ static void take_connection(void)
     order_socket_greet(&spawner);
 }
 
-// Returns the time until something is to be done, in milliseconds; -1: nothing is.
+// Returns the time until the next action in milliseconds; -1 if there is none.
 static int be_alone(void)
 {
     int64_t alone_ms = clock_ms() - spawner.alone_since_ms;
@@ -217,7 +219,7 @@ static int be_alone(void)
 }
 
 // Returns when this process is to end.
-static void serve(int signals)
+static void spawner_serve(int signals)
 {
     struct signalfd_siginfo info;
 
@@ -233,11 +235,11 @@ static void serve(int signals)
         if (ready[1].revents)
             order_socket_take(&spawner);
         if (ready[2].revents)
-            take_connection();
+            spawner_take_connection();
     }
 }
 
-static int block_signals(void)
+static int spawner_block_signals(void)
 {
     sigset_t set;
 
@@ -250,7 +252,7 @@ static int block_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void end_all(int signals)
+static void spawner_end_all(int signals)
 {
     struct pollfd ended = {.fd = signals, .events = POLLIN};
     struct signalfd_siginfo info;
@@ -265,16 +267,27 @@ static void end_all(int signals)
     order_socket_close(&spawner);
 }
 
-static int set_up(const char *orders, const char *user)
+// Memory of a software GPU is memory of its workers, and has no other limit either.
+static uint64_t total_memory(void)
 {
-    int err = choose();
+    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t wanted = spawner.settings.total_worker_memory;
+
+    if (spawner.choice.software)
+        return 0;
+    return wanted ? wanted : machine / 8 * 7;
+}
+
+static int spawner_set_up(const char *orders, const char *user)
+{
+    int err = spawner_choose();
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     // Processes may run as our user.
     if (!err && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
         err = -errno;
 #endif
-    // What an MPS supervisor that was killed leaves behind becomes our child.
+    // Processes that an MPS supervisor or a suspender leaves become our children.
     if (!err && prctl(PR_SET_CHILD_SUBREAPER, 1))
         err = -errno;
     if (err)
@@ -284,7 +297,7 @@ static int set_up(const char *orders, const char *user)
         spawner.connection = SPAWNER_ORDERS_FD;
         return 0;
     }
-    spawner.cgroups = cgroup_open();
+    spawner.cgroups = cgroup_open(total_memory());
     if (spawner.cgroups < 0)
         log_warn("workers have no cgroups of their own error=\"%s\"", strerror(-spawner.cgroups));
     err = find_user(user ? user : "", &spawner.peer);
@@ -306,8 +319,9 @@ int main(int argc, char **argv)
         return 2;
     }
     TAILQ_INIT(&spawner.processes);
-    int signals = block_signals();
-    if (signals < 0 || read_settings(argc, argv, config, standalone, child) || set_up(orders, user))
+    int signals = spawner_block_signals();
+    if (signals < 0 || read_settings(argc, argv, config, standalone, child) ||
+        spawner_set_up(orders, user))
         return 2;
     if (spawner.connection >= 0)
         order_socket_greet(&spawner);
@@ -315,8 +329,8 @@ int main(int argc, char **argv)
         log_info("is ready orders=%s users=%u-%u cgroups=%s", orders, (unsigned)spawner.users.first,
                  (unsigned)spawner.users.last, spawner.cgroups < 0 ? "no" : "yes");
     notify("READY=1");
-    serve(signals);
-    end_all(signals);
+    spawner_serve(signals);
+    spawner_end_all(signals);
     config_clear(settings_table, &spawner.settings);
     return 0;
 }

@@ -7,12 +7,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/fdpass.h"
-#include "common/log.h"
+#include "common/base/clock.h"
+#include "common/net/fdpass.h"
+#include "common/base/log.h"
 #include "daemon/spawner/order_socket.h"
 
-enum { ORDERS_PER_TURN = 64, SEND_MS = 5000 };
+enum { ORDERS_PER_TURN = 64, SEND_MS = 1000 };
 
 void order_socket_close(struct spawner *spawner)
 {
@@ -25,8 +25,8 @@ void order_socket_close(struct spawner *spawner)
 }
 
 // An rgpud that takes no answers for so long has none.
-static void answer(struct spawner *spawner, const struct spawner_reply *reply, const int *fds,
-                   size_t count)
+static void order_socket_answer(struct spawner *spawner, const struct spawner_reply *reply,
+                                const int *fds, size_t count)
 {
     int64_t deadline = clock_ms() + SEND_MS;
     int err = spawner->connection < 0
@@ -44,8 +44,8 @@ static void answer(struct spawner *spawner, const struct spawner_reply *reply, c
     order_socket_close(spawner);
 }
 
-static void start(struct spawner *spawner, const struct spawner_order *order, const int *fds,
-                  size_t count)
+static void order_socket_start(struct spawner *spawner, const struct spawner_order *order,
+                               const int *fds, size_t count)
 {
     struct spawned *process;
     struct spawner_reply reply = {.version = SPAWNER_VERSION,
@@ -59,18 +59,18 @@ static void start(struct spawner *spawner, const struct spawner_order *order, co
     reply.word = err ? SPAWNER_FAILED : SPAWNER_STARTED;
     reply.value = err;
     if (err) {
-        answer(spawner, &reply, NULL, 0);
+        order_socket_answer(spawner, &reply, NULL, 0);
     } else {
         const int given[] = {process->pidfd, out_fd};
         reply.pid = process->pid;
         reply.user = process->user;
-        answer(spawner, &reply, given, out_fd < 0 ? 1 : 2);
+        order_socket_answer(spawner, &reply, given, out_fd < 0 ? 1 : 2);
     }
     if (out_fd >= 0)
         close(out_fd);
 }
 
-static void list(struct spawner *spawner)
+static void order_socket_list(struct spawner *spawner)
 {
     const struct spawned *process;
     struct spawner_reply reply = {.version = SPAWNER_VERSION, .word = SPAWNER_LISTED};
@@ -85,27 +85,27 @@ static void list(struct spawner *spawner)
         reply.kind = process->kind;
         reply.pid = process->pid;
         reply.user = process->user;
-        answer(spawner, &reply, fds, count);
+        order_socket_answer(spawner, &reply, fds, count);
     }
     reply = (struct spawner_reply){.version = SPAWNER_VERSION, .word = SPAWNER_LIST_END};
-    answer(spawner, &reply, NULL, 0);
+    order_socket_answer(spawner, &reply, NULL, 0);
 }
 
 // Returns 0, or an error after which the connection is of no use.
-static int obey(struct spawner *spawner, const struct spawner_order *order, const int *fds,
-                size_t count)
+static int order_socket_obey(struct spawner *spawner, const struct spawner_order *order,
+                             const int *fds, size_t count)
 {
     const struct spawned *process;
 
     if (order->version != SPAWNER_VERSION)
         return -EPROTO;
     switch (order->verb) {
-    case SPAWNER_START: start(spawner, order, fds, count); return 0;
+    case SPAWNER_START: order_socket_start(spawner, order, fds, count); return 0;
     case SPAWNER_MEMBER:
         // A worker that has ended meanwhile has nothing on a GPU.
         process = spawned_find(spawner, order->number);
         return process ? kind_add_member(spawner, process, order) : 0;
-    case SPAWNER_LIST: list(spawner); return 0;
+    case SPAWNER_LIST: order_socket_list(spawner); return 0;
     case SPAWNER_END:
         process = spawned_find(spawner, order->number);
         if (process)
@@ -127,7 +127,7 @@ void order_socket_take(struct spawner *spawner)
             return;
         err = n < 0 ? (int)n : !n ? -ECONNRESET : n != sizeof(order) ? -EPROTO : 0;
         if (n > 0 && !err)
-            err = obey(spawner, &order, fds, count);
+            err = order_socket_obey(spawner, &order, fds, count);
         for (size_t k = 0; n > 0 && k < count; k++)
             close(fds[k]);
     }
@@ -145,7 +145,7 @@ void order_socket_greet(struct spawner *spawner)
                                         .first_user = spawner->users.first,
                                         .last_user = spawner->users.last};
 
-    answer(spawner, &hello, NULL, 0);
+    order_socket_answer(spawner, &hello, NULL, 0);
 }
 
 void order_socket_report(struct spawner *spawner, const struct spawned *process, int status)
@@ -157,5 +157,5 @@ void order_socket_report(struct spawner *spawner, const struct spawned *process,
                                         .pid = process->pid,
                                         .value = status};
 
-    answer(spawner, &reply, NULL, 0);
+    order_socket_answer(spawner, &reply, NULL, 0);
 }

@@ -7,7 +7,8 @@
 
 // Sends HELLO.
 void order_socket_greet(struct spawner *spawner);
-// Takes the orders that have come. Closes the connection at its end, or at an order that is malformed.
+// Takes the orders that have come. Closes the connection at its end, or at an order that is
+// malformed.
 void order_socket_take(struct spawner *spawner);
 // Reports the wait status of a process that has ended.
 void order_socket_report(struct spawner *spawner, const struct spawned *process, int status);

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/log.h"
-#include "common/scope.h"
+#include "common/base/log.h"
+#include "common/base/scope.h"
 #include "daemon/spawner/cgroup.h"
 #include "daemon/spawner/spawner.h"
 
@@ -35,7 +35,7 @@ static struct spawned *find_pid(const struct spawner *spawner, pid_t pid)
     struct spawned *process;
 
     TAILQ_FOREACH(process, &spawner->processes, link)
-        if (process->pid == pid)
+        if (process->pid == pid && !process->ended)
             return process;
     return NULL;
 }
@@ -45,9 +45,10 @@ static void group_name(uint64_t number, char name[32])
     snprintf(name, 32, "p%llx", (unsigned long long)number);
 }
 
-// worker_memory bounds a worker's private memory and, apart from it, the client's memory that it maps; both are refused
-// within those limits, and the cgroup kills beyond their sum. An image of suspended sessions may go to the swap. Memory of a
-// software GPU is memory of its workers, and of the process that touched it first.
+// worker_memory bounds a worker's private memory and, apart from it, the client's memory that it
+// maps; both are refused within those limits, and the cgroup kills beyond their sum. An image of
+// suspended sessions may go to the swap. Memory of a software GPU is memory of its workers, and of
+// the process that touched it first.
 static int make_group(const struct spawner *spawner, const struct spawner_order *order)
 {
     struct cgroup_limits limits = {.tasks = TASKS_MAX};
@@ -95,7 +96,7 @@ static int open_proc(pid_t pid)
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int check(const struct spawner *spawner, const struct spawner_order *order)
+static int processes_check(const struct spawner *spawner, const struct spawner_order *order)
 {
     if (spawner->process_count == SPAWNER_PROCESSES_MAX)
         return -EAGAIN;
@@ -106,7 +107,7 @@ int spawned_start(struct spawner *spawner, const struct spawner_order *order, co
                   size_t count, struct spawned **out, int *out_fd)
 {
     struct child_start_request launch;
-    int err = check(spawner, order);
+    int err = processes_check(spawner, order);
 
     *out_fd = -1;
     if (err)
@@ -156,7 +157,8 @@ void spawned_give_up(struct spawned *process)
     }
 }
 
-// Children that are in no list were left to us by an MPS supervisor that was killed.
+// Kills children that are in no list: an MPS supervisor or a suspender that was killed has left
+// them.
 static void kill_strangers(const struct spawner *spawner)
 {
     int pid;
@@ -167,7 +169,8 @@ static void kill_strangers(const struct spawner *spawner)
             kill(pid, SIGKILL);
 }
 
-// Processes that an MPS supervisor left take a while to end, and its cgroup waits for them: it is removed with a later one.
+// Processes that an MPS supervisor left take a while to end, and its cgroup waits for them: it is
+// removed with a later one.
 static void sweep_groups(struct spawner *spawner)
 {
     int copy = openat(spawner->cgroups, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -195,18 +198,37 @@ static void remove_group(struct spawner *spawner, uint64_t number)
         spawner->cgroups_remain = !cgroup_remove(spawner->cgroups, name);
 }
 
+// Returns true if processes of the suspender's group are left. They make calls for it until they
+// end.
+static bool has_left_processes(const struct spawned *process)
+{
+    return process->kind == SPAWNER_SUSPENDER && (!kill(-process->pid, 0) || errno == EPERM);
+}
+
+// Each process is reported before the next one is waited for: rgpud learns of an MPS supervisor's
+// end before the processes that end with it are gone.
 struct spawned *spawned_reap(struct spawner *spawner, int *status)
 {
+    struct spawned *process;
     pid_t pid;
 
     while ((pid = waitpid(-1, status, WNOHANG)) > 0) {
-        struct spawned *process = find_pid(spawner, pid);
+        process = find_pid(spawner, pid);
         if (!process)
             continue;
-        if (process->kind == SPAWNER_MPS)
+        kind_forget_member(spawner, pid);
+        if (process->kind != SPAWNER_WORKER)
             kill_strangers(spawner);
-        return process;
+        if (!has_left_processes(process))
+            return process;
+        process->ended = true;
+        process->status = *status;
     }
+    TAILQ_FOREACH(process, &spawner->processes, link)
+        if (process->ended && !has_left_processes(process)) {
+            *status = process->status;
+            return process;
+        }
     return NULL;
 }
 

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the examples need of NVIDIA's cuda.h, so that they are built where that is not installed.
+// Declares the part of NVIDIA's cuda.h that the examples use, for builds without the CUDA toolkit.
 #include "proto/cuda_abi.h"
 #include "tests/programs/driver_calls.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scalars, handles and the identifiers of the CUDA Driver ABI that everything else uses.
-// A handle is a pointer to a structure that only the library behind it knows.
+// Scalars, handles and the identifiers of the CUDA Driver ABI that everything else uses. A handle
+// is a pointer to a structure that only its library knows.
 #ifndef RGPU_PROTO_ABI_BASE_H
 #define RGPU_PROTO_ABI_BASE_H
 

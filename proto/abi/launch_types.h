@@ -14,7 +14,7 @@
 #define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *)CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT)
 #define CU_LAUNCH_KERNEL_REQUIRED_BLOCK_DIM 1
 
-// What part of the L2 cache a range of memory may keep. hitRatio is between 0 and 1.
+// The part of the L2 cache that a range of memory may keep. hitRatio is between 0 and 1.
 typedef enum CUaccessProperty_enum {
     CU_ACCESS_PROPERTY_NORMAL = 0,
     CU_ACCESS_PROPERTY_STREAMING = 1,

@@ -108,7 +108,7 @@ typedef union CUstreamBatchMemOpParams_union {
 } CUstreamBatchMemOpParams_v1;
 typedef CUstreamBatchMemOpParams_v1 CUstreamBatchMemOpParams;
 
-// Host code in stream order; it may not call CUDA. The older form is told the stream's status.
+// Host code in stream order; it may not call CUDA. The older form gets the stream's status.
 typedef void (*CUhostFn)(void *userData);
 typedef void (*CUstreamCallback)(CUstream hStream, CUresult status, void *userData);
 

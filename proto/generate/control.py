@@ -5,7 +5,7 @@ import re
 
 INTEGERS = {'u8': ('uint8_t', 1), 'u16': ('uint16_t', 2), 'u32': ('uint32_t', 4),
             'u64': ('uint64_t', 8), 'i32': ('int32_t', 4)}
-# A setting's field: its type in C, its bytes on the wire, and the macro of its row (common/config.h).
+# A setting's field: its type in C, its bytes on the wire, and the macro of its row (common/service/config.h).
 SETTINGS = {'bool': ('bool', 1, 'CONFIG_BOOL'), 'choice': ('int', 1, 'CONFIG_ENUM'),
             'int': ('int64_t', 8, 'CONFIG_INT'), 'size': ('uint64_t', 8, 'CONFIG_SIZE'),
             'duration': ('uint64_t', 8, 'CONFIG_DURATION')}

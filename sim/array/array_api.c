@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls that make, describe and end arrays.
+// Implements the calls that create, describe and destroy arrays.
 #include "sim/array/array_objects.h"
-#include "sim/capture.h"
+#include "sim/engine/capture.h"
 
-static CUresult create(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
+static CUresult array_api_create(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 {
     struct context *context;
     SIM_TRY(context_require(&context));
@@ -20,15 +20,15 @@ SIM_API(cuArrayCreate_v2, CUarray *out, const CUDA_ARRAY_DESCRIPTOR *flat)
                                                .Height = flat->Height,
                                                .Format = flat->Format,
                                                .NumChannels = flat->NumChannels};
-    return create(out, flat ? &descriptor : NULL);
+    return array_api_create(out, flat ? &descriptor : NULL);
 }
 
 SIM_API(cuArray3DCreate_v2, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 {
-    return create(out, descriptor);
+    return array_api_create(out, descriptor);
 }
 
-static CUresult describe(CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *out)
+static CUresult array_api_describe(CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *out)
 {
     struct sim_array *array;
     SIM_TRY(array_get(handle, &array));
@@ -42,7 +42,7 @@ SIM_API(cuArray3DGetDescriptor_v2, CUDA_ARRAY3D_DESCRIPTOR *out, CUarray handle)
     CUDA_ARRAY3D_DESCRIPTOR descriptor;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
-    SIM_TRY(describe(handle, &descriptor));
+    SIM_TRY(array_api_describe(handle, &descriptor));
     *out = descriptor;
     return CUDA_SUCCESS;
 }
@@ -52,7 +52,7 @@ SIM_API(cuArrayGetDescriptor_v2, CUDA_ARRAY_DESCRIPTOR *out, CUarray handle)
     CUDA_ARRAY3D_DESCRIPTOR descriptor;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
-    SIM_TRY(describe(handle, &descriptor));
+    SIM_TRY(array_api_describe(handle, &descriptor));
     *out = (CUDA_ARRAY_DESCRIPTOR){.Width = descriptor.Width,
                                    .Height = descriptor.Height,
                                    .Format = descriptor.Format,
@@ -60,8 +60,8 @@ SIM_API(cuArrayGetDescriptor_v2, CUDA_ARRAY_DESCRIPTOR *out, CUarray handle)
     return CUDA_SUCCESS;
 }
 
-// Work that was submitted before may still use the memory, so it ends first. The array of a level goes with the
-// mipmapped array only.
+// Waits for all earlier work, which may use the memory. The array of a level ends only with its
+// mipmapped array.
 SIM_API(cuArrayDestroy, CUarray handle)
 {
     struct sim_array *array;
@@ -76,7 +76,7 @@ SIM_API(cuArrayDestroy, CUarray handle)
     return result;
 }
 
-// No format that arrays may have is one of planes.
+// Always fails on valid arrays, because no supported format has planes.
 SIM_API(cuArrayGetPlane, CUarray *out, CUarray handle, unsigned int plane)
 {
     struct sim_array *array;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which descriptors arrays may have, and how the memory of one is laid out.
+// Checks the descriptors of arrays and lays out their memory.
 #include <string.h>
 
 #include "sim/array/array_storage.h"
@@ -21,7 +21,7 @@ static bool deep_is_possible(const CUDA_ARRAY3D_DESCRIPTOR *d)
     return d->Height && (usual || (longer && !(d->Flags & SURFACE)));
 }
 
-// The most that each kind of array may have in each direction; device_attributes.c says the same to programs.
+// Checks the largest sizes of each kind of array; device_attributes.c reports the same limits.
 static bool size_is_possible(const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
     if (d->Flags & CUBEMAP)
@@ -39,7 +39,7 @@ static bool size_is_possible(const CUDA_ARRAY3D_DESCRIPTOR *d)
     return d->Width <= (d->Flags & SURFACE ? 32768 : 131072);
 }
 
-// Arrays with levels are not as wide.
+// Limits the width and height of arrays with levels.
 static bool levels_are_possible(const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned levels)
 {
     return !levels || (d->Width <= 32768 && d->Height <= 32768);
@@ -54,8 +54,8 @@ static bool flags_fit(const CUDA_ARRAY3D_DESCRIPTOR *d)
     return !(d->Flags & SPARSE && (!d->Height || d->Flags & (SURFACE | CUBEMAP | DEFERRED)));
 }
 
-// Fills in what follows from the part's extent and element; the bytes of it.
-static size_t measure(struct array_part *part)
+// Computes the part's layout from its extent and element. Returns its size in bytes.
+static size_t array_layout_measure(struct array_part *part)
 {
     size_t block = part->element.block;
     part->rows = (part->height + block - 1) / block;
@@ -64,8 +64,8 @@ static size_t measure(struct array_part *part)
     return array_slices(part) * part->slice_bytes;
 }
 
-static void append(struct array_storage *out, const CUDA_ARRAY3D_DESCRIPTOR *level,
-                   struct array_element element)
+static void array_layout_append(struct array_storage *out, const CUDA_ARRAY3D_DESCRIPTOR *level,
+                                struct array_element element)
 {
     struct array_part *part = &out->parts[out->part_count++];
     bool layered = array_is_layered(level);
@@ -77,7 +77,7 @@ static void append(struct array_storage *out, const CUDA_ARRAY3D_DESCRIPTOR *lev
         .layers = layered ? level->Depth : 1,
         .element = element,
     };
-    out->size = part->offset + measure(part);
+    out->size = part->offset + array_layout_measure(part);
 }
 
 CUresult array_lay_out(const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned levels, struct array_storage *out)
@@ -94,7 +94,7 @@ CUresult array_lay_out(const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned levels, struct
     out->descriptor = *d;
     for (unsigned i = 0; i < count; i++) {
         CUDA_ARRAY3D_DESCRIPTOR level = array_level(d, i);
-        append(out, &level, element);
+        array_layout_append(out, &level, element);
     }
     return CUDA_SUCCESS;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mapping memory to tiles of arrays, in the order of a stream.
+// Maps memory to tiles of arrays, in stream order.
 #include <stdlib.h>
 
 #include "sim/array/array_tiles.h"
-#include "sim/capture.h"
-#include "sim/physical_pieces.h"
-#include "sim/stream.h"
+#include "sim/engine/capture.h"
+#include "sim/engine/physical_pieces.h"
+#include "sim/engine/stream.h"
 
 struct mapping {
     struct array_storage *storage; // counted
-    struct sim_physical *physical; // counted; NULL: is taken away
+    struct sim_physical *physical; // counted; NULL: unmaps
     struct array_units units;
     size_t offset;
 };
@@ -46,7 +46,8 @@ static void release_mappings(struct operation *operation)
     free(map);
 }
 
-// The arrays of levels are not mapped to by themselves.
+// Returns the storage of an array or mipmapped array. The arrays of levels cannot be mapped
+// separately.
 static CUresult hold_resource(const CUarrayMapInfo *info, struct array_storage **out)
 {
     struct array_storage *storage = NULL;
@@ -66,8 +67,8 @@ static CUresult hold_resource(const CUarrayMapInfo *info, struct array_storage *
     return storage->tiles ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Whole tiles from a tile on, of which the last may be cut by the array's edge.
-static bool fits(size_t extent, unsigned tile, unsigned offset, unsigned length)
+// Returns true for whole tiles from a tile on. The array's edge may cut the last tile.
+static bool array_map_api_fits(size_t extent, unsigned tile, unsigned offset, unsigned length)
 {
     size_t whole = (extent + tile - 1) / tile * tile;
     return length && offset % tile == 0 && offset < extent && length % tile == 0 &&
@@ -91,7 +92,8 @@ static CUresult read_level(const struct array_storage *storage, const CUarrayMap
     SIM_RETURN_IF(info->subresource.sparseLevel.layer >= part->layers, CUDA_ERROR_INVALID_VALUE);
     *units = (struct array_units){.part = level, .layer = info->subresource.sparseLevel.layer};
     for (unsigned i = 0; i < 3; i++) {
-        SIM_RETURN_IF(!fits(extent[i], tile[i], offset[i], length[i]), CUDA_ERROR_INVALID_VALUE);
+        SIM_RETURN_IF(!array_map_api_fits(extent[i], tile[i], offset[i], length[i]),
+                      CUDA_ERROR_INVALID_VALUE);
         units->first[i] = offset[i] / tile[i];
         units->count[i] = length[i] / tile[i];
     }
@@ -144,7 +146,7 @@ static CUresult read_info(const CUarrayMapInfo *info, struct mapping *m)
     return map ? hold_memory(info, m, &m->physical) : CUDA_SUCCESS;
 }
 
-// All of them, before anything is kept of a list that may be said to be longer than it is.
+// Checks all entries before any is copied, because the stated length may exceed the list.
 static CUresult check_list(const CUarrayMapInfo *list, unsigned count)
 {
     CUresult result = list && count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

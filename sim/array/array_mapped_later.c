@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of arrays whose memory is mapped later: how much they want, and of which tiles they are.
+// Reports the memory requirements and tile properties of arrays whose memory is mapped later.
 #include <string.h>
 
 #include "sim/array/array_tiles.h"
@@ -41,7 +41,7 @@ SIM_API(cuMipmappedArrayGetMemoryRequirements, CUDA_ARRAY_MEMORY_REQUIREMENTS *o
 
 // ---- tiles ----
 
-// An array has levels to be a tail only where it is smaller than a tile itself.
+// Describes the tiles. A plain array has a tail only if it is smaller than a tile.
 static CUresult describe_tiles(const struct array_storage *storage, bool levels,
                                CUDA_ARRAY_SPARSE_PROPERTIES *out)
 {

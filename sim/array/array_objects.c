@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handles of arrays and mipmapped arrays: made, looked up, and taken away.
+// Creates, looks up and revokes the handles of arrays and mipmapped arrays.
 #include <stdlib.h>
 
 #include "sim/array/array_objects.h"
@@ -21,7 +21,7 @@ static void destroy_mipmap(struct sim_object *object)
     free(mipmap);
 }
 
-// An array on a part of the storage, of which it takes a reference. Not published.
+// Creates an unpublished array for a part of the storage, and adds a reference to the storage.
 static struct sim_array *new_array(struct array_storage *storage, unsigned part,
                                    const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 {
@@ -36,7 +36,7 @@ static struct sim_array *new_array(struct array_storage *storage, unsigned part,
     return array;
 }
 
-// Each level has one reference of its handle and one of the whole.
+// Each level has one reference for its handle and one for the mipmapped array.
 static CUresult publish_levels(struct sim_mipmap *mipmap)
 {
     struct array_storage *storage = mipmap->storage;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrays and their memory from creation to the last one that uses it.
+// Implements the lifetime of arrays and of their memory.
 #include "sim/array/array_storage.h"
 
 #include <stdlib.h>
 
 #include "sim/array/array_tiles.h"
-#include "sim/memory.h"
+#include "sim/engine/memory.h"
 
 CUresult array_storage_create(struct context *context, const struct array_storage *layout,
                               struct array_storage **out)
@@ -34,7 +34,7 @@ void array_storage_hold(struct array_storage *storage)
     atomic_fetch_add(&storage->references, 1);
 }
 
-static bool is_array(const struct memory_range *range)
+static bool array_storage_is_array(const struct memory_range *range)
 {
     return range->kind == MEMORY_ARRAY;
 }
@@ -46,7 +46,7 @@ void array_storage_put(struct array_storage *storage)
     if (storage->tiles)
         array_tiles_destroy(storage);
     else if (storage->base)
-        memory_release(storage->base, is_array, NULL);
+        memory_release(storage->base, array_storage_is_array, NULL);
     object_put(&storage->context->object);
     free(storage);
 }

@@ -7,33 +7,34 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/scope.h"
-#include "sim/physical_pieces.h"
+#include "common/base/scope.h"
+#include "sim/engine/physical_pieces.h"
 
-// A box of texels of a part that is one unit, or what of it lies in the part.
+// a unit as a box of texels of its part, cut at the part's edge
 struct array_unit {
     struct sim_physical *physical; // counted; NULL: not mapped
     size_t offset;
-    unsigned part; // of a tail, the first
+    unsigned part; // the first part of a tail
     bool tail;
     size_t row, rows, slice, slices, byte,
-        bytes; // of the part: rows of blocks, slices, bytes of a row
+        bytes; // within the part: rows of blocks, slices, bytes of a row
 };
 
 struct array_tiles {
     struct array_storage *storage;
     struct array_tiles *next;
     size_t count;
-    size_t first_of_part[ARRAY_PARTS_MAX]; // its number, of those with tiles
+    size_t first_of_part[ARRAY_PARTS_MAX]; // number of the part's first tile, for parts with tiles
     size_t first_tail;
     unsigned across[ARRAY_PARTS_MAX][3]; // tiles in each direction; layers count as depth
     struct array_unit units[];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct array_tiles *all; // which may have the same memory
+static struct array_tiles *all; // all sparse arrays, which may share memory
 
-// Tiles by the size of elements (1, 2, 4, 8, 16 bytes), all of the same number of bytes.
+// The size of elements (1, 2, 4, 8, 16 bytes) selects the tile; all tiles have the same number of
+// bytes.
 void array_tile_extents(const struct array_storage *storage, unsigned tile[3])
 {
     static const unsigned flat[][3] = {
@@ -46,7 +47,7 @@ void array_tile_extents(const struct array_storage *storage, unsigned tile[3])
         tile[i] = (part->depth > 1 ? deep : flat)[size][i] * (i < 2 ? part->element.block : 1);
 }
 
-static bool is_whole(const struct array_part *part, const unsigned tile[3])
+static bool array_tiles_is_whole(const struct array_part *part, const unsigned tile[3])
 {
     return part->width >= tile[0] && part->height >= tile[1] && part->depth >= tile[2];
 }
@@ -55,7 +56,7 @@ unsigned array_first_of_tail(const struct array_storage *storage)
 {
     unsigned tile[3], level = 0;
     array_tile_extents(storage, tile);
-    while (level < storage->part_count && is_whole(&storage->parts[level], tile))
+    while (level < storage->part_count && array_tiles_is_whole(&storage->parts[level], tile))
         level++;
     return level;
 }
@@ -65,26 +66,27 @@ static size_t layer_bytes(const struct array_part *part)
     return part->depth * part->slice_bytes;
 }
 
-static size_t rounded(size_t value, size_t unit)
+static size_t array_tiles_rounded(size_t value, size_t unit)
 {
     return (value + unit - 1) / unit * unit;
 }
 
-// To whole groups, which are powers of two up to MOST.
-static size_t grouped(size_t count, size_t most)
+// Rounds up to whole groups, whose size is a power of two up to MOST.
+static size_t array_tiles_grouped(size_t count, size_t most)
 {
     size_t group = 1;
     while (group < count && group < most)
         group *= 2;
-    return rounded(count, group);
+    return array_tiles_rounded(count, group);
 }
 
-// What a GPU takes: lines of 64 bytes, in groups of 8 rows, and groups of these and of slices as large as tiles.
+// Returns the bytes that a GPU needs: lines of 64 bytes, in groups of 8 rows; these and the slices
+// in groups as large as tiles.
 static size_t bytes_on_gpu(const struct array_part *part, const unsigned tile[3])
 {
-    return rounded(part->row_bytes, 64) *
-           grouped((part->rows + 7) / 8, tile[1] / part->element.block / 8) * 8 *
-           grouped(part->depth, tile[2]);
+    return array_tiles_rounded(part->row_bytes, 64) *
+           array_tiles_grouped((part->rows + 7) / 8, tile[1] / part->element.block / 8) * 8 *
+           array_tiles_grouped(part->depth, tile[2]);
 }
 
 size_t array_tail_bytes(const struct array_storage *storage)
@@ -94,7 +96,7 @@ size_t array_tail_bytes(const struct array_storage *storage)
     array_tile_extents(storage, tile);
     for (unsigned i = array_first_of_tail(storage); i < storage->part_count; i++)
         bytes += bytes_on_gpu(&storage->parts[i], tile);
-    return rounded(bytes, ARRAY_TILE_BYTES);
+    return array_tiles_rounded(bytes, ARRAY_TILE_BYTES);
 }
 
 // ---- the texels of a unit, and their copy ----
@@ -156,7 +158,7 @@ static void move_unit(const struct array_storage *storage, const struct array_un
         move_tile(storage, unit, direction);
 }
 
-// Under lock: what other units are mapped to the same memory see it.
+// Copies the change to all other units mapped to the same memory. Called under lock.
 static void show_to_others(const struct array_unit *changed)
 {
     for (struct array_tiles *tiles = all; tiles; tiles = tiles->next)
@@ -175,7 +177,7 @@ static unsigned tiles_along(size_t extent, unsigned tile)
     return (unsigned)((extent + tile - 1) / tile);
 }
 
-static size_t at_most(size_t value, size_t most)
+static size_t array_tiles_at_most(size_t value, size_t most)
 {
     return value < most ? value : most;
 }
@@ -187,11 +189,11 @@ static void set_up_tile(const struct array_storage *storage, struct array_unit *
     size_t block = part->element.block, width = tile[0] / block * part->element.bytes;
     unit->part = number;
     unit->byte = at[0] * width;
-    unit->bytes = at_most(width, part->row_bytes - unit->byte);
+    unit->bytes = array_tiles_at_most(width, part->row_bytes - unit->byte);
     unit->row = at[1] * (tile[1] / block);
-    unit->rows = at_most(tile[1] / block, part->rows - unit->row);
+    unit->rows = array_tiles_at_most(tile[1] / block, part->rows - unit->row);
     unit->slice = (size_t)at[2] * tile[2];
-    unit->slices = at_most(tile[2], array_slices(part) - unit->slice);
+    unit->slices = array_tiles_at_most(tile[2], array_slices(part) - unit->slice);
 }
 
 static void set_up_part(struct array_tiles *tiles, unsigned number, const unsigned tile[3])
@@ -274,7 +276,7 @@ size_t array_units_bytes(const struct array_storage *storage, const struct array
     return (size_t)units->count[0] * units->count[1] * units->count[2] * ARRAY_TILE_BYTES;
 }
 
-// Under lock.
+// Maps the unit. Called under lock.
 static void map_unit(struct array_storage *storage, struct array_unit *unit,
                      struct sim_physical *physical, size_t offset)
 {
@@ -309,7 +311,7 @@ void array_units_map(struct array_storage *storage, const struct array_units *un
             }
 }
 
-static bool overlap(size_t a, size_t count, size_t b, size_t others)
+static bool array_tiles_overlap(size_t a, size_t count, size_t b, size_t others)
 {
     return a < b + others && b < a + count;
 }
@@ -319,10 +321,10 @@ static bool is_touched(const struct array_storage *storage, const struct array_u
 {
     if (!unit->tail)
         return &storage->parts[unit->part] == part &&
-               overlap(unit->row, unit->rows, rows[0], rows[1]) &&
-               overlap(unit->slice, unit->slices, slices[0], slices[1]);
+               array_tiles_overlap(unit->row, unit->rows, rows[0], rows[1]) &&
+               array_tiles_overlap(unit->slice, unit->slices, slices[0], slices[1]);
     return part >= &storage->parts[unit->part] &&
-           overlap(unit->slice * part->depth, part->depth, slices[0], slices[1]);
+           array_tiles_overlap(unit->slice * part->depth, part->depth, slices[0], slices[1]);
 }
 
 static const struct array_part *part_at(const struct array_storage *storage, uint64_t address)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program can learn of a capture in progress, and change of it.
+// Reports captures in progress and changes them.
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct question {
     size_t *count;
 };
 
-// The arrays are the capture's, and good until it is asked again.
+// Returns the capture's points in its own arrays, which are valid until the next query.
 static CUresult tell_points(struct captured *captured, const struct question *question)
 {
     static const CUgraphEdgeData plain;
@@ -41,8 +41,9 @@ static CUresult tell_points(struct captured *captured, const struct question *qu
     return CUDA_SUCCESS;
 }
 
-// Under the lock. Of a capture that is none, and of one that is spoilt, there is only the status.
-static CUresult answer(struct stream *stream, const struct question *question)
+// Answers a query. Without a capture, or with an invalid one, it returns only the status. Called
+// under the lock.
+static CUresult capture_info_answer(struct stream *stream, const struct question *question)
 {
     struct captured *captured = stream->captured;
     *question->status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -68,7 +69,7 @@ static CUresult capture_info(CUstream handle, const struct question *question)
         result = capture_refuse_legacy(stream);
         SCOPED_LOCK(&graph_mutex);
         if (!result)
-            result = answer(stream, question);
+            result = capture_info_answer(stream, question);
     }
     object_put(&stream->object);
     return result;
@@ -91,8 +92,8 @@ SIM_STREAM_API(cuStreamGetCaptureInfo_v3,
                 const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count),
                capture_info(stream, ASK(status, id, graph, nodes, edges, count)))
 
-static CUresult update(struct stream *stream, const CUgraphNode *nodes,
-                       const CUgraphEdgeData *edges, size_t count, unsigned flags)
+static CUresult capture_info_update(struct stream *stream, const CUgraphNode *nodes,
+                                    const CUgraphEdgeData *edges, size_t count, unsigned flags)
 {
     static const CUgraphEdgeData plain;
     struct captured *captured = stream->captured;
@@ -116,7 +117,7 @@ static CUresult update_in_stream(CUstream handle, const CUgraphNode *nodes,
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
     pthread_mutex_lock(&graph_mutex);
-    CUresult result = update(stream, nodes, edges, count, flags);
+    CUresult result = capture_info_update(stream, nodes, edges, count, flags);
     pthread_mutex_unlock(&graph_mutex);
     object_put(&stream->object);
     return result;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Conditions and the nodes that act upon them.
+// Implements conditions and conditional nodes.
 #include "sim/graph/condition.h"
 
 #include <stdlib.h>
 
 static uint64_t next_handle = 1;
 
-static CUresult add(struct graph *graph, uint64_t handle, unsigned value, unsigned flags)
+static CUresult condition_add(struct graph *graph, uint64_t handle, unsigned value, unsigned flags)
 {
     struct graph_condition *condition = calloc(1, sizeof(*condition));
     SIM_RETURN_IF(!condition, CUDA_ERROR_OUT_OF_MEMORY);
@@ -45,7 +45,7 @@ CUresult condition_check_body(CUgraphNodeType type)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-static struct graph_condition *find(const struct graph *graph, uint64_t handle)
+static struct graph_condition *condition_find(const struct graph *graph, uint64_t handle)
 {
     struct graph_condition *condition = graph->conditions;
     while (condition && condition->handle != handle)
@@ -77,7 +77,7 @@ static CUresult add_bodies(struct node *node, unsigned count)
 CUresult condition_add_node(struct graph *graph, CUgraphNodeParams *params, struct node **out)
 {
     struct node_step *step;
-    struct graph_condition *condition = find(graph, params->conditional.handle);
+    struct graph_condition *condition = condition_find(graph, params->conditional.handle);
     SIM_RETURN_IF(!condition || condition->used, CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(!size_fits(params->conditional.type, params->conditional.size),
                   CUDA_ERROR_INVALID_VALUE);
@@ -108,7 +108,7 @@ SIM_API(cuGraphConditionalHandleCreate, CUgraphConditionalHandle *out, CUgraph h
     SIM_RETURN_IF(result, result);
     SCOPED_LOCK(&graph_mutex);
     SIM_TRY(graph_find(handle, &graph));
-    SIM_TRY(add(graph, next_handle, value, flags));
+    SIM_TRY(condition_add(graph, next_handle, value, flags));
     *out = next_handle++;
     return CUDA_SUCCESS;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Executable graphs: instantiation and their end.
+// Implements instantiation and destruction of executable graphs.
 #include "sim/graph/exec_graph.h"
 
 #include <stdlib.h>
@@ -56,8 +56,8 @@ static CUresult check_flags(unsigned long long flags)
     return CUDA_SUCCESS;
 }
 
-// What a GPU could launch by itself. That it does so is another matter: the call in a kernel says that
-// it is not supported.
+// Checks that a GPU could launch the node itself. Kernels that try to launch the graph get
+// NOT_SUPPORTED.
 static CUresult check_node(const struct graph *graph, const struct node *node, bool device_launch)
 {
     CUgraphNodeType type = node_type(node);
@@ -86,7 +86,7 @@ static CUresult check_nodes(const struct graph *graph, bool device_launch, struc
     return CUDA_SUCCESS;
 }
 
-// Memory and conditions are there for one executable graph at a time.
+// Returns true if memory or conditions limit the graph to one executable graph.
 static bool is_single(const struct graph *graph)
 {
     return graph->memory_nodes || graph->conditions;
@@ -101,7 +101,7 @@ CUresult exec_copy_users(struct exec *exec, const struct graph *graph)
     return CUDA_SUCCESS;
 }
 
-static CUresult fill(struct exec *exec, struct graph *graph)
+static CUresult exec_graph_fill(struct exec *exec, struct graph *graph)
 {
     unsigned slots = exec->plan->slot_count;
     exec->values = calloc(slots ? slots : 1, sizeof(atomic_uint));
@@ -117,9 +117,10 @@ static CUresult fill(struct exec *exec, struct graph *graph)
     return handle_publish(&exec->object);
 }
 
-// Under the lock. The executable graph goes into *out also where it failed, to be put without it.
-static CUresult create(struct graph *graph, unsigned long long flags, struct exec **out,
-                       struct node **error, CUgraphInstantiateResult *reason)
+// Creates an executable graph. Sets *out even on failure; the caller puts it without the lock.
+// Called under the lock.
+static CUresult exec_graph_create(struct graph *graph, unsigned long long flags, struct exec **out,
+                                  struct node **error, CUgraphInstantiateResult *reason)
 {
     *reason = CUDA_GRAPH_INSTANTIATE_ERROR;
     *error = NULL;
@@ -133,7 +134,7 @@ static CUresult create(struct graph *graph, unsigned long long flags, struct exe
     pthread_mutex_init(&exec->launching, NULL);
     *out = exec;
     SIM_TRY(exec_plan_create(graph, &exec->plan, error, reason));
-    return fill(exec, graph);
+    return exec_graph_fill(exec, graph);
 }
 
 static void give_up_graph(struct exec *exec)
@@ -146,8 +147,8 @@ static void give_up_graph(struct exec *exec)
     exec->single_graph = NULL;
 }
 
-static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long flags,
-                            CUgraphNode *error_node, CUgraphInstantiateResult *reason)
+static CUresult exec_graph_instantiate(CUgraphExec *out, CUgraph handle, unsigned long long flags,
+                                       CUgraphNode *error_node, CUgraphInstantiateResult *reason)
 {
     struct context *context;
     struct graph *graph;
@@ -161,7 +162,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long
     pthread_mutex_lock(&graph_mutex);
     CUresult result = graph_find(handle, &graph);
     if (!result)
-        result = create(graph, flags, &exec, &error, reason ? reason : &unused);
+        result = exec_graph_create(graph, flags, &exec, &error, reason ? reason : &unused);
     if (error_node)
         *error_node = error ? node_handle(error) : NULL;
     pthread_mutex_unlock(&graph_mutex);
@@ -174,11 +175,11 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long
     return result;
 }
 
-// An upload needs a stream, which the parameters of another call have.
+// Rejects uploads, which need a stream from cuGraphInstantiateWithParams.
 SIM_API(cuGraphInstantiateWithFlags, CUgraphExec *out, CUgraph graph, unsigned long long flags)
 {
     SIM_RETURN_IF(flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, CUDA_ERROR_INVALID_VALUE);
-    return instantiate(out, graph, flags, NULL, NULL);
+    return exec_graph_instantiate(out, graph, flags, NULL, NULL);
 }
 
 static CUresult instantiate_logged(CUgraphExec *out, CUgraph graph, CUgraphNode *error, char *log,
@@ -186,7 +187,7 @@ static CUresult instantiate_logged(CUgraphExec *out, CUgraph graph, CUgraphNode 
 {
     if (log && size)
         *log = 0;
-    return instantiate(out, graph, 0, error, NULL);
+    return exec_graph_instantiate(out, graph, 0, error, NULL);
 }
 
 SIM_API(cuGraphInstantiate, CUgraphExec *out, CUgraph graph, CUgraphNode *error, char *log,
@@ -207,7 +208,8 @@ static CUresult instantiate_with(CUgraphExec *out, CUgraph graph,
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!params, CUDA_ERROR_INVALID_VALUE);
     params->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
-    SIM_TRY(instantiate(out, graph, params->flags, &params->hErrNode_out, &params->result_out));
+    SIM_TRY(exec_graph_instantiate(out, graph, params->flags, &params->hErrNode_out,
+                                   &params->result_out));
     if (params->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
         return exec_upload(*out, upload_stream);
     return CUDA_SUCCESS;
@@ -226,7 +228,7 @@ SIM_API(cuGraphInstantiateWithParams_ptsz, CUgraphExec *out, CUgraph graph,
     return instantiate_with(out, graph, params, stream ? stream : CU_STREAM_PER_THREAD);
 }
 
-// Launches that are queued hold on to it until they have run.
+// Queued launches hold the executable graph until they have run.
 SIM_API(cuGraphExecDestroy, CUgraphExec handle)
 {
     SIM_TRY(sim_check_ready());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Launches. Those of one executable graph run one after the other, in whatever streams they are.
+// Launches executable graphs. Launches of one executable graph run one after another, in any
+// streams.
 #include "sim/graph/exec_launch.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 #include "sim/graph/exec_graph.h"
 #include "sim/graph/graph_memory.h"
 
-static CUresult run_launch(struct operation *operation, struct stream *stream)
+static CUresult exec_launch_run(struct operation *operation, struct stream *stream)
 {
     struct graph_launch *launch = (struct graph_launch *)operation;
     for (unsigned i = 0; i < launch->plan->slot_count; i++)
@@ -35,8 +36,8 @@ void launch_finish_records(struct graph_launch *launch)
     (void)exec_plan_visit(launch->plan, finish_record, launch);
 }
 
-// What was not run any more is done with as well.
-static void release_launch(struct operation *operation)
+// Releases a launch, and completes the records of nodes that did not run.
+static void exec_launch_release(struct operation *operation)
 {
     struct graph_launch *launch = (struct graph_launch *)operation;
     launch_finish_records(launch);
@@ -50,10 +51,12 @@ static void release_launch(struct operation *operation)
     free(launch);
 }
 
-// Under graph_mutex.
-static CUresult prepare(struct exec *exec, struct stream *stream, struct graph_launch **out)
+// Prepares a launch. Called under graph_mutex.
+static CUresult exec_launch_prepare(struct exec *exec, struct stream *stream,
+                                    struct graph_launch **out)
 {
-    struct graph_launch *launch = operation_create(sizeof(*launch), run_launch, release_launch);
+    struct graph_launch *launch =
+        operation_create(sizeof(*launch), exec_launch_run, exec_launch_release);
     SIM_RETURN_IF(!launch, CUDA_ERROR_OUT_OF_MEMORY);
     object_hold(&exec->object);
     launch->exec = exec;
@@ -67,7 +70,7 @@ static CUresult prepare(struct exec *exec, struct stream *stream, struct graph_l
     return memory_claim_create(launch->plan, free_first, &launch->claim);
 }
 
-// Whoever asks for the event from now on waits for this launch.
+// Makes later waits for the event wait for this launch.
 static CUresult settle_event(struct exec_plan_node *node, void *opaque)
 {
     struct graph_launch *launch = opaque;
@@ -85,7 +88,8 @@ static CUresult settle_event(struct exec_plan_node *node, void *opaque)
     return CUDA_SUCCESS;
 }
 
-static CUresult submit(struct exec *exec, struct stream *stream, struct graph_launch *launch)
+static CUresult exec_launch_submit(struct exec *exec, struct stream *stream,
+                                   struct graph_launch *launch)
 {
     CUresult result = CUDA_SUCCESS;
     if (exec->last)
@@ -120,10 +124,10 @@ static CUresult launch_in(struct exec *exec, struct stream *stream)
     pthread_mutex_lock(&graph_mutex);
     CUresult result = exec_plan_visit(exec->plan, check_context, NULL);
     if (!result)
-        result = prepare(exec, stream, &launch);
+        result = exec_launch_prepare(exec, stream, &launch);
     pthread_mutex_unlock(&graph_mutex);
     if (!result)
-        return submit(exec, stream, launch);
+        return exec_launch_submit(exec, stream, launch);
     if (launch)
         operation_discard(&launch->operation);
     return result;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Launches and uploads of executable graphs.
+// Launches and uploads executable graphs.
 #ifndef SIM_GRAPH_EXEC_LAUNCH_H
 #define SIM_GRAPH_EXEC_LAUNCH_H
 
 #include "sim/sim.h"
 
-// Makes ready what a first launch would have to: the memory that the graph allocates.
+// Prepares a first launch: charges the memory that the graph allocates.
 CUresult exec_upload(CUgraphExec handle, CUstream stream);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes plans of graphs, and copies them.
+// Creates and copies plans.
 #include "sim/graph/exec_plan.h"
 
 #include <stdlib.h>
@@ -68,7 +68,8 @@ static struct exec_plan *exec_plan_new(size_t count)
     return plan;
 }
 
-// Every condition of a graph has a value of its own in each executable graph, used or not.
+// Adds a slot for each condition. A condition has its own value in each executable graph, used or
+// not.
 static CUresult add_slots(struct making *making, const struct graph *graph)
 {
     struct exec_plan *root = making->root;
@@ -109,14 +110,14 @@ static CUresult add_edges(struct exec_plan_node *to, const struct node *from)
     return CUDA_SUCCESS;
 }
 
-static CUresult add_event(struct making *making, struct exec_plan_node *node)
+static CUresult exec_plan_add_event(struct making *making, struct exec_plan_node *node)
 {
     node->event = making->root->event_count++;
     if (step_params(node->step)->type != CU_GRAPH_NODE_TYPE_EVENT_RECORD)
         return CUDA_SUCCESS;
     SIM_TRY(stream_create(event_context(step_event(node->step)), CU_STREAM_NON_BLOCKING, 0,
                           &node->line));
-    stream_close(node->line); // it takes no work, and the context need not know it
+    stream_close(node->line); // takes no work, so the context does not list it
     return CUDA_SUCCESS;
 }
 
@@ -137,7 +138,7 @@ static CUresult add_parts(struct making *making, struct exec_plan_node *to, cons
     return CUDA_SUCCESS;
 }
 
-static CUresult add_node(struct making *making, struct exec_plan *plan, struct node *node)
+static CUresult exec_plan_add_node(struct making *making, struct exec_plan *plan, struct node *node)
 {
     struct exec_plan_node *made = &plan->nodes[plan->count++];
     const CUgraphNodeParams *params = step_params(node->step);
@@ -147,7 +148,7 @@ static CUresult add_node(struct making *making, struct exec_plan *plan, struct n
     made->enabled = true;
     made->slot = NO_SLOT;
     if (step_event(node->step))
-        SIM_TRY(add_event(making, made));
+        SIM_TRY(exec_plan_add_event(making, made));
     if (params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         made->slot = slot_of(making->root, params->conditional.handle);
     CUresult status = step_status(node->step);
@@ -170,7 +171,7 @@ static CUresult fill_plan(struct making *making, struct graph *graph, struct exe
     for (size_t i = 0; i < graph->node_count; i++)
         order[i]->place = i;
     for (size_t i = 0; !result && i < graph->node_count; i++)
-        result = add_node(making, plan, order[i]);
+        result = exec_plan_add_node(making, plan, order[i]);
     free(order);
     return result;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an executable graph runs: the steps of a graph's nodes in an order in which they can run, and
-// who waits for whom. A plan that a launch holds does not change: who updates it works on a copy.
+// Defines the plan of an executable graph: the steps of a graph's nodes in an order in which they
+// can run, with their dependencies. A plan that a launch holds never changes; an update works on a
+// copy.
 #ifndef SIM_GRAPH_EXEC_PLAN_H
 #define SIM_GRAPH_EXEC_PLAN_H
 
@@ -10,8 +11,8 @@
 
 struct exec_plan_node {
     struct node_step *step; // counted
-    CUgraphNode handle;     // of the node that it was made of, which may be gone
-    uint64_t id;            // of the same
+    CUgraphNode handle;     // of the original node, which may be destroyed
+    uint64_t id;            // of the original node
     size_t *after;          // indices
     CUgraphEdgeData *data;
     size_t after_count;
@@ -19,39 +20,39 @@ struct exec_plan_node {
     bool enabled;
     struct exec_plan **parts; // owned: a child graph, or bodies
     unsigned part_count;
-    unsigned slot;       // of a conditional node: which value decides
-    unsigned event;      // of one that records or waits: its place among those
-    struct stream *line; // that records of the event are points of; counted
+    unsigned slot;       // of a conditional node: index of its value
+    unsigned event;      // of a node that records or waits: its index among those
+    struct stream *line; // counting stream for the event's records; counted
 };
 
-// The value of a condition when a launch begins.
+// A condition's value at the begin of a launch.
 struct exec_plan_slot {
     uint64_t handle;
     unsigned value;
-    bool assign; // anew at each launch
+    bool assign; // set again at each launch
 };
 
 struct exec_plan {
     atomic_int references; // of the root
     size_t count;
     struct exec_plan_node *nodes;
-    // of the root, for all of the parts
+    // in the root plan, for all parts
     unsigned event_count;
     struct exec_plan_slot *slots;
     unsigned slot_count;
 };
 
-// Under graph_mutex. Where a graph cannot be instantiated, *error is the node that is to blame (NULL:
-// none) and *reason says why.
+// Creates the plan of a graph. If the graph cannot be instantiated, *error is the offending node
+// (NULL: none) and *reason the cause. Called under graph_mutex.
 CUresult exec_plan_create(struct graph *graph, struct exec_plan **out, struct node **error,
                           CUgraphInstantiateResult *reason);
 struct exec_plan *exec_plan_hold(struct exec_plan *plan);
 void exec_plan_put(struct exec_plan *plan);
 CUresult exec_plan_copy(const struct exec_plan *plan, struct exec_plan **out);
 
-// The node that came of a graph's node, also in a part; NULL.
+// Returns the plan node of a graph's node, also in parts, or NULL.
 struct exec_plan_node *exec_plan_find(struct exec_plan *plan, uint64_t id);
-void exec_plan_set_step(struct exec_plan_node *node, struct node_step *step); // takes it over
+void exec_plan_set_step(struct exec_plan_node *node, struct node_step *step); // takes over the step
 
 // Calls visit for every node, parts included, in an order in which they could run.
 typedef CUresult (*exec_plan_visitor)(struct exec_plan_node *node, void *opaque);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Updates of executable graphs: the whole by a graph of the same shape, a child by another one, and
-// nodes that are switched off and on.
+// Updates executable graphs: the whole by a graph of the same shape, a child by another graph, and
+// nodes by enabling or disabling them.
 #include "sim/graph/exec_update.h"
 
 #include "sim/graph/exec_graph.h"
 
 struct mismatch {
     CUgraphExecUpdateResult result;
-    CUgraphNode node; // of the graph, NULL: none in particular
+    CUgraphNode node; // node of the graph; NULL: none in particular
     CUgraphNode from; // the other end of an edge
 };
 
@@ -80,8 +80,8 @@ static CUresult compare_edges(const struct exec_plan *new_plan, const struct exe
     return CUDA_SUCCESS;
 }
 
-static CUresult compare(const struct exec_plan *old, const struct exec_plan *new,
-                        struct mismatch *mismatch)
+static CUresult exec_update_compare(const struct exec_plan *old, const struct exec_plan *new,
+                                    struct mismatch *mismatch)
 {
     if (old->count != new->count)
         return differs(mismatch, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL);
@@ -90,12 +90,12 @@ static CUresult compare(const struct exec_plan *old, const struct exec_plan *new
         SIM_TRY(compare_edges(new, a, b, mismatch));
         SIM_TRY(compare_steps(a, b, mismatch));
         for (unsigned part = 0; part < a->part_count; part++)
-            SIM_TRY(compare(a->parts[part], b->parts[part], mismatch));
+            SIM_TRY(exec_update_compare(a->parts[part], b->parts[part], mismatch));
     }
     return CUDA_SUCCESS;
 }
 
-// The nodes stay those that the executable graph was made of, for later changes of one of them.
+// Replaces the steps. The nodes keep their original ids, so that later updates find them.
 static void take_steps(struct exec_plan *to, const struct exec_plan *from)
 {
     for (size_t i = 0; i < to->count; i++) {
@@ -105,14 +105,14 @@ static void take_steps(struct exec_plan *to, const struct exec_plan *from)
     }
 }
 
-// A condition goes on under the handle that the new kernels have been given.
+// Gives conditions the handles that the new kernels use.
 static void take_slots(struct exec_plan *to, const struct exec_plan *from)
 {
     for (unsigned i = 0; i < to->slot_count && i < from->slot_count; i++)
         to->slots[i] = from->slots[i];
 }
 
-static CUresult update(struct exec *exec, struct graph *graph, struct mismatch *mismatch)
+static CUresult exec_update_apply(struct exec *exec, struct graph *graph, struct mismatch *mismatch)
 {
     struct exec_plan *made, *plan;
     struct node *error;
@@ -120,10 +120,10 @@ static CUresult update(struct exec *exec, struct graph *graph, struct mismatch *
     mismatch->result = CU_GRAPH_EXEC_UPDATE_ERROR;
     SIM_TRY(exec_plan_create(graph, &made, &error, &reason));
     mismatch->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
-    CUresult result = compare(exec->plan, made, mismatch);
+    CUresult result = exec_update_compare(exec->plan, made, mismatch);
     if (!result)
         result = exec_own_plan(exec, &plan);
-    // What the graph keeps for its nodes is kept for these as well, and what was kept before for launches under way.
+    // Also retains the new graph's user objects; launches in progress still need the old ones.
     if (!result)
         result = exec_copy_users(exec, graph);
     if (!result) {
@@ -143,7 +143,7 @@ static CUresult update_by_handle(CUgraphExec exec_handle, CUgraph graph_handle_,
     SCOPED_LOCK(&graph_mutex);
     SIM_TRY(exec_find(exec_handle, &exec));
     SIM_TRY(graph_find(graph_handle_, &graph));
-    return update(exec, graph, mismatch);
+    return exec_update_apply(exec, graph, mismatch);
 }
 
 SIM_API(cuGraphExecUpdate_v2, CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
@@ -177,7 +177,7 @@ static CUresult update_child(struct exec *exec, const struct node *node, struct 
     struct exec_plan_node *found = exec_plan_find(exec->plan, node->id);
     SIM_RETURN_IF(!found, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(exec_plan_create(graph, &made, &error, &reason));
-    CUresult result = compare(found->parts[0], made, &mismatch);
+    CUresult result = exec_update_compare(found->parts[0], made, &mismatch);
     if (!result)
         result = exec_own_plan(exec, &plan);
     if (!result)
@@ -205,7 +205,7 @@ SIM_API(cuGraphExecChildGraphNodeSetParams, CUgraphExec exec, CUgraphNode node, 
     return exec_set_child(exec, node, graph);
 }
 
-// Only kernels, copies and fills can be switched off. *id is the node's.
+// Finds a node to enable or disable: only kernels, copies and fills.
 static CUresult find_switch(CUgraphExec exec_handle, CUgraphNode handle, struct exec **exec,
                             struct exec_plan_node **out)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Changes of executable graphs.
+// Updates executable graphs.
 #ifndef SIM_GRAPH_EXEC_UPDATE_H
 #define SIM_GRAPH_EXEC_UPDATE_H
 
 #include "sim/sim.h"
 
-// A child's steps become those of another graph of the same shape. INVALID_VALUE,
+// Replaces a child's steps by those of another graph of the same shape. Returns INVALID_VALUE or
 // GRAPH_EXEC_UPDATE_FAILURE.
 CUresult exec_set_child(CUgraphExec exec, CUgraphNode node, CUgraph graph);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Life of graphs and nodes.
+// Implements the lifetime of graphs and nodes.
 #include "sim/graph/graph.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ CUresult graph_find(CUgraph handle, struct graph **out)
 {
     struct graph *graph = handle_get(OBJECT_GRAPH, handle);
     SIM_RETURN_IF(!graph, CUDA_ERROR_INVALID_VALUE);
-    object_put(&graph->object); // who could destroy it has to wait for the lock
+    object_put(&graph->object); // destroying the graph needs the lock that the caller holds
     *out = graph;
     return CUDA_SUCCESS;
 }
@@ -69,7 +69,7 @@ static void free_node(struct sim_object *object)
     free(node);
 }
 
-static CUresult make_room(struct graph *graph)
+static CUresult graph_make_room(struct graph *graph)
 {
     if (graph->node_count < graph->node_capacity)
         return CUDA_SUCCESS;
@@ -83,7 +83,7 @@ static CUresult make_room(struct graph *graph)
 
 CUresult node_add(struct graph *graph, struct node_step *step, struct node **out)
 {
-    struct node *node = make_room(graph) ? NULL : calloc(1, sizeof(*node));
+    struct node *node = graph_make_room(graph) ? NULL : calloc(1, sizeof(*node));
     if (!node) {
         step_put(step);
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clones of graphs, and the calls that make, clone and end graphs.
+// Clones graphs, and implements the calls that create, clone and destroy graphs.
 #include <stdlib.h>
 
 #include "sim/graph/graph.h"
@@ -15,7 +15,7 @@ static CUresult clone_parts(const struct node *from, struct node *to)
     return CUDA_SUCCESS;
 }
 
-// The clone's nodes have the places of the original's.
+// Gives the clone's nodes the indices of the originals.
 static CUresult clone_into(const struct graph *from, struct graph *to)
 {
     to->origin = from->id;
@@ -61,7 +61,7 @@ SIM_API(cuGraphCreate, CUgraph *out, unsigned int flags)
     return CUDA_SUCCESS;
 }
 
-// A graph that is a part of another one goes with that.
+// Rejects a graph that is a part of another graph, which destroys it.
 SIM_API(cuGraphDestroy, CUgraph handle)
 {
     struct graph *graph;

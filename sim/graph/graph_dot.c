@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes a graph in the language of Graphviz.
+// Writes a graph in Graphviz format.
 #include <stdio.h>
 
 #include "sim/graph/graph.h"
-#include "sim/module.h"
+#include "sim/code/module.h"
 
-// What of the parameters is written: all with the first flag, else what its own flag asks for.
-static bool wants(unsigned flags, unsigned flag)
+// Returns true if the flag's part of the parameters is written; the verbose flag includes all
+// parts.
+static bool graph_dot_wants(unsigned flags, unsigned flag)
 {
     return flags & (CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE | flag);
 }
 
-static const char *way_of(const CUDA_MEMCPY3D *copy)
+static const char *graph_dot_way_of(const CUDA_MEMCPY3D *copy)
 {
     bool from = copy->srcMemoryType == CU_MEMORYTYPE_HOST;
     bool to = copy->dstMemoryType == CU_MEMORYTYPE_HOST;
     return from ? to ? "HtoH" : "HtoD" : to ? "DtoH" : "DtoD";
 }
 
-static void write_kernel(FILE *file, const struct node *node, unsigned flags)
+static void graph_dot_write_kernel(FILE *file, const struct node *node, unsigned flags)
 {
     const CUDA_KERNEL_NODE_PARAMS_v3 *p = &step_params(node->step)->kernel;
     fprintf(file, "%s", step_function(node->step)->info->name);
-    if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS))
+    if (graph_dot_wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS))
         fprintf(file, "\\<\\<\\<%u,%u,%u\\>\\>\\>", p->gridDimX * p->gridDimY * p->gridDimZ,
                 p->blockDimX * p->blockDimY * p->blockDimZ, p->sharedMemBytes);
     fprintf(file, "\n");
@@ -31,28 +32,29 @@ static void write_kernel(FILE *file, const struct node *node, unsigned flags)
 static void write_fill(FILE *file, const CUDA_MEMSET_NODE_PARAMS_v2 *p, unsigned flags)
 {
     fprintf(file, "MEMSET\n(%u,%zu)\n", p->value, p->width * p->height * p->elementSize);
-    if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS))
+    if (graph_dot_wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS))
         fprintf(file, "dptr: 0x%llx\npitch: %zu\nelementSize: %u\nwidth: %zu\nheight: %zu\n",
                 (unsigned long long)p->dst, p->pitch, p->elementSize, p->width, p->height);
 }
 
-static void write_copy(FILE *file, const CUDA_MEMCPY3D *p, unsigned flags)
+static void graph_dot_write_copy(FILE *file, const CUDA_MEMCPY3D *p, unsigned flags)
 {
-    fprintf(file, "MEMCPY\n(%s,%zu)\n", way_of(p), p->WidthInBytes * p->Height * p->Depth);
-    if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS))
+    fprintf(file, "MEMCPY\n(%s,%zu)\n", graph_dot_way_of(p),
+            p->WidthInBytes * p->Height * p->Depth);
+    if (graph_dot_wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS))
         fprintf(file, "Extent: %zu x %zu x %zu\n", p->WidthInBytes, p->Height, p->Depth);
 }
 
-static void write_text(FILE *file, const struct node *node, unsigned flags)
+static void graph_dot_write_text(FILE *file, const struct node *node, unsigned flags)
 {
     const CUgraphNodeParams *p = step_params(node->step);
     switch (p->type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: write_kernel(file, node, flags); break;
-    case CU_GRAPH_NODE_TYPE_MEMCPY: write_copy(file, &p->memcpy.copyParams, flags); break;
+    case CU_GRAPH_NODE_TYPE_KERNEL: graph_dot_write_kernel(file, node, flags); break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY: graph_dot_write_copy(file, &p->memcpy.copyParams, flags); break;
     case CU_GRAPH_NODE_TYPE_MEMSET: write_fill(file, &p->memset, flags); break;
     case CU_GRAPH_NODE_TYPE_HOST:
         fprintf(file, "HOST\n");
-        if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS))
+        if (graph_dot_wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS))
             fprintf(file, "fn: 0x%llx\nuserData: %p\n", (unsigned long long)(uintptr_t)p->host.fn,
                     p->host.userData);
         break;
@@ -76,7 +78,7 @@ static void write_text(FILE *file, const struct node *node, unsigned flags)
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: fprintf(file, "EXT_SEMAS\n"); break;
     }
-    if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES))
+    if (graph_dot_wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES))
         fprintf(file, "node handle: 0x%016llX\n", (unsigned long long)node->object.handle);
 }
 
@@ -100,7 +102,7 @@ static void write_edges(FILE *file, const struct graph *graph, const struct node
     }
 }
 
-// The parts of nodes come behind the graph, each as a graph of its own.
+// Writes a graph, then the parts of its nodes, each as a graph of its own.
 static void write_graph(FILE *file, struct graph *graph, unsigned flags)
 {
     unsigned long long id = (unsigned long long)graph->id;
@@ -111,7 +113,7 @@ static void write_graph(FILE *file, struct graph *graph, unsigned flags)
         node->place = i;
         fprintf(file, "\"graph_%llu_node_%zu\"[%s label=\"%zu\n", id, i, style_of(node_type(node)),
                 i);
-        write_text(file, node, flags);
+        graph_dot_write_text(file, node, flags);
         fprintf(file, "\"];\n\n");
     }
     for (size_t i = 0; i < graph->node_count; i++)

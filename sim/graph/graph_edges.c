@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Edges: what a node waits for, and in which order nodes can run.
+// Implements edges: dependencies of nodes, and orders in which nodes can run.
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 
 static const CUgraphEdgeData plain;
 
-static CUresult append(struct edge_list *list, struct node *node, const CUgraphEdgeData *data)
+static CUresult graph_edges_append(struct edge_list *list, struct node *node,
+                                   const CUgraphEdgeData *data)
 {
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? 2 * list->capacity : 4;
@@ -20,7 +21,7 @@ static CUresult append(struct edge_list *list, struct node *node, const CUgraphE
     return CUDA_SUCCESS;
 }
 
-static void take_out(struct edge_list *list, const struct node *node)
+static void graph_edges_take_out(struct edge_list *list, const struct node *node)
 {
     for (size_t i = 0; i < list->count; i++)
         if (list->items[i].node == node) {
@@ -30,7 +31,7 @@ static void take_out(struct edge_list *list, const struct node *node)
         }
 }
 
-// A part of a kernel is something that only a kernel has.
+// Checks an edge. Only kernels have ports.
 CUresult edge_check(const struct node *from, const CUgraphEdgeData *data)
 {
     bool kernel = node_type(from) == CU_GRAPH_NODE_TYPE_KERNEL;
@@ -56,8 +57,8 @@ struct edge *edge_find(struct node *from, const struct node *to)
 
 CUresult edge_add(struct node *from, struct node *to, const CUgraphEdgeData *data)
 {
-    SIM_TRY(append(&from->after, to, data ? data : &plain));
-    CUresult result = append(&to->before, from, data ? data : &plain);
+    SIM_TRY(graph_edges_append(&from->after, to, data ? data : &plain));
+    CUresult result = graph_edges_append(&to->before, from, data ? data : &plain);
     if (result)
         from->after.count--;
     return result;
@@ -65,8 +66,8 @@ CUresult edge_add(struct node *from, struct node *to, const CUgraphEdgeData *dat
 
 static void edge_remove(struct node *from, struct node *to)
 {
-    take_out(&from->after, to);
-    take_out(&to->before, from);
+    graph_edges_take_out(&from->after, to);
+    graph_edges_take_out(&to->before, from);
 }
 
 void edge_remove_all(struct node *node)
@@ -135,7 +136,7 @@ struct node **edge_order(struct graph *graph, CUresult *result)
     return NULL;
 }
 
-// The two nodes of one edge that is to be added or removed.
+// Finds the two nodes of an edge to add or remove.
 static CUresult find_ends(struct graph *graph, CUgraphNode from_handle, CUgraphNode to_handle,
                           struct node **from, struct node **to)
 {
@@ -146,9 +147,9 @@ static CUresult find_ends(struct graph *graph, CUgraphNode from_handle, CUgraphN
     return CUDA_SUCCESS;
 }
 
-// Nothing is changed unless all of it can be.
-static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
-                       const CUgraphEdgeData *data, size_t count, bool add)
+// Changes all edges, or none on failure.
+static CUresult graph_edges_change(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
+                                   const CUgraphEdgeData *data, size_t count, bool add)
 {
     struct graph *graph;
     struct node *a, *b;
@@ -178,7 +179,7 @@ static CUresult change_locked(CUgraph graph, const CUgraphNode *from, const CUgr
 {
     SIM_TRY(sim_check_ready());
     SCOPED_LOCK(&graph_mutex);
-    return change(graph, from, to, data, count, add);
+    return graph_edges_change(graph, from, to, data, count, add);
 }
 
 SIM_API(cuGraphAddDependencies, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of graphs: addresses, charges, and the calls that tell of them.
+// Implements memory of graphs: addresses, charges, and the calls that report them.
 #include "sim/graph/graph_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/graph/exec_plan.h"
-#include "sim/memory.h"
+#include "sim/engine/memory.h"
 
 struct graph_memory {
-    struct graph_memory *next; // of all; under `pools.lock`
+    struct graph_memory *next; // in the list of all; under `pools.lock`
     atomic_int references;
     struct device *device;
     uint64_t base;
     size_t size;
-    bool taken;  // as the program's calls have it so far, whatever has been run; under graph_mutex
-    bool mapped; // as the runs have it; under `pools.lock`
+    // state as of the program's calls so far, whether they have run or not; under graph_mutex
+    bool taken;
+    bool mapped; // state as of the operations run so far; under `pools.lock`
 };
 
 struct claimed {
@@ -28,12 +29,12 @@ struct memory_claim {
     struct claimed items[];
 };
 
-// What graphs have of each device. Never below what has been claimed.
+// Memory of graphs on each device; never below the claimed bytes.
 static struct {
     pthread_mutex_t lock;
     struct graph_memory *first;
     struct {
-        uint64_t claimed; // by launches that are queued, and by what they left allocated
+        uint64_t claimed; // by queued launches, and by allocations that they left
         uint64_t reserved;
         uint64_t reserved_high;
         uint64_t used;
@@ -104,13 +105,13 @@ CUdeviceptr graph_memory_address(const struct graph_memory *memory)
     return memory->base;
 }
 
-// Under the lock.
+// Releases the memory's claim. Called under the lock.
 static void unclaim(const struct graph_memory *memory)
 {
     pools.devices[memory->device->index].claimed -= memory->size;
 }
 
-// Memory that is still allocated when nobody knows it any more is the program's no longer.
+// Drops a reference. The last one frees the memory, even if it is still allocated.
 void graph_memory_put(struct graph_memory *memory)
 {
     {
@@ -182,8 +183,8 @@ static CUresult count_need(struct exec_plan_node *node, void *opaque)
     return CUDA_SUCCESS;
 }
 
-// Under the lock.
-static CUresult reserve(struct device *device, uint64_t wanted)
+// Charges the device so that WANTED bytes are reserved. Called under the lock.
+static CUresult graph_memory_reserve(struct device *device, uint64_t wanted)
 {
     if (wanted <= pools.devices[device->index].reserved)
         return CUDA_SUCCESS;
@@ -194,7 +195,7 @@ static CUresult reserve(struct device *device, uint64_t wanted)
     return CUDA_SUCCESS;
 }
 
-static CUresult charge(const struct claiming *claiming, bool claim)
+static CUresult graph_memory_charge(const struct claiming *claiming, bool claim)
 {
     for (int i = 0; i < device_count(); i++) {
         struct device *device;
@@ -202,15 +203,15 @@ static CUresult charge(const struct claiming *claiming, bool claim)
         SCOPED_LOCK(&pools.lock);
         if (!claiming->needed[i])
             continue;
-        SIM_TRY(reserve(device, pools.devices[i].claimed + claiming->needed[i]));
+        SIM_TRY(graph_memory_reserve(device, pools.devices[i].claimed + claiming->needed[i]));
         if (claim)
             pools.devices[i].claimed += claiming->needed[i];
     }
     return CUDA_SUCCESS;
 }
 
-// What of the memory is taken once the launch has been queued.
-static CUresult take(struct exec_plan_node *node, void *opaque)
+// Computes the state of the memory after the queued launch.
+static CUresult graph_memory_take(struct exec_plan_node *node, void *opaque)
 {
     struct claiming *claiming = opaque;
     struct graph_memory *memory = step_memory(node->step);
@@ -233,12 +234,12 @@ CUresult memory_claim_create(struct exec_plan *plan, bool free_first, struct mem
     claiming.claim =
         calloc(1, sizeof(struct memory_claim) + claiming.count * sizeof(struct claimed));
     SIM_RETURN_IF(!claiming.claim, CUDA_ERROR_OUT_OF_MEMORY);
-    CUresult result = charge(&claiming, true);
+    CUresult result = graph_memory_charge(&claiming, true);
     if (result) {
         free(claiming.claim);
         return result;
     }
-    (void)exec_plan_visit(plan, take, &claiming);
+    (void)exec_plan_visit(plan, graph_memory_take, &claiming);
     *out = claiming.claim;
     return CUDA_SUCCESS;
 }
@@ -247,10 +248,10 @@ CUresult memory_claim_upload(struct exec_plan *plan)
 {
     struct claiming claiming = {.free_first = true};
     SIM_TRY(exec_plan_visit(plan, count_need, &claiming));
-    return charge(&claiming, false);
+    return graph_memory_charge(&claiming, false);
 }
 
-// Memory that an earlier launch has left allocated is allocated anew at the same place.
+// Allocates again, at the same address, memory that an earlier launch left allocated.
 void memory_claim_open(struct memory_claim *claim, struct graph_memory *memory)
 {
     SCOPED_LOCK(&pools.lock);
@@ -309,7 +310,7 @@ SIM_API(cuDeviceGetGraphMemAttribute, CUdevice index, CUgraphMem_attribute attri
     return CUDA_SUCCESS;
 }
 
-// The high-water marks go back to what is there now, by writing 0; nothing else can be set.
+// Resets high-water marks to the present value by writing 0; other values are invalid.
 SIM_API(cuDeviceSetGraphMemAttribute, CUdevice index, CUgraphMem_attribute attribute, void *value)
 {
     struct device *device;

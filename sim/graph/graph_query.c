@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls that tell which nodes and edges a graph has. Each fills an array of the program's: without
-// one it tells the number, with a larger one than it needs it clears the rest.
+// Lists the nodes and edges of a graph. Each call fills an array of the program. Without an array
+// it returns the number; the rest of a larger array is cleared.
 #include <string.h>
 
 #include "sim/graph/graph.h"
 
-// Where nodes go, one by one.
+// The array that receives nodes one by one.
 struct listing {
     CUgraphNode *nodes;
     size_t room;
     size_t count;
 };
 
-static void list(struct listing *listing, const struct node *node)
+static void graph_query_list(struct listing *listing, const struct node *node)
 {
     if (listing->nodes && listing->count < listing->room)
         listing->nodes[listing->count] = node_handle(node);
@@ -27,7 +27,7 @@ static void end_list(const struct listing *listing, size_t *count)
         *count = listing->count;
 }
 
-// An array of nothing is refused, as a driver does it.
+// Returns true for an array of size 0, which drivers refuse.
 static bool no_room(CUgraphNode *nodes, size_t room)
 {
     return nodes && !room;
@@ -43,7 +43,7 @@ static CUresult list_nodes(CUgraph handle, CUgraphNode *nodes, size_t *count, bo
     struct listing listing = {nodes, *count, 0};
     for (size_t i = 0; i < graph->node_count; i++)
         if (!roots || !graph->nodes[i]->before.count)
-            list(&listing, graph->nodes[i]);
+            graph_query_list(&listing, graph->nodes[i]);
     end_list(&listing, count);
     return CUDA_SUCCESS;
 }
@@ -58,19 +58,20 @@ SIM_API(cuGraphGetRootNodes, CUgraph graph, CUgraphNode *nodes, size_t *count)
     return list_nodes(graph, nodes, count, true);
 }
 
-static bool is_plain(const CUgraphEdgeData *data)
+static bool graph_query_is_plain(const CUgraphEdgeData *data)
 {
     static const CUgraphEdgeData plain;
     return !memcmp(data, &plain, sizeof(plain));
 }
 
-// Edge data that would get lost are told, where the program has taken no room for them.
+// Stores edge data. Returns an error if the program's arrays lack space for data that are not
+// plain.
 static CUresult put_data(CUgraphEdgeData *out, bool wanted, size_t at, size_t room,
                          const CUgraphEdgeData *data)
 {
     if (at >= room || !wanted)
         return CUDA_SUCCESS;
-    SIM_RETURN_IF(!out && !is_plain(data), CUDA_ERROR_LOSSY_QUERY);
+    SIM_RETURN_IF(!out && !graph_query_is_plain(data), CUDA_ERROR_LOSSY_QUERY);
     if (out)
         out[at] = *data;
     return CUDA_SUCCESS;
@@ -96,8 +97,8 @@ static CUresult list_edges(CUgraph handle, CUgraphNode *from, CUgraphNode *to,
         const struct edge_list *after = &graph->nodes[i]->after;
         for (size_t e = 0; e < after->count; e++) {
             SIM_TRY(put_data(data, from, starts.count, starts.room, &after->items[e].data));
-            list(&starts, graph->nodes[i]);
-            list(&ends, after->items[e].node);
+            graph_query_list(&starts, graph->nodes[i]);
+            graph_query_list(&ends, after->items[e].node);
         }
     }
     end_data(data, starts.count, starts.room);
@@ -117,8 +118,8 @@ SIM_API(cuGraphGetEdges_v2, CUgraph graph, CUgraphNode *from, CUgraphNode *to,
     return list_edges(graph, from, to, data, count);
 }
 
-static CUresult list_neighbours(CUgraphNode handle, CUgraphNode *nodes, CUgraphEdgeData *data,
-                                size_t *count, bool before)
+static CUresult graph_query_list_neighbours(CUgraphNode handle, CUgraphNode *nodes,
+                                            CUgraphEdgeData *data, size_t *count, bool before)
 {
     struct node *node;
     SIM_TRY(sim_check_ready());
@@ -129,7 +130,7 @@ static CUresult list_neighbours(CUgraphNode handle, CUgraphNode *nodes, CUgraphE
     struct listing listing = {nodes, *count, 0};
     for (size_t i = 0; i < edges->count; i++) {
         SIM_TRY(put_data(data, nodes, i, listing.room, &edges->items[i].data));
-        list(&listing, edges->items[i].node);
+        graph_query_list(&listing, edges->items[i].node);
     }
     end_data(data, listing.count, listing.room);
     end_list(&listing, count);
@@ -138,24 +139,24 @@ static CUresult list_neighbours(CUgraphNode handle, CUgraphNode *nodes, CUgraphE
 
 SIM_API(cuGraphNodeGetDependencies, CUgraphNode node, CUgraphNode *nodes, size_t *count)
 {
-    return list_neighbours(node, nodes, NULL, count, true);
+    return graph_query_list_neighbours(node, nodes, NULL, count, true);
 }
 
 SIM_API(cuGraphNodeGetDependencies_v2, CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *data,
         size_t *count)
 {
-    return list_neighbours(node, nodes, data, count, true);
+    return graph_query_list_neighbours(node, nodes, data, count, true);
 }
 
 SIM_API(cuGraphNodeGetDependentNodes, CUgraphNode node, CUgraphNode *nodes, size_t *count)
 {
-    return list_neighbours(node, nodes, NULL, count, false);
+    return graph_query_list_neighbours(node, nodes, NULL, count, false);
 }
 
 SIM_API(cuGraphNodeGetDependentNodes_v2, CUgraphNode node, CUgraphNode *nodes,
         CUgraphEdgeData *data, size_t *count)
 {
-    return list_neighbours(node, nodes, data, count, false);
+    return graph_query_list_neighbours(node, nodes, data, count, false);
 }
 
 SIM_API(cuGraphNodeGetType, CUgraphNode handle, CUgraphNodeType *type)

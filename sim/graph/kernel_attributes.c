@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attributes of kernel nodes. Those that change how a kernel runs here go into its step; the others
-// tune a GPU and are only kept.
+// Implements attributes of kernel nodes. Attributes that affect execution here go into the step;
+// the others tune a GPU and are only stored.
 #include <string.h>
 
 #include "sim/graph/graph.h"
@@ -15,14 +15,14 @@
      1u << CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE | \
      1u << CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
 
-static CUresult find_kernel(CUgraphNode handle, struct node **out)
+static CUresult kernel_attributes_find_kernel(CUgraphNode handle, struct node **out)
 {
     SIM_TRY(node_find(handle, out));
     SIM_RETURN_IF(node_type(*out) != CU_GRAPH_NODE_TYPE_KERNEL, CUDA_ERROR_INVALID_VALUE);
     return CUDA_SUCCESS;
 }
 
-static bool is_known(CUkernelNodeAttrID id)
+static bool kernel_attributes_is_known(CUkernelNodeAttrID id)
 {
     return (unsigned)id < CU_LAUNCH_ATTRIBUTE_MAX && KNOWN & 1u << id;
 }
@@ -33,8 +33,8 @@ SIM_API(cuGraphKernelNodeGetAttribute, CUgraphNode handle, CUkernelNodeAttrID id
     struct node *node;
     SIM_TRY(sim_check_ready());
     SCOPED_LOCK(&graph_mutex);
-    SIM_TRY(find_kernel(handle, &node));
-    SIM_RETURN_IF(!value || !is_known(id), CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(kernel_attributes_find_kernel(handle, &node));
+    SIM_RETURN_IF(!value || !kernel_attributes_is_known(id), CUDA_ERROR_INVALID_VALUE);
     const struct step_attributes *attributes = step_kernel_attributes(node->step);
     *value = attributes->values[id];
     if (id == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP && !(attributes->set & 1u << id))
@@ -42,8 +42,10 @@ SIM_API(cuGraphKernelNodeGetAttribute, CUgraphNode handle, CUkernelNodeAttrID id
     return CUDA_SUCCESS;
 }
 
-// As a driver does it: a kernel whose parameters came in one buffer cannot become cooperative.
-static CUresult change(struct node *node, const struct step_attributes *attributes)
+// Replaces the attributes. As with a driver, a kernel whose parameters came in one buffer cannot
+// become cooperative.
+static CUresult kernel_attributes_change(struct node *node,
+                                         const struct step_attributes *attributes)
 {
     struct node_step *step;
     SIM_RETURN_IF(step_params(node->step)->kernel.extra &&
@@ -60,14 +62,14 @@ SIM_API(cuGraphKernelNodeSetAttribute, CUgraphNode handle, CUkernelNodeAttrID id
     struct node *node;
     SIM_TRY(sim_check_ready());
     SCOPED_LOCK(&graph_mutex);
-    SIM_TRY(find_kernel(handle, &node));
-    SIM_RETURN_IF(!value || !is_known(id), CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(kernel_attributes_find_kernel(handle, &node));
+    SIM_RETURN_IF(!value || !kernel_attributes_is_known(id), CUDA_ERROR_INVALID_VALUE);
     struct step_attributes attributes = *step_kernel_attributes(node->step);
     attributes.set |= 1u << id;
     attributes.values[id] = *value;
     if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY)
         attributes.values[id].priority = stream_priority(value->priority);
-    return change(node, &attributes);
+    return kernel_attributes_change(node, &attributes);
 }
 
 SIM_API(cuGraphKernelNodeCopyAttributes, CUgraphNode to_handle, CUgraphNode from_handle)
@@ -75,7 +77,7 @@ SIM_API(cuGraphKernelNodeCopyAttributes, CUgraphNode to_handle, CUgraphNode from
     struct node *to, *from;
     SIM_TRY(sim_check_ready());
     SCOPED_LOCK(&graph_mutex);
-    SIM_TRY(find_kernel(to_handle, &to));
-    SIM_TRY(find_kernel(from_handle, &from));
-    return change(to, step_kernel_attributes(from->step));
+    SIM_TRY(kernel_attributes_find_kernel(to_handle, &to));
+    SIM_TRY(kernel_attributes_find_kernel(from_handle, &from));
+    return kernel_attributes_change(to, step_kernel_attributes(from->step));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls that add nodes.
+// Implements the calls that add nodes.
 #include "sim/graph/node_add.h"
 
 #include <string.h>
@@ -76,7 +76,7 @@ static CUresult add_allocation(struct graph *graph, CUgraphNodeParams *params, s
     return CUDA_SUCCESS;
 }
 
-// One graph frees an allocation once.
+// Adds a free node. A graph may free an allocation only once.
 static CUresult add_free(struct graph *graph, CUgraphNodeParams *params, struct node **out)
 {
     struct node_step *step;
@@ -106,8 +106,9 @@ CUresult node_create(struct graph *graph, CUgraphNodeParams *params,
     return node_add(graph, step, out);
 }
 
-static CUresult add(CUgraphNode *out, CUgraph handle, const CUgraphNode *dependencies,
-                    const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params)
+static CUresult node_add_to_graph(CUgraphNode *out, CUgraph handle, const CUgraphNode *dependencies,
+                                  const CUgraphEdgeData *data, size_t count,
+                                  CUgraphNodeParams *params)
 {
     struct graph *graph;
     struct node *node;
@@ -125,30 +126,30 @@ static CUresult add(CUgraphNode *out, CUgraph handle, const CUgraphNode *depende
     return result;
 }
 
-static CUresult add_any(CUgraphNode *out, CUgraph graph, const CUgraphNode *dependencies,
-                        const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params)
+static CUresult node_add_any(CUgraphNode *out, CUgraph graph, const CUgraphNode *dependencies,
+                             const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params)
 {
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!params, CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(params->reserved0[0] || params->reserved0[1] || params->reserved0[2] ||
                       params->reserved2,
                   CUDA_ERROR_INVALID_VALUE);
-    return add(out, graph, dependencies, data, count, params);
+    return node_add_to_graph(out, graph, dependencies, data, count, params);
 }
 
 SIM_API(cuGraphAddNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *dependencies,
         size_t count, CUgraphNodeParams *params)
 {
-    return add_any(out, graph, dependencies, NULL, count, params);
+    return node_add_any(out, graph, dependencies, NULL, count, params);
 }
 
 SIM_API(cuGraphAddNode_v2, CUgraphNode *out, CUgraph graph, const CUgraphNode *dependencies,
         const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params)
 {
-    return add_any(out, graph, dependencies, data, count, params);
+    return node_add_any(out, graph, dependencies, data, count, params);
 }
 
-// The older calls, each for one kind of node.
+// Defines the older calls, each for one kind of node.
 #define ADD_CALL(name, given, ...) \
     SIM_API(name, CUgraphNode *out, CUgraph graph, const CUgraphNode *dependencies, size_t count, \
             __VA_ARGS__) \
@@ -156,7 +157,7 @@ SIM_API(cuGraphAddNode_v2, CUgraphNode *out, CUgraph graph, const CUgraphNode *d
         CUgraphNodeParams params = {0}; \
         SIM_TRY(sim_check_ready()); \
         given; \
-        return add(out, graph, dependencies, NULL, count, &params); \
+        return node_add_to_graph(out, graph, dependencies, NULL, count, &params); \
     }
 
 #define NEED(condition) SIM_RETURN_IF(!(condition), CUDA_ERROR_INVALID_VALUE)
@@ -206,7 +207,7 @@ SIM_API(cuGraphAddEmptyNode, CUgraphNode *out, CUgraph graph, const CUgraphNode 
         size_t count)
 {
     CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
-    return add(out, graph, dependencies, NULL, count, &params);
+    return node_add_to_graph(out, graph, dependencies, NULL, count, &params);
 }
 
 SIM_API(cuGraphAddMemAllocNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *dependencies,
@@ -219,7 +220,7 @@ SIM_API(cuGraphAddMemAllocNode, CUgraphNode *out, CUgraph graph, const CUgraphNo
                                                    .accessDescs = p->accessDescs,
                                                    .accessDescCount = p->accessDescCount,
                                                    .bytesize = p->bytesize};
-    SIM_TRY(add(out, graph, dependencies, NULL, count, &params));
+    SIM_TRY(node_add_to_graph(out, graph, dependencies, NULL, count, &params));
     p->dptr = params.alloc.dptr;
     return CUDA_SUCCESS;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls that read a node's parameters, and those that change them, in the graph or in an
-// executable one.
+// Implements the calls that read a node's parameters, or change them in the graph or in an
+// executable graph.
 #include <string.h>
 
 #include "sim/graph/exec_graph.h"
@@ -13,7 +13,8 @@ static CUresult find_kind(CUgraphNode handle, CUgraphNodeType type, struct node 
     return CUDA_SUCCESS;
 }
 
-// What a step has to have in common with the one that it takes the place of in an executable graph.
+// Checks the properties that a new step must share with the step that it replaces in an executable
+// graph.
 static CUresult check_exec_change(const struct node_step *old, const struct node_step *step)
 {
     const CUgraphNodeParams *was = step_params(old), *is = step_params(step);
@@ -37,7 +38,8 @@ static CUresult check_exec_change(const struct node_step *old, const struct node
     return CUDA_SUCCESS;
 }
 
-static CUresult set_in_exec(CUgraphExec exec_handle, uint64_t id, struct node_step *step)
+static CUresult node_params_set_in_exec(CUgraphExec exec_handle, uint64_t id,
+                                        struct node_step *step)
 {
     struct exec *exec;
     struct exec_plan *plan;
@@ -50,10 +52,10 @@ static CUresult set_in_exec(CUgraphExec exec_handle, uint64_t id, struct node_st
     return CUDA_SUCCESS;
 }
 
-// The kind of a node stays what it is, and so does what was chosen for it. `exec` tells whether it is
-// an executable graph's node, whose handle may be NULL then.
-static CUresult set(CUgraphExec exec_handle, bool exec, CUgraphNode handle,
-                    const CUgraphNodeParams *params)
+// Changes a node's parameters; its kind and the values that the driver chose stay. `exec` is true
+// for a node of an executable graph; the executable graph's handle may be NULL then.
+static CUresult node_params_set(CUgraphExec exec_handle, bool exec, CUgraphNode handle,
+                                const CUgraphNodeParams *params)
 {
     struct node *node;
     struct node_step *step;
@@ -70,7 +72,7 @@ static CUresult set(CUgraphExec exec_handle, bool exec, CUgraphNode handle,
     if (made)
         return exec && made == CUDA_ERROR_INVALID_HANDLE ? CUDA_ERROR_INVALID_VALUE : made;
     if (exec) {
-        CUresult result = set_in_exec(exec_handle, node->id, step);
+        CUresult result = node_params_set_in_exec(exec_handle, node->id, step);
         step_put(step);
         return result;
     }
@@ -78,8 +80,8 @@ static CUresult set(CUgraphExec exec_handle, bool exec, CUgraphNode handle,
     return CUDA_SUCCESS;
 }
 
-static CUresult get(CUgraphNode handle, CUgraphNodeType type, const void *out,
-                    CUgraphNodeParams *params)
+static CUresult node_params_get(CUgraphNode handle, CUgraphNodeType type, const void *out,
+                                CUgraphNodeParams *params)
 {
     struct node *node;
     SIM_TRY(sim_check_ready());
@@ -103,7 +105,7 @@ static CUresult check_any(const CUgraphNodeParams *params)
 SIM_API(cuGraphNodeSetParams, CUgraphNode node, CUgraphNodeParams *params)
 {
     SIM_TRY(check_any(params));
-    return set(NULL, false, node, params);
+    return node_params_set(NULL, false, node, params);
 }
 
 SIM_API(cuGraphExecNodeSetParams, CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params)
@@ -111,16 +113,16 @@ SIM_API(cuGraphExecNodeSetParams, CUgraphExec exec, CUgraphNode node, CUgraphNod
     SIM_TRY(check_any(params));
     if (params->type == CU_GRAPH_NODE_TYPE_GRAPH)
         return exec_set_child(exec, node, params->graph.graph);
-    return set(exec, true, node, params);
+    return node_params_set(exec, true, node, params);
 }
 
-// One kind's calls: to read, to change, to change in an executable graph. `extra` is what the last two
-// take besides.
+// Define the calls of one kind: read, change, and change in an executable graph. `extra` holds
+// further parameters of the last two.
 #define NODE_GET(name, kind, type, ...) \
     SIM_API(name, CUgraphNode node, type *out) \
     { \
         CUgraphNodeParams params; \
-        SIM_TRY(get(node, CU_GRAPH_NODE_TYPE_##kind, out, &params)); \
+        SIM_TRY(node_params_get(node, CU_GRAPH_NODE_TYPE_##kind, out, &params)); \
         *out = (type)__VA_ARGS__; \
         return CUDA_SUCCESS; \
     }
@@ -131,7 +133,7 @@ SIM_API(cuGraphExecNodeSetParams, CUgraphExec exec, CUgraphNode node, CUgraphNod
         SIM_TRY(sim_check_ready()); \
         SIM_RETURN_IF(!p, CUDA_ERROR_INVALID_VALUE); \
         params.member = make; \
-        return set(exec_given, exec, node, &params); \
+        return node_params_set(exec_given, exec, node, &params); \
     }
 
 static CUDA_KERNEL_NODE_PARAMS_v3 from_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *p)
@@ -170,8 +172,8 @@ static CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 from_words(const CUDA_BATCH_MEM_OP_NODE_
     return (CUDA_BATCH_MEM_OP_NODE_PARAMS_v2){p->ctx, p->count, p->paramArray, p->flags};
 }
 
-// A change without a context means the context that the node has.
-static CUcontext context_of(CUgraphNode handle)
+// Returns the node's context, for a change that names none.
+static CUcontext node_params_context_of(CUgraphNode handle)
 {
     struct node *node;
     SCOPED_LOCK(&graph_mutex);
@@ -180,22 +182,22 @@ static CUcontext context_of(CUgraphNode handle)
     return object_handle(&step_context(node->step)->object);
 }
 
-static CUresult get_kernel(CUgraphNode node, void *out, size_t size)
+static CUresult node_params_get_kernel(CUgraphNode node, void *out, size_t size)
 {
     CUgraphNodeParams params;
-    SIM_TRY(get(node, CU_GRAPH_NODE_TYPE_KERNEL, out, &params));
-    memcpy(out, &params.kernel, size); // the older form is the beginning of the newer one
+    SIM_TRY(node_params_get(node, CU_GRAPH_NODE_TYPE_KERNEL, out, &params));
+    memcpy(out, &params.kernel, size); // the older form is a prefix of the newer form
     return CUDA_SUCCESS;
 }
 
 SIM_API(cuGraphKernelNodeGetParams, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *out)
 {
-    return get_kernel(node, out, sizeof(*out));
+    return node_params_get_kernel(node, out, sizeof(*out));
 }
 
 SIM_API(cuGraphKernelNodeGetParams_v2, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *out)
 {
-    return get_kernel(node, out, sizeof(*out));
+    return node_params_get_kernel(node, out, sizeof(*out));
 }
 
 NODE_SET(cuGraphKernelNodeSetParams, false, NULL, KERNEL, kernel, from_v1(p), CUgraphNode node,
@@ -208,16 +210,17 @@ NODE_SET(cuGraphExecKernelNodeSetParams_v2, true, exec, KERNEL, kernel, from_v2(
          CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *p)
 
 NODE_GET(cuGraphMemcpyNodeGetParams, MEMCPY, CUDA_MEMCPY3D, params.memcpy.copyParams)
-NODE_SET(cuGraphMemcpyNodeSetParams, false, NULL, MEMCPY, memcpy, from_copy(p, context_of(node)),
-         CUgraphNode node, const CUDA_MEMCPY3D *p)
+NODE_SET(cuGraphMemcpyNodeSetParams, false, NULL, MEMCPY, memcpy,
+         from_copy(p, node_params_context_of(node)), CUgraphNode node, const CUDA_MEMCPY3D *p)
 NODE_SET(cuGraphExecMemcpyNodeSetParams, true, exec, MEMCPY, memcpy, from_copy(p, context),
          CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *p, CUcontext context)
 
 NODE_GET(cuGraphMemsetNodeGetParams, MEMSET, CUDA_MEMSET_NODE_PARAMS,
          {params.memset.dst, params.memset.pitch, params.memset.value, params.memset.elementSize,
           params.memset.width, params.memset.height})
-NODE_SET(cuGraphMemsetNodeSetParams, false, NULL, MEMSET, memset, from_fill(p, context_of(node)),
-         CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *p)
+NODE_SET(cuGraphMemsetNodeSetParams, false, NULL, MEMSET, memset,
+         from_fill(p, node_params_context_of(node)), CUgraphNode node,
+         const CUDA_MEMSET_NODE_PARAMS *p)
 NODE_SET(cuGraphExecMemsetNodeSetParams, true, exec, MEMSET, memset, from_fill(p, context),
          CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext context)
 

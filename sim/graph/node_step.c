@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes steps: checks a node's parameters, copies what they point to, and prepares the work.
+// Creates steps: checks a node's parameters, copies what they point to, and prepares the work.
 #include "sim/graph/node_step.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/copy.h"
+#include "sim/memory/copy.h"
 #include "sim/graph/graph_memory.h"
-#include "sim/launch.h"
-#include "sim/memory.h"
-#include "sim/stream_work.h"
+#include "sim/code/launch.h"
+#include "sim/engine/memory.h"
+#include "sim/engine/stream_work.h"
 
 struct node_step {
     atomic_int references;
     CUgraphNodeParams params;
     struct step_attributes attributes;
-    void *copied;                // what params point to, where the work does not have it
+    void *copied;                // data that params point to, unless the operation holds them
     struct operation *operation; // NULL: nothing to run
-    struct stream *stream;       // the default one of the context that it runs in; counted
+    struct stream *stream;       // default stream of the step's context; counted
     struct function *function;   // of a kernel; counted
     struct event *event;         // counted
     struct graph_memory *memory; // counted
@@ -36,7 +36,7 @@ static CUresult take_context(struct node_step *step, CUcontext handle)
     return result;
 }
 
-static struct launch_request request_of(const CUDA_KERNEL_NODE_PARAMS_v3 *kernel)
+static struct launch_request node_step_request_of(const CUDA_KERNEL_NODE_PARAMS_v3 *kernel)
 {
     return (struct launch_request){
         .grid = {kernel->gridDimX, kernel->gridDimY, kernel->gridDimZ},
@@ -62,7 +62,7 @@ static CUresult apply_attributes(const struct step_attributes *attributes,
     return CUDA_SUCCESS;
 }
 
-// Parameters that came as one piece are shown as one piece.
+// Shows parameters that came in one buffer as one buffer.
 static CUresult point_at_piece(struct node_step *step, char *parameters)
 {
     struct {
@@ -81,7 +81,7 @@ static CUresult point_at_piece(struct node_step *step, char *parameters)
     return CUDA_SUCCESS;
 }
 
-// The program is shown where the kernel's own copy of each parameter lies.
+// Points the program's view at the kernel's own copy of each parameter.
 static CUresult point_at_parameters(struct node_step *step, char *parameters)
 {
     const struct ptx_function_info *info = step->function->info;
@@ -96,10 +96,11 @@ static CUresult point_at_parameters(struct node_step *step, char *parameters)
     return CUDA_SUCCESS;
 }
 
-static CUresult make_kernel(struct node_step *step, const CUDA_KERNEL_NODE_PARAMS_v3 *kernel)
+static CUresult node_step_make_kernel(struct node_step *step,
+                                      const CUDA_KERNEL_NODE_PARAMS_v3 *kernel)
 {
     char *parameters;
-    struct launch_request request = request_of(kernel);
+    struct launch_request request = node_step_request_of(kernel);
     CUfunction handle = kernel->func ? kernel->func : (CUfunction)kernel->kern;
     SIM_TRY(function_get(handle, &step->function));
     SIM_TRY(apply_attributes(&step->attributes, &request));
@@ -112,7 +113,7 @@ static CUresult make_kernel(struct node_step *step, const CUDA_KERNEL_NODE_PARAM
     return point_at_parameters(step, parameters);
 }
 
-static CUresult make_copy(struct node_step *step, const CUDA_MEMCPY_NODE_PARAMS *copy)
+static CUresult node_step_make_copy(struct node_step *step, const CUDA_MEMCPY_NODE_PARAMS *copy)
 {
     struct copy_box box;
     SIM_TRY(take_context(step, copy->copyCtx));
@@ -139,23 +140,24 @@ static CUresult make_words(struct node_step *step, const CUDA_BATCH_MEM_OP_NODE_
     return CUDA_SUCCESS;
 }
 
-static CUresult take_event(struct node_step *step, CUevent event)
+static CUresult node_step_take_event(struct node_step *step, CUevent event)
 {
     return event ? event_get(event, &step->event) : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult make(struct node_step *step, const CUgraphNodeParams *params)
+static CUresult node_step_make(struct node_step *step, const CUgraphNodeParams *params)
 {
     switch (params->type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: return make_kernel(step, &params->kernel);
-    case CU_GRAPH_NODE_TYPE_MEMCPY: return make_copy(step, &params->memcpy);
+    case CU_GRAPH_NODE_TYPE_KERNEL: return node_step_make_kernel(step, &params->kernel);
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return node_step_make_copy(step, &params->memcpy);
     case CU_GRAPH_NODE_TYPE_MEMSET:
         SIM_TRY(take_context(step, params->memset.ctx));
         return fill_prepare(&params->memset, &step->operation);
     case CU_GRAPH_NODE_TYPE_HOST:
         return host_function_prepare(params->host.fn, params->host.userData, &step->operation);
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return take_event(step, params->eventRecord.event);
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return take_event(step, params->eventWait.event);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        return node_step_take_event(step, params->eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return node_step_take_event(step, params->eventWait.event);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return make_words(step, &params->memOp);
     case CU_GRAPH_NODE_TYPE_GRAPH:
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:
@@ -163,7 +165,7 @@ static CUresult make(struct node_step *step, const CUgraphNodeParams *params)
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return CUDA_ERROR_NOT_SUPPORTED;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-    case CU_GRAPH_NODE_TYPE_MEM_FREE: break; // step_create_memory
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: break; // created by step_create_memory
     }
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -186,7 +188,7 @@ CUresult step_create(const CUgraphNodeParams *params, const struct step_attribut
     if (attributes)
         step->attributes = *attributes;
     memory_show_all(true);
-    CUresult result = make(step, params);
+    CUresult result = node_step_make(step, params);
     memory_show_all(false);
     if (result) {
         step_put(step);

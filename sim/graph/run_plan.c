@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs plans. The thread of the launch's stream does so, with more threads where several nodes that
-// are not done in a moment can run at the same time.
+// Runs plans on the thread of the launch's stream. It adds threads if several nodes that take long
+// can run at once.
 #include <signal.h>
 #include <stdlib.h>
 
 #include "sim/graph/exec_graph.h"
 #include "sim/graph/graph_memory.h"
-#include "sim/launch.h"
+#include "sim/code/launch.h"
 
 #define MOST_HELPERS 64
 
@@ -15,10 +15,10 @@ struct run_frame {
     const struct exec_plan *plan;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    size_t *waiting; // for how many nodes each one still waits
-    size_t *queue;   // nodes that can run, in the order in which they came to that
+    size_t *waiting; // number of unfinished dependencies of each node
+    size_t *queue;   // nodes that are ready to run, in order
     size_t first, last;
-    size_t left; // nodes that have not been run
+    size_t left; // nodes that have not run
     unsigned busy, idle;
     unsigned helper_count;
     pthread_t helpers[MOST_HELPERS];
@@ -95,9 +95,9 @@ static bool worth_a_thread(const struct exec_plan_node *node)
     }
 }
 
-static void *help(void *frame);
+static void *run_plan_help(void *frame);
 
-// Under the lock. The caller takes one of the nodes itself.
+// Starts helpers; the caller runs one of the nodes itself. Called under the lock.
 static void call_helpers(struct run_frame *frame)
 {
     size_t worth = 0;
@@ -108,17 +108,18 @@ static void call_helpers(struct run_frame *frame)
         sigset_t all, before;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        int error = pthread_create(&frame->helpers[frame->helper_count], NULL, help, frame);
+        int error =
+            pthread_create(&frame->helpers[frame->helper_count], NULL, run_plan_help, frame);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         if (error)
-            break; // those that are there do it
+            break; // the running threads suffice
         frame->helper_count++;
     }
     if (frame->idle)
         pthread_cond_broadcast(&frame->changed);
 }
 
-// Under the lock.
+// Finishes a node. Called under the lock.
 static void finish_node(struct run_frame *frame, const struct exec_plan_node *node, CUresult fault)
 {
     frame->busy--;
@@ -155,7 +156,7 @@ static void work(struct run_frame *frame)
     }
 }
 
-static void *help(void *opaque)
+static void *run_plan_help(void *opaque)
 {
     struct run_frame *frame = opaque;
     launch_set_conditions(&frame->launch->conditions);
@@ -181,8 +182,8 @@ static void run_all(struct run_frame *frame)
         pthread_join(frame->helpers[i], NULL);
 }
 
-// A helper that calls for more helpers adds them behind those that are joined first, and has done so
-// before it ends.
+// Helpers may add further helpers at the end of the list, always before they end, so joining in
+// order reaches all.
 CUresult run_plan(struct graph_launch *launch, const struct exec_plan *plan)
 {
     struct run_frame frame = {.launch = launch, .plan = plan, .left = plan->count};

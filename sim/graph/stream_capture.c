@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Begin and end of captures, and how captured calls become nodes.
+// Begins and ends captures, and converts captured calls to nodes.
 #include <stdlib.h>
 
 #include "sim/graph/node_add.h"
 
-static CUresult attributes_of(const struct capture_item *item, struct step_attributes *attributes,
-                              CUgraphEdgeData *edge)
+static CUresult stream_capture_attributes_of(const struct capture_item *item,
+                                             struct step_attributes *attributes,
+                                             CUgraphEdgeData *edge)
 {
     for (unsigned i = 0; i < item->attribute_count; i++) {
         const CUlaunchAttribute *attribute = &item->attributes[i];
@@ -23,12 +24,13 @@ static CUresult attributes_of(const struct capture_item *item, struct step_attri
     return CUDA_SUCCESS;
 }
 
-static struct graph *graph_of(const struct capture_sequence *capture)
+static struct graph *stream_capture_graph_of(const struct capture_sequence *capture)
 {
     return (struct graph *)capture->graph;
 }
 
-// Behind what the stream has come to; a kernel that allows it overlaps with the kernel before.
+// Connects the node to the stream's points. A kernel that allows it overlaps with the kernel
+// before.
 static CUresult connect_node(const struct captured *captured, struct node *node,
                              const CUgraphEdgeData *overlap)
 {
@@ -36,7 +38,7 @@ static CUresult connect_node(const struct captured *captured, struct node *node,
         struct node *from = (struct node *)captured->points[i].node;
         const CUgraphEdgeData *data = &captured->points[i].edge;
         if (!from->graph)
-            continue; // the program has taken it out
+            continue; // the program removed the node
         if (overlap->type && captured->count == 1 && node_type(from) == CU_GRAPH_NODE_TYPE_KERNEL)
             data = overlap;
         SIM_TRY(edge_add(from, node, data));
@@ -59,8 +61,9 @@ static CUresult add_captured(struct captured *captured, struct capture_item *ite
     struct node *node;
     struct step_attributes attributes = {0};
     CUgraphEdgeData overlap = {0};
-    SIM_TRY(attributes_of(item, &attributes, &overlap));
-    SIM_TRY(node_create(graph_of(captured->capture), &item->params, &attributes, &node));
+    SIM_TRY(stream_capture_attributes_of(item, &attributes, &overlap));
+    SIM_TRY(
+        node_create(stream_capture_graph_of(captured->capture), &item->params, &attributes, &node));
     CUresult result = connect_node(captured, node, &overlap);
     if (!result)
         result = move_on(captured, node);
@@ -69,12 +72,12 @@ static CUresult add_captured(struct captured *captured, struct capture_item *ite
     return result;
 }
 
-static void give_up(struct sim_object *graph)
+static void stream_capture_give_up(struct sim_object *graph)
 {
     graph_destroy((struct graph *)graph);
 }
 
-static const struct capture_ops ops = {add_captured, give_up};
+static const struct capture_ops ops = {add_captured, stream_capture_give_up};
 
 static CUresult check_begin(const struct stream *stream, CUstreamCaptureMode mode)
 {
@@ -84,8 +87,8 @@ static CUresult check_begin(const struct stream *stream, CUstreamCaptureMode mod
     return CUDA_SUCCESS;
 }
 
-// Under the lock.
-static CUresult begin(struct stream *stream, CUstreamCaptureMode mode)
+// Begins a capture. Called under the lock.
+static CUresult stream_capture_begin(struct stream *stream, CUstreamCaptureMode mode)
 {
     struct graph *graph;
     struct captured *captured;
@@ -102,7 +105,7 @@ static CUresult begin_in_stream(CUstream handle, CUstreamCaptureMode mode)
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
     pthread_mutex_lock(&graph_mutex);
-    CUresult result = begin(stream, mode);
+    CUresult result = stream_capture_begin(stream, mode);
     pthread_mutex_unlock(&graph_mutex);
     object_put(&stream->object);
     return result;
@@ -113,9 +116,10 @@ SIM_STREAM_API(cuStreamBeginCapture, (CUstream stream),
 SIM_STREAM_API(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode),
                begin_in_stream(stream, mode))
 
-static CUresult begin_in_graph(struct stream *stream, CUgraph handle,
-                               const CUgraphNode *dependencies, const CUgraphEdgeData *data,
-                               size_t count, CUstreamCaptureMode mode)
+static CUresult stream_capture_begin_in_graph(struct stream *stream, CUgraph handle,
+                                              const CUgraphNode *dependencies,
+                                              const CUgraphEdgeData *data, size_t count,
+                                              CUstreamCaptureMode mode)
 {
     static const CUgraphEdgeData plain;
     struct graph *graph;
@@ -143,7 +147,7 @@ static CUresult begin_to_graph(CUstream handle, CUgraph graph, const CUgraphNode
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
     pthread_mutex_lock(&graph_mutex);
-    CUresult result = begin_in_graph(stream, graph, dependencies, data, count, mode);
+    CUresult result = stream_capture_begin_in_graph(stream, graph, dependencies, data, count, mode);
     pthread_mutex_unlock(&graph_mutex);
     object_put(&stream->object);
     return result;
@@ -163,10 +167,10 @@ static void mark_before(struct node *node)
         mark_before(node->before.items[i].node);
 }
 
-// Whether everything that other streams have captured comes before what the origin has come to.
+// Returns true if all captured work of other streams precedes the origin's points.
 static bool all_joined(const struct capture_sequence *capture)
 {
-    struct graph *graph = graph_of(capture);
+    struct graph *graph = stream_capture_graph_of(capture);
     const struct captured *origin = capture->origin->captured;
     for (size_t i = 0; i < graph->node_count; i++)
         graph->nodes[i]->marked = false;
@@ -181,8 +185,8 @@ static bool all_joined(const struct capture_sequence *capture)
     return true;
 }
 
-// What is wrong with an end in this stream by this thread. Only in the wrong stream does it leave the
-// capture as it is, but for spoiling it.
+// Checks that this thread may end the capture in this stream. In a wrong stream the capture becomes
+// invalid but continues.
 static CUresult check_end(const struct stream *stream)
 {
     SIM_RETURN_IF(!stream->captured, CUDA_ERROR_ILLEGAL_STATE);
@@ -194,7 +198,7 @@ static CUresult check_end(const struct stream *stream)
     return CUDA_SUCCESS;
 }
 
-static CUresult outcome(const struct capture_sequence *capture)
+static CUresult stream_capture_outcome(const struct capture_sequence *capture)
 {
     SIM_RETURN_IF(capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
                       !pthread_equal(capture->thread, pthread_self()),
@@ -203,14 +207,15 @@ static CUresult outcome(const struct capture_sequence *capture)
     return all_joined(capture) ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 
-// Under the lock. Whatever comes of it, the capture is over; a graph that nobody takes goes with it.
-static CUresult end(struct stream *stream, CUgraph *out)
+// Ends the capture, even on failure; a new graph that is not returned is destroyed. Called under
+// the lock.
+static CUresult stream_capture_end(struct stream *stream, CUgraph *out)
 {
     SIM_TRY(check_end(stream));
     struct capture_sequence *capture = stream->captured->capture;
-    struct graph *graph = graph_of(capture);
+    struct graph *graph = stream_capture_graph_of(capture);
     bool is_new = capture->graph_is_new;
-    CUresult result = outcome(capture);
+    CUresult result = stream_capture_outcome(capture);
     capture_close(capture);
     if (!result && out)
         *out = graph_handle(graph);
@@ -226,7 +231,7 @@ static CUresult end_in_stream(CUstream handle, CUgraph *out)
     if (out)
         *out = NULL;
     pthread_mutex_lock(&graph_mutex);
-    CUresult result = end(stream, out);
+    CUresult result = stream_capture_end(stream, out);
     pthread_mutex_unlock(&graph_mutex);
     object_put(&stream->object);
     return result;

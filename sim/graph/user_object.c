@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// User objects and the references that graphs have of them.
+// Implements user objects and the references that graphs hold.
 #include "sim/graph/user_object.h"
 
 #include <signal.h>
 #include <stdlib.h>
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "sim/graph/graph.h"
 
 struct held_object {
-    struct sim_object object; // counts one reference for all of the program's and the graphs'
+    // one reference stands for all references of the program and the graphs
+    struct sim_object object;
     uint64_t references;
     void *resource;
     CUhostFn destroy;
@@ -22,16 +23,16 @@ struct retained {
     uint64_t count;
 };
 
-// Objects without references whose functions are yet to be called. Under graph_mutex.
+// Objects without references whose functions have not been called. Under graph_mutex.
 static struct held_object *ended;
-static bool ending; // a thread is about it
+static bool ending; // a thread calls the functions
 
 static void free_user(struct sim_object *object)
 {
     free(object);
 }
 
-// Functions of the program: not under a lock, and not in a thread that work waits for.
+// Calls the program's functions, without a lock and on a thread that no work depends on.
 static void *end_users(void *unused)
 {
     for (;;) {
@@ -65,14 +66,14 @@ static void start_ending(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error) {
         log_error("cannot start the thread that ends user objects, error=%d", error);
-        return; // the next one tries again
+        return; // the next release tries again
     }
     pthread_detach(thread);
     ending = true;
 }
 
-// Under the lock.
-static void release(struct held_object *user, uint64_t count)
+// Drops references. Called under the lock.
+static void user_object_release(struct held_object *user, uint64_t count)
 {
     user->references -= count;
     if (user->references)
@@ -83,17 +84,18 @@ static void release(struct held_object *user, uint64_t count)
     start_ending();
 }
 
-static struct retained **find(struct retained **users, const struct held_object *user)
+static struct retained **user_object_find(struct retained **users, const struct held_object *user)
 {
     while (*users && (*users)->user != user)
         users = &(*users)->next;
     return users;
 }
 
-// The references are there already.
-static CUresult retain(struct retained **users, struct held_object *user, uint64_t count)
+// Adds to the list references that are counted already.
+static CUresult user_object_retain(struct retained **users, struct held_object *user,
+                                   uint64_t count)
 {
-    struct retained **place = find(users, user);
+    struct retained **place = user_object_find(users, user);
     if (!*place) {
         *place = calloc(1, sizeof(**place));
         SIM_RETURN_IF(!*place, CUDA_ERROR_OUT_OF_MEMORY);
@@ -108,7 +110,7 @@ void users_drop_all(struct retained **users)
     while (*users) {
         struct retained *first = *users;
         *users = first->next;
-        release(first->user, first->count);
+        user_object_release(first->user, first->count);
         free(first);
     }
 }
@@ -116,7 +118,7 @@ void users_drop_all(struct retained **users)
 CUresult users_copy(const struct retained *from, struct retained **to)
 {
     for (; from; from = from->next) {
-        SIM_TRY(retain(to, from->user, 1));
+        SIM_TRY(user_object_retain(to, from->user, 1));
         from->user->references++;
     }
     return CUDA_SUCCESS;
@@ -143,7 +145,7 @@ SIM_API(cuUserObjectCreate, CUuserObject *out, void *resource, CUhostFn destroy,
     return result;
 }
 
-// Under the lock; borrowed.
+// Looks up a user object, borrowed under the lock.
 static CUresult user_find(CUuserObject handle, unsigned count, struct held_object **out)
 {
     struct held_object *user = handle_get(OBJECT_USER, handle);
@@ -170,7 +172,7 @@ SIM_API(cuUserObjectRelease, CUuserObject handle, unsigned int count)
     SCOPED_LOCK(&graph_mutex);
     SIM_TRY(user_find(handle, count, &user));
     SIM_RETURN_IF(user->references < count, CUDA_ERROR_INVALID_VALUE);
-    release(user, count);
+    user_object_release(user, count);
     return CUDA_SUCCESS;
 }
 
@@ -185,7 +187,7 @@ SIM_API(cuGraphRetainUserObject, CUgraph graph_handle_, CUuserObject handle, uns
     SIM_TRY(graph_find(graph_handle_, &graph));
     SIM_TRY(user_find(handle, count, &user));
     SIM_RETURN_IF(flags && user->references < count, CUDA_ERROR_INVALID_VALUE);
-    SIM_TRY(retain(&graph->users, user, count));
+    SIM_TRY(user_object_retain(&graph->users, user, count));
     if (!flags)
         user->references += count;
     return CUDA_SUCCESS;
@@ -199,14 +201,14 @@ SIM_API(cuGraphReleaseUserObject, CUgraph graph_handle_, CUuserObject handle, un
     SCOPED_LOCK(&graph_mutex);
     SIM_TRY(graph_find(graph_handle_, &graph));
     SIM_TRY(user_find(handle, count, &user));
-    struct retained **place = find(&graph->users, user), *found = *place;
+    struct retained **place = user_object_find(&graph->users, user), *found = *place;
     if (!found || found->count < count)
-        return CUDA_SUCCESS; // and it keeps what it has, as with a driver
+        return CUDA_SUCCESS; // the graph keeps its references, as with a driver
     found->count -= count;
     if (!found->count) {
         *place = found->next;
         free(found);
     }
-    release(user, count);
+    user_object_release(user, count);
     return CUDA_SUCCESS;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// User objects: the program's resources that graphs hold on to, and that are given back by the
-// program's own function once nobody has a reference any more.
+// Implements user objects: resources of the program that graphs hold, and that the program's own
+// function destroys when the last reference is gone.
 #ifndef SIM_GRAPH_USER_OBJECT_H
 #define SIM_GRAPH_USER_OBJECT_H
 
@@ -8,7 +8,7 @@
 
 struct retained; // references of one graph or executable graph
 
-// Under graph_mutex. The destructors run later, on a thread of their own.
+// Drops all references. Destructors run later, on a thread of their own. Called under graph_mutex.
 void users_drop_all(struct retained **users);
 CUresult users_copy(const struct retained *from,
                     struct retained **to); // with references of its own

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls for texture and surface objects.
+// Implements the calls for texture and surface objects.
 #include "sim/image/image_object.h"
 
 SIM_API(cuTexObjectCreate, CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
@@ -21,8 +21,8 @@ SIM_API(cuSurfObjectCreate, CUsurfObject *out, const CUDA_RESOURCE_DESC *resourc
     return surface_object_create(context, resource, out);
 }
 
-// The driver takes any value for an object that may be destroyed.
-static CUresult end(struct sim_object *object)
+// Destroys an object. The driver accepts any invalid handle here.
+static CUresult image_api_end(struct sim_object *object)
 {
     if (!object)
         return CUDA_SUCCESS;
@@ -37,7 +37,7 @@ SIM_API(cuTexObjectDestroy, CUtexObject handle)
     struct context *context;
 
     SIM_TRY(context_require(&context));
-    return end((struct sim_object *)texture_object_get(handle));
+    return image_api_end((struct sim_object *)texture_object_get(handle));
 }
 
 SIM_API(cuSurfObjectDestroy, CUsurfObject handle)
@@ -45,10 +45,11 @@ SIM_API(cuSurfObjectDestroy, CUsurfObject handle)
     struct context *context;
 
     SIM_TRY(context_require(&context));
-    return end((struct sim_object *)surface_object_get(handle));
+    return image_api_end((struct sim_object *)surface_object_get(handle));
 }
 
-static CUresult look_up(const void *out, CUtexObject handle, struct texture_object **texture)
+static CUresult image_api_look_up(const void *out, CUtexObject handle,
+                                  struct texture_object **texture)
 {
     struct context *context;
 
@@ -58,7 +59,7 @@ static CUresult look_up(const void *out, CUtexObject handle, struct texture_obje
     return *texture ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// An array that is gone is not named any more.
+// Returns the resource without an array that was destroyed.
 static CUDA_RESOURCE_DESC still_there(const CUDA_RESOURCE_DESC *resource)
 {
     CUDA_RESOURCE_DESC out = *resource;
@@ -81,7 +82,7 @@ SIM_API(cuTexObjectGetResourceDesc, CUDA_RESOURCE_DESC *out, CUtexObject handle)
 {
     struct texture_object *texture;
 
-    SIM_TRY(look_up(out, handle, &texture));
+    SIM_TRY(image_api_look_up(out, handle, &texture));
     *out = still_there(&texture->resource);
     object_put(&texture->object);
     return CUDA_SUCCESS;
@@ -91,7 +92,7 @@ SIM_API(cuTexObjectGetTextureDesc, CUDA_TEXTURE_DESC *out, CUtexObject handle)
 {
     struct texture_object *texture;
 
-    SIM_TRY(look_up(out, handle, &texture));
+    SIM_TRY(image_api_look_up(out, handle, &texture));
     *out = texture->sampler;
     object_put(&texture->object);
     return CUDA_SUCCESS;
@@ -102,12 +103,12 @@ SIM_API(cuTexObjectGetResourceViewDesc, CUDA_RESOURCE_VIEW_DESC *out, CUtexObjec
     struct texture_object *texture;
     bool viewed;
 
-    SIM_TRY(look_up(out, handle, &texture));
+    SIM_TRY(image_api_look_up(out, handle, &texture));
     viewed = texture->viewed;
     if (viewed)
         *out = texture->view;
     object_put(&texture->object);
-    return CUDA_SUCCESS; // without a view nothing is said
+    return CUDA_SUCCESS; // without a view the output stays unchanged
 }
 
 SIM_API(cuSurfObjectGetResourceDesc, CUDA_RESOURCE_DESC *out, CUsurfObject handle)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Surface objects, and how kernels find objects of both kinds.
+// Implements surface objects, and the lookup of texture and surface objects by kernels.
 #include "sim/image/image_object.h"
 
 #include <stdlib.h>
 
-#include "sim/memory.h"
+#include "sim/engine/memory.h"
 
 static void surface_object_free(struct sim_object *object)
 {
@@ -20,7 +20,7 @@ static CUresult use_part(struct surface_object *o, const struct sim_array *array
     const struct array_part *part = array_part_of(array);
     struct array_storage *storage = array->storage;
 
-    SIM_RETURN_IF(!storage->base, CUDA_ERROR_INVALID_VALUE); // nothing is mapped yet
+    SIM_RETURN_IF(!storage->base, CUDA_ERROR_INVALID_VALUE); // no memory is mapped yet
     SIM_RETURN_IF(part->element.block > 1, CUDA_ERROR_NOT_SUPPORTED);
     SIM_RETURN_IF(!image_texel_kind(array->descriptor.Format, array->descriptor.NumChannels, true,
                                     &o->surface.texel),
@@ -75,17 +75,17 @@ struct surface_object *surface_object_get(CUsurfObject handle)
     return handle_get(OBJECT_SURFACE, (const void *)(uintptr_t)handle);
 }
 
-// Linear memory that the program has freed is not to be read.
+// Returns false if the program has freed the linear memory.
 static bool is_readable(struct context *context, const struct texture_object *t)
 {
     uint64_t base, end;
 
     if (t->storage || (!t->size && t->texture.linear_memory))
-        return true; // of no texels, none is read
+        return true; // without texels nothing is read
     return memory_find_for_kernel(context, t->base, &base, &end) && end - t->base >= t->size;
 }
 
-static const struct texture *find_texture(void *argument, uint64_t handle)
+static const struct texture *surface_object_find_texture(void *argument, uint64_t handle)
 {
     struct context *context = argument;
     struct texture_object *t = texture_object_get(handle);
@@ -98,7 +98,7 @@ static const struct texture *find_texture(void *argument, uint64_t handle)
     return NULL;
 }
 
-static const struct surface *find_surface(void *argument, uint64_t handle)
+static const struct surface *surface_object_find_surface(void *argument, uint64_t handle)
 {
     struct surface_object *s = surface_object_get(handle);
 
@@ -125,6 +125,6 @@ static void release_surface(void *argument, const struct surface *surface)
 
 struct ptx_images image_finders(struct context *context)
 {
-    return (struct ptx_images){context, find_texture, find_surface, release_texture,
-                               release_surface};
+    return (struct ptx_images){context, surface_object_find_texture, surface_object_find_surface,
+                               release_texture, release_surface};
 }

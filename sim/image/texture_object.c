@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texture objects: descriptors are checked as the driver checks them, and become levels, a kind of texels, and a
-// way to sample.
+// Implements texture objects. Checks descriptors as the driver does, and converts them to levels, a
+// texel kind and sampling settings.
 #include "sim/image/image_object.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/memory.h"
+#include "sim/engine/memory.h"
 #include "sim/texture/compressed.h"
 
 #define ANISOTROPY_MAX 16
@@ -50,7 +50,7 @@ static bool plain_kind(CUarray_format format, bool as_integer, struct texel_kind
     return true;
 }
 
-// Formats of normalized integers say themselves how many channels they have.
+// Reads the texel kind of a normalized integer format, which itself states its number of channels.
 static bool normalized_kind(CUarray_format format, unsigned channels, struct texel_kind *out)
 {
     unsigned index = (unsigned)format - CU_AD_FORMAT_UNORM_INT8X1;
@@ -71,7 +71,7 @@ bool image_texel_kind(CUarray_format format, unsigned channels, bool as_integer,
     return plain_kind(format, as_integer, out) || normalized_kind(format, channels, out);
 }
 
-// Flags that a driver does not know are bits above these; seams are of cubes.
+// Rejects flag bits that the driver does not know. Only cubes may be seamless.
 static CUresult check_sampler(const CUDA_TEXTURE_DESC *s, const struct texture *t)
 {
     unsigned known = FLAGS_KNOWN | (t->cube ? CU_TRSF_SEAMLESS_CUBEMAP : 0);
@@ -137,7 +137,7 @@ static void use_shape(struct texture *t, const CUDA_ARRAY3D_DESCRIPTOR *d, unsig
     t->layers = t->cube ? layers / 6 : layers;
 }
 
-// Bytes of a block of a view's format, and its kind where texels are plain.
+// Converts a view's format to its texel kind. Returns false for block formats.
 static bool view_kind(CUresourceViewFormat format, struct texel_kind *out)
 {
     static const struct {
@@ -154,7 +154,7 @@ static bool view_kind(CUresourceViewFormat format, struct texel_kind *out)
     return image_texel_kind(groups[index / 3].format, 1u << index % 3, false, out);
 }
 
-// Compressed blocks are seen in arrays of as many bytes of 32-bit integers.
+// Compressed blocks need arrays of 32-bit integers with the same bytes per element.
 static bool block_kind(CUresourceViewFormat format, struct texel_kind *out)
 {
     static const struct texel_kind kinds[] = {
@@ -189,12 +189,13 @@ static CUresult view_of_blocks(struct texture_object *o, const CUDA_ARRAY3D_DESC
     return CUDA_SUCCESS;
 }
 
-static unsigned at_most(unsigned value, unsigned most)
+static unsigned texture_object_at_most(unsigned value, unsigned most)
 {
     return value < most ? value : most;
 }
 
-// A view takes some levels and layers, as many as there are, and may see other texels of the same size.
+// A view selects levels and layers that exist, and may interpret texels as another kind of the same
+// size.
 static CUresult use_view(struct texture_object *o, const CUDA_ARRAY3D_DESCRIPTOR *d,
                          const CUDA_RESOURCE_VIEW_DESC *v, unsigned *first_level, unsigned *levels,
                          unsigned *first_layer, unsigned *layers)
@@ -206,14 +207,14 @@ static CUresult use_view(struct texture_object *o, const CUDA_ARRAY3D_DESCRIPTOR
     SIM_RETURN_IF(v->lastMipmapLevel < v->firstMipmapLevel || v->firstMipmapLevel >= *levels,
                   CUDA_ERROR_INVALID_VALUE);
     *first_level = v->firstMipmapLevel;
-    *levels = at_most(v->lastMipmapLevel, *levels - 1) - v->firstMipmapLevel + 1;
+    *levels = texture_object_at_most(v->lastMipmapLevel, *levels - 1) - v->firstMipmapLevel + 1;
     if (o->texture.layered) {
         SIM_RETURN_IF(v->lastLayer < v->firstLayer || v->firstLayer >= *layers,
                       CUDA_ERROR_INVALID_VALUE);
         *first_layer = v->firstLayer;
-        *layers = at_most(v->lastLayer, *layers - 1) - v->firstLayer + 1;
+        *layers = texture_object_at_most(v->lastLayer, *layers - 1) - v->firstLayer + 1;
         SIM_RETURN_IF(o->texture.cube && (*first_layer % 6 || *layers % 6),
-                      CUDA_ERROR_INVALID_VALUE); // whole cubes
+                      CUDA_ERROR_INVALID_VALUE); // only whole cubes
     }
     SIM_RETURN_IF(v->format > CU_RES_VIEW_FORMAT_UNSIGNED_BC7, CUDA_ERROR_INVALID_VALUE);
     if (v->format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1)
@@ -226,7 +227,7 @@ static CUresult use_view(struct texture_object *o, const CUDA_ARRAY3D_DESCRIPTOR
     return CUDA_SUCCESS;
 }
 
-// Levels are as large as the view says, each half of the one before.
+// The view states the first level's size; each further level has half of it.
 static void count_texels_of_blocks(struct texture *t, const CUDA_RESOURCE_VIEW_DESC *v,
                                    unsigned first, unsigned count)
 {
@@ -247,7 +248,7 @@ static CUresult use_array(struct texture_object *o, struct array_storage *storag
 
     array_storage_hold(storage);
     o->storage = storage;
-    SIM_RETURN_IF(!storage->base, CUDA_ERROR_INVALID_VALUE); // nothing is mapped yet
+    SIM_RETURN_IF(!storage->base, CUDA_ERROR_INVALID_VALUE); // no memory is mapped yet
     SIM_RETURN_IF(first->element.block > 1, CUDA_ERROR_NOT_SUPPORTED);
     SIM_TRY(use_texels(o, d->Format, d->NumChannels));
     use_shape(t, d, layers);
@@ -299,7 +300,7 @@ static CUresult use_pitched(struct texture_object *o)
                   CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(pitch % PITCH_ALIGNMENT || pitch < width * texel_bytes(&t->texel),
                   CUDA_ERROR_INVALID_VALUE);
-    width += !width; // what is read of none
+    width += !width; // width of a texture without texels
     height += !height;
     o->size = (height - 1) * pitch + width * texel_bytes(&t->texel);
     t->dimension = 2;
@@ -337,7 +338,7 @@ static CUresult use_resource(struct texture_object *o)
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult complete(struct texture_object *o)
+static CUresult texture_object_complete(struct texture_object *o)
 {
     SIM_TRY(use_resource(o));
     SIM_TRY(check_sampler(&o->sampler, &o->texture));
@@ -361,7 +362,7 @@ CUresult texture_object_create(struct context *context, const CUDA_RESOURCE_DESC
     o->viewed = view;
     if (view)
         o->view = *view;
-    result = complete(o);
+    result = texture_object_complete(o);
     if (result)
         object_put(&o->object);
     else

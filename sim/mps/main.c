@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpu-sim-mps-control: see mps_control.h.
+// Implements rgpu-sim-mps-control; see mps_control.h.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/fdpass.h"
-#include "common/log.h"
-#include "common/program.h"
-#include "common/scope.h"
+#include "common/net/fdpass.h"
+#include "common/base/log.h"
+#include "common/service/program.h"
+#include "common/base/scope.h"
 #include "sim/mps/mps_control.h"
 
 static const struct program_about about = {
@@ -31,7 +31,7 @@ static const struct program_about about = {
         "terminate_client SERVER PID, shutdown_server PID, quit.\n",
 };
 
-// ---- who asks ----
+// ---- requests ----
 
 static int connect_to_daemon(void)
 {
@@ -84,17 +84,17 @@ static int pass_commands(void)
 
 enum { WAITING_MAX = 64, SPEAKS_WITHIN_MS = 1000, LOOK_MS = 50 };
 
-// Clients of another user than the server's wait until its last client has gone.
+// The daemon's state. Clients of another user wait until the server's last client has left.
 static struct {
     struct mps_server server;
     int listener, signals;
     struct waiting {
-        int connection; // -1: a free place
+        int connection; // -1: unused
         struct ucred who;
     } waiting[WAITING_MAX];
 } control = {.server = {.board_fd = -1, .channel = -1}};
 
-// One daemon for a directory: the second does not start.
+// Locks the directory, so that a second daemon fails to start.
 static int lock_directory(void)
 {
     struct sockaddr_un address;
@@ -176,8 +176,9 @@ static bool answer_command(int connection, const char *text)
     return end;
 }
 
-// With who has sent it: a connection may have been made on behalf of another process.
-static bool receive(int connection, struct mps_request *request, struct ucred *who)
+// Receives a request and the sender's credentials, since another process may have made the
+// connection.
+static bool mps_receive(int connection, struct mps_request *request, struct ucred *who)
 {
     union {
         char bytes[CMSG_SPACE(sizeof(struct ucred))];
@@ -200,17 +201,17 @@ static bool receive(int connection, struct mps_request *request, struct ucred *w
     return true;
 }
 
-// True: the daemon is to end.
-static bool take_connection(void)
+// Accepts a connection and its request. Returns true if the daemon must end.
+static bool mps_take_connection(void)
 {
     SCOPED_FD int connection = accept4(control.listener, NULL, NULL, SOCK_CLOEXEC);
     struct pollfd speaks = {.fd = connection, .events = POLLIN};
     struct mps_request request = {0};
     struct ucred who;
 
-    // Whoever connects speaks at once, or keeps nobody waiting.
+    // A client must send its request promptly, so that it does not delay others.
     if (connection < 0 || poll(&speaks, 1, SPEAKS_WITHIN_MS) <= 0 ||
-        !receive(connection, &request, &who))
+        !mps_receive(connection, &request, &who))
         return false;
     request.text[sizeof(request.text) - 1] = '\0';
     if (request.kind == MPS_REQUEST_COMMAND)
@@ -249,19 +250,20 @@ static int open_signals(void)
     return control.signals < 0 ? -errno : 0;
 }
 
-static void run(void)
+static void mps_run(void)
 {
     struct pollfd ready[] = {{.fd = control.listener, .events = POLLIN},
                              {.fd = control.signals, .events = POLLIN}};
     bool end = false, waits = false;
 
     while (!end) {
-        // That a server has lost its last client is seen by looking.
+        // Polls while clients wait, because the server does not report that its last client has
+        // left.
         poll(ready, 2, waits ? LOOK_MS : -1);
         if (ready[1].revents)
             end = take_signal();
         if (ready[0].revents && !end)
-            end = take_connection();
+            end = mps_take_connection();
         waits = serve_all();
     }
 }
@@ -281,7 +283,7 @@ static int be_daemon(void)
         log_error("cannot start error=\"%s\"", strerror(-err));
         return 1;
     }
-    run();
+    mps_run();
     if (control.server.pid)
         kill(control.server.pid, SIGKILL);
     if (!mps_address("control", &address))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands that the daemon of the software MPS knows, of those that NVIDIA's has.
+// Implements the commands of the MPS daemon that this software MPS supports.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "sim/mps/mps_control.h"
 
 static bool is_server(const struct mps_server *server, const char *word)
@@ -25,7 +25,7 @@ static void list_clients(const struct mps_server *server, char *reply, size_t ro
     }
 }
 
-// A line for each client: its process, the server, the kernels that run for it.
+// Writes a line for each client: its process, its server, and its running kernels.
 static void show_clients(const struct mps_server *server, char *reply, size_t room)
 {
     size_t used = 0;
@@ -39,7 +39,8 @@ static void show_clients(const struct mps_server *server, char *reply, size_t ro
     }
 }
 
-static void terminate(const struct mps_server *server, const char *word, char *reply, size_t room)
+static void mps_command_terminate(const struct mps_server *server, const char *word, char *reply,
+                                  size_t room)
 {
     int client = word ? atoi(word) : 0;
 
@@ -62,7 +63,7 @@ static void about_server(struct mps_server *server, const char *command, const c
     else if (!strcmp(command, "get_client_list"))
         list_clients(server, reply, room);
     else if (!strcmp(command, "terminate_client"))
-        terminate(server, other, reply, room);
+        mps_command_terminate(server, other, reply, room);
     else
         kill(server->pid, SIGKILL); // shutdown_server
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server of the software MPS.
+// Implements the server of the software MPS.
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/fdpass.h"
-#include "common/log.h"
+#include "common/net/fdpass.h"
+#include "common/base/log.h"
 #include "sim/mps/mps_control.h"
 
 // ---- in the daemon ----
@@ -41,7 +41,7 @@ void mps_server_forget(struct mps_server *server)
     *server = (struct mps_server){.board_fd = -1, .channel = -1};
 }
 
-static int spawn(struct mps_server *server)
+static int mps_server_spawn(struct mps_server *server)
 {
     int ends[2];
 
@@ -67,7 +67,7 @@ int mps_server_start(struct mps_server *server, uid_t user)
     int err = make_board(server);
 
     if (!err)
-        err = spawn(server);
+        err = mps_server_spawn(server);
     if (err) {
         mps_server_forget(server);
         return err;
@@ -91,7 +91,7 @@ const char *mps_server_state(const struct mps_server *server)
 
 static struct pollfd places[1 + MPS_CLIENTS_MAX]; // the channel, then the clients' connections
 
-static void answer(int connection, uint32_t what, int place, int board)
+static void mps_server_answer(int connection, uint32_t what, int place, int board)
 {
     const struct mps_reply reply = {.answer = what, .place = (uint32_t)place};
 
@@ -112,18 +112,19 @@ static void take_client(const struct mps_server *server, int connection, pid_t c
     int place = free_place();
 
     if (atomic_load(&server->board->faulted) || !place) {
-        answer(connection, place ? MPS_FAULTED : MPS_FULL, 0, -1);
+        mps_server_answer(connection, place ? MPS_FAULTED : MPS_FULL, 0, -1);
         close(connection);
         return;
     }
     places[place].fd = connection;
     server->board->places[place - 1] = (struct mps_place){.client = (int32_t)client};
     atomic_fetch_add(&server->board->client_count, 1);
-    answer(connection, MPS_TAKEN, place - 1, server->board_fd);
+    mps_server_answer(connection, MPS_TAKEN, place - 1, server->board_fd);
     log_info("client pid=%d", (int)client);
 }
 
-// After a fault new clients come only when all that were there have gone. Who goes in the middle of a kernel makes one.
+// Removes a client; a client that leaves during a kernel causes a fault. After a fault the server
+// accepts new clients only when all old ones have left.
 static void drop_client(const struct mps_server *server, int place)
 {
     struct mps_place *left = &server->board->places[place - 1];

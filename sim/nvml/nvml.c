@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The management library of the software GPUs, as far as rgpu-gauge asks it: how much memory of each
-// device is taken, and by whom, by the figures by which the devices themselves refuse; and for which part of the time
-// since the question before kernels have run. A software GPU has no temperature and takes no power of its own.
+// Implements the part of NVML that the GPU monitor uses (rgpu-monitor). It reports the memory taken
+// on each device and its owners, by the same accounting that makes allocations fail, and the busy
+// time since the previous query. A software GPU has no temperature and draws no power of its own.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "proto/nvml_abi.h"
 #include "sim/sim_config.h"
-#include "sim/shared_state.h"
+#include "sim/engine/shared_state.h"
 #include "sim/uuid.h"
 #include "version.h"
 
@@ -28,7 +28,7 @@ enum {
 enum { LISTED_MAX = 1024 };
 
 static struct sim_config config;
-static int indices[SIM_MAX_DEVICES]; // a device, GPU or instance, is the address of its ordinal
+static int indices[SIM_MAX_DEVICES]; // a device handle points to the ordinal of a GPU or instance
 
 NVML_API(nvmlInit_v2, void)
 {
@@ -133,7 +133,7 @@ NVML_API(nvmlDeviceGetMigDeviceHandleByIndex, void *device, unsigned index, void
     return NOT_FOUND;
 }
 
-static size_t look(void *device, struct shared_use *list)
+static size_t nvml_look(void *device, struct shared_use *list)
 {
     size_t count = shared_state_look(config.state_path, *(int *)device, list, LISTED_MAX);
 
@@ -143,7 +143,7 @@ static size_t look(void *device, struct shared_use *list)
 NVML_API(nvmlDeviceGetMemoryInfo, void *device, struct nvml_memory *memory)
 {
     static struct shared_use list[LISTED_MAX];
-    size_t count = look(device, list);
+    size_t count = nvml_look(device, list);
 
     *memory = (struct nvml_memory){.total = sim_config_memory(&config, *(int *)device)};
     for (size_t i = 0; i < count; i++)
@@ -152,7 +152,7 @@ NVML_API(nvmlDeviceGetMemoryInfo, void *device, struct nvml_memory *memory)
     return OK;
 }
 
-// As in a container, where the driver's process numbers are of no use.
+// Returns true to hide processes, as in a container where the driver's process ids are useless.
 static int hides_processes(void)
 {
     const char *text = getenv("RGPU_SIM_HIDE_PROCESSES");
@@ -164,7 +164,7 @@ NVML_API(nvmlDeviceGetComputeRunningProcesses_v3, void *device, unsigned *count,
          struct nvml_process *out)
 {
     static struct shared_use list[LISTED_MAX];
-    size_t found = look(device, list);
+    size_t found = nvml_look(device, list);
     unsigned room = *count;
 
     if (hides_processes())
@@ -177,9 +177,9 @@ NVML_API(nvmlDeviceGetComputeRunningProcesses_v3, void *device, unsigned *count,
     return OK;
 }
 
-// ---- how busy ----
+// ---- utilization ----
 
-// What was seen of a device at the question before; one for each kind of question.
+// Busy times at the previous query, kept separately for each kind of query.
 struct busy_meter {
     uint64_t at;
     size_t count;
@@ -204,14 +204,16 @@ static unsigned percent(uint64_t busy, uint64_t elapsed)
     return value < 100 ? (unsigned)value : 100;
 }
 
-// Turns `busy` of the list into what it is since the question before; the time since then, 0: it is the first one.
-static uint64_t measure(enum meter_kind kind, void *device, struct shared_use *list, size_t *count)
+// Replaces `busy` in the list by the busy time since the previous query. Returns the elapsed time,
+// or 0 at the first query.
+static uint64_t nvml_measure(enum meter_kind kind, void *device, struct shared_use *list,
+                             size_t *count)
 {
     static struct shared_use now[LISTED_MAX];
     struct busy_meter *meter = &meters[kind][*(int *)device];
     uint64_t at = shared_state_now(), elapsed = meter->at ? at - meter->at : 0;
 
-    *count = look(device, now);
+    *count = nvml_look(device, now);
     for (size_t i = 0; i < *count; i++) {
         uint64_t before = busy_before(meter, now[i].pid);
         list[i] = now[i];
@@ -229,8 +231,8 @@ NVML_API(nvmlDeviceGetUtilizationRates, void *device, struct nvml_utilization *o
     size_t count;
 
     if (is_instance(device))
-        return NOT_SUPPORTED; // as the real library says of its own
-    uint64_t busy = 0, elapsed = measure(METER_DEVICE, device, list, &count);
+        return NOT_SUPPORTED; // as the real library does for its instances
+    uint64_t busy = 0, elapsed = nvml_measure(METER_DEVICE, device, list, &count);
 
     for (size_t i = 0; i < count; i++)
         busy += list[i].busy;
@@ -250,7 +252,7 @@ NVML_API(nvmlDeviceGetProcessUtilization, void *device, struct nvml_process_samp
     *count = LISTED_MAX;
     if (!out || room < LISTED_MAX)
         return TOO_SMALL;
-    uint64_t elapsed = measure(METER_PROCESSES, device, list, &found);
+    uint64_t elapsed = nvml_measure(METER_PROCESSES, device, list, &found);
     for (size_t i = 0; i < found; i++)
         out[i] = (struct nvml_process_sample){.pid = list[i].pid,
                                               .time = since + 1,
@@ -259,7 +261,7 @@ NVML_API(nvmlDeviceGetProcessUtilization, void *device, struct nvml_process_samp
     return OK;
 }
 
-// All memory of a software GPU is mapped.
+// Reports all memory as mapped.
 NVML_API(nvmlDeviceGetBAR1MemoryInfo, void *device, unsigned long long out[3])
 {
     struct nvml_memory memory;
@@ -275,7 +277,7 @@ NVML_API(nvmlDeviceGetBAR1MemoryInfo, void *device, unsigned long long out[3])
 
 enum { LINKS = 18, LINKS_OF_PAIR = 2, CAPABILITY_P2P = 0 };
 
-// The device behind a link; -1: there is none.
+// Returns the device at the other end of a link, or -1 if there is no link.
 static int behind_link(const void *device, unsigned link)
 {
     int self = *(const int *)device, count = config.gpu_count;
@@ -309,7 +311,7 @@ NVML_API(nvmlDeviceGetNvLinkRemotePciInfo_v2, void *device, unsigned link, struc
     return nvmlDeviceGetPciInfo_v3(&indices[other], out);
 }
 
-// Two neighbours by number are behind one bridge, and the pairs on processors of their own.
+// Neighbours with numbers 2n and 2n+1 share one bridge; other pairs are on different processors.
 enum { LEVEL_SELF = 0, LEVEL_BRIDGE = 10, LEVEL_SYSTEM = 50, PEERS_OK = 0, PEER_QUESTIONS = 6 };
 
 NVML_API(nvmlDeviceGetTopologyCommonAncestor, void *device, void *other, unsigned *level)

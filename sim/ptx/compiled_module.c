@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A compiled module as its user sees it: variables to bind, functions to launch.
+// Implements the caller's view of a compiled module: variables to bind, functions to launch.
 #include "sim/ptx/compiled_module.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the parts of the PTX engine share: types, and the compiled form of instructions, functions and
-// modules. parse/ reads text, lower/ makes instructions of it, run/ executes them, alu/ is the
-// arithmetic that lower/ chooses and run/ calls. lower/ knows parse/, and neither knows run/.
+// Defines the data that the parts of the PTX engine share: types, and the compiled form of
+// instructions, functions and modules. parse/ reads text, lower/ generates instructions, run/
+// executes them, and alu/ has the arithmetic that lower/ selects and run/ calls. lower/ uses
+// parse/; neither uses run/.
 #ifndef RGPU_SIM_PTX_COMPILED_MODULE_H
 #define RGPU_SIM_PTX_COMPILED_MODULE_H
 
@@ -58,9 +59,9 @@ static inline char type_kind(enum type t)
     return type_table[t].kind;
 }
 
-// Operand references. A register's values for all lanes lie together: 32 words of 4 or 8 bytes, or
-// one 32-bit mask for a predicate. A reference is a base and an offset; before register allocation
-// the offset of REF_REG is a virtual register's number.
+// Operand references. A register stores the values of all lanes together: 32 words of 4 or 8 bytes,
+// or one 32-bit mask for a predicate. A reference is a base and an offset. Before register
+// allocation, the offset of REF_REG is the number of a virtual register.
 enum ref_base {
     REF_REG,    // the frame's registers
     REF_CONST,  // the module's constants, one copy per lane
@@ -81,7 +82,7 @@ enum reg_class {
     CLASS_PRED,   // one 32-bit mask
 };
 
-// An arithmetic operation over all 32 lanes; d, a, b, c as the row's signature says.
+// An arithmetic operation over all 32 lanes; the row's signature gives the types of d, a, b and c.
 typedef void alu_fn(void *d, const void *a, const void *b, const void *c, uint32_t imm);
 
 struct alu_row {
@@ -144,7 +145,7 @@ enum mbarrier_op {
     MBARRIER_WAIT_PARITY,
 };
 
-// What %clock and its like read: the imm of OP_CLOCK.
+// The registers that OP_CLOCK reads, such as %clock; stored in imm.
 enum clock_kind { CLOCK_32, CLOCK_HI, CLOCK_64, GLOBALTIMER_LO, GLOBALTIMER_HI, GLOBALTIMER };
 
 enum space {
@@ -161,13 +162,13 @@ struct insn {
     uint8_t op;
     uint8_t dst_class;
     bool pred_negated;
-    bool loop;     // a branch backwards: counts against the warp's budget
+    bool loop;     // a backward branch: counts against the warp's budget
     bool sync;     // waits for the lanes named in e
     uint32_t pred; // or NO_PRED
     uint32_t d, a, b, c;
-    uint32_t e;   // lanes that take part, of warp-wide instructions
+    uint32_t e;   // participating lanes of a warp-wide instruction
     uint32_t d2;  // predicate of shfl and match, or NO_PRED
-    uint32_t imm; // branch target, offset, or what fn takes
+    uint32_t imm; // branch target, offset, or argument of fn
     uint32_t line;
     union {
         struct memory_op *mem;
@@ -208,11 +209,12 @@ struct memory_op {
     uint8_t classes[8];
     struct memory_op *destination; // cp.async: in shared memory
     alu_fn *scan64, *scan32;       // see address_scan
-    const char *text;              // for faults: "ld.global.u32"
+    const char *text;              // for faults, such as "ld.global.u32"
 };
 
-// An access to a texture or surface. Operand a is the object's handle; the sources are, in this order: the
-// layer of layered geometries, coordinates, level or derivatives, offsets, values to store.
+// An access to a texture or surface. Operand a is the object's handle. The sources are, in this
+// order: the layer of layered geometries, coordinates, level or derivatives, offsets, values to
+// store.
 #define IMAGE_SOURCES 16
 struct image_op {
     enum texture_geometry geometry;
@@ -229,7 +231,7 @@ struct image_op {
     uint8_t value_at; // the first source that is a value to store
     uint32_t sources[IMAGE_SOURCES];
     uint32_t results[4];
-    uint8_t classes[4]; // of results, or of values to store
+    uint8_t classes[4]; // classes of results, or of values to store
     const char *text;   // for faults
 };
 
@@ -276,7 +278,7 @@ struct ptx_function {
     bool declared, defined;
     bool visible, weak;
     bool recursive;
-    struct ptx_function *alias; // .alias: stands for this one
+    struct ptx_function *alias; // .alias: the function that this one stands for
     enum builtin builtin;
     unsigned line;
 
@@ -284,28 +286,28 @@ struct ptx_function {
     uint32_t code_count;
     uint32_t regs_bytes;
     uint32_t frame_bytes; // local memory of one frame
-    uint64_t total_local; // with callees; UINT32_MAX and up is too much
+    uint64_t total_local; // including callees; UINT32_MAX and above is too much
     struct formal *formals;
     uint32_t formal_count;
     struct formal *returns;
     uint32_t return_count;
 
-    bool uses_common_shared; // itself or a callee
+    bool uses_common_shared; // by the function or a callee
     bool indirect_calls;
     uint32_t own_shared; // end of function-scope .shared, without the common part
     struct ptx_function **callees;
     uint32_t callee_count;
-    int mark; // of walks over the call graph
+    int mark; // for walks over the call graph
 };
 
-// A place in the constants or in a variable's initial value that holds an address.
+// A position in the constants or in a variable's initial value that holds an address.
 struct reloc {
     struct variable *variable;
     struct ptx_function *function;
     int64_t addend;
     uint32_t const_offset; // of the broadcast constant, if in_const
     bool in_const;
-    struct variable *target; // else: the variable, and where in it
+    struct variable *target; // otherwise the target variable and the offset in it
     uint64_t target_offset;
     unsigned shift; // mask(): which byte of the address
     unsigned size;  // bytes to store
@@ -319,7 +321,7 @@ struct variable {
     bool external, weak, defined;
     uint64_t address; // bound, or offset in shared or local memory
     bool bound;
-    bool own_shared; // .shared of one function: offset counts from own part
+    bool own_shared; // .shared of one function: the offset counts from the function's own part
     bool dynamic;    // extern .shared x[]
     uint64_t size;
     uint64_t align;

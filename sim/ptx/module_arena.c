@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See module_arena.h.
+// Implements module_arena.h.
 #include "sim/ptx/module_arena.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ void *arena_alloc(struct arena *arena, size_t size)
             return NULL;
         chunk->size = bytes;
         arena->total += bytes;
-        // A chunk made for one large thing goes behind the one that is being filled.
+        // A chunk for one large piece goes after the chunk that is being filled.
         if (arena->chunks && bytes == size && bytes > CHUNK_BYTES / 2) {
             chunk->next = arena->chunks->next;
             arena->chunks->next = chunk;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that lives and dies with a compiled module, or with a compilation: taken in pieces, given back at once.
+// Implements an arena: memory allocated in pieces and freed at once, with a compiled module or at
+// the end of a compilation.
 #ifndef RGPU_SIM_PTX_MODULE_ARENA_H
 #define RGPU_SIM_PTX_MODULE_ARENA_H
 

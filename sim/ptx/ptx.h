@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PTX compiler and SIMT execution engine of the software GPU. A module is compiled from PTX text,
-// its variables are bound to memory of the caller's, and its entry functions are launched over a
-// grid of blocks by a pool of host threads.
+// Declares the PTX compiler and SIMT execution engine of the software GPU. A module is compiled
+// from PTX text, its variables are bound to memory of the caller, and a pool of host threads
+// launches its entry functions over a grid of blocks.
 //
-// Device memory is host memory at its real address: a device pointer is what the engine reads and
-// writes, after `find` has said that the address is allocated.
+// Device memory is host memory at its real address. The engine accesses a device pointer directly
+// after `find` has confirmed that the address is allocated.
 //
-// Threads: compile, bind and initialize a module from one thread; after that any number of threads
-// may launch its functions at once. Nothing here logs: the caller shows the logs and faults.
+// Threads: one thread compiles, binds and initializes a module; after that, any number of threads
+// may launch its functions at once. The engine does not log; the caller prints the logs and faults.
 #ifndef RGPU_SIM_PTX_H
 #define RGPU_SIM_PTX_H
 
@@ -57,18 +57,18 @@ struct ptx_global {
     size_t size;
     size_t align;
     enum ptx_space space;
-    bool visible;     // .visible, .weak or .common: to be found by cuModuleGetGlobal
+    bool visible;     // .visible, .weak or .common: cuModuleGetGlobal finds it
     bool managed;     // .attribute(.managed)
     const void *init; // size bytes without relocations, or NULL for zeroes
 };
 
-// Variables in .global and .const space. Each one must be bound before a launch.
+// Return the variables in .global and .const space. Each must be bound before a launch.
 size_t ptx_module_global_count(const struct ptx_module *module);
 const struct ptx_global *ptx_module_global(const struct ptx_module *module, size_t index);
-// Tells where variable `index` lives: `size` bytes of the caller's at a multiple of `align`.
+// Binds variable `index` to `size` bytes of the caller's memory at a multiple of `align`.
 __attribute__((warn_unused_result)) int ptx_module_bind(struct ptx_module *module, size_t index,
                                                         uint64_t address);
-// Writes every variable's initial value, addresses of other variables and functions included.
+// Writes every variable's initial value, including addresses of other variables and functions.
 __attribute__((warn_unused_result)) int ptx_module_initialize(struct ptx_module *module);
 
 struct ptx_param {
@@ -92,7 +92,7 @@ struct ptx_function_info {
     unsigned target;            // 90 for sm_90
 };
 
-// Entry functions (kernels) in order of appearance.
+// Return the entry functions (kernels) in order of appearance.
 size_t ptx_module_function_count(const struct ptx_module *module);
 struct ptx_function *ptx_module_function(const struct ptx_module *module, size_t index);
 struct ptx_function *ptx_module_find(const struct ptx_module *module, const char *name);
@@ -101,8 +101,8 @@ const struct ptx_function_info *ptx_function_info(const struct ptx_function *fun
 
 struct ptx_memory {
     void *argument;
-    // Which allocation holds addr: [*base, *end). Called by several threads at once. The answer
-    // is kept for the rest of the launch.
+    // Finds the allocation [*base, *end) that holds addr. Several threads call it at once. The
+    // engine caches the result during the launch.
     bool (*find)(void *argument, uint64_t addr, uint64_t *base, uint64_t *end);
 };
 
@@ -131,8 +131,9 @@ struct ptx_fault {
 struct texture;
 struct surface;
 
-// The texture and surface objects that kernels name by handle. What is found stays as it is until it is
-// released, by the thread that found it. Called by several threads at once. NULL: there are none.
+// Lookup of the texture and surface objects that kernels name by handle. A found object does not
+// change until the same thread releases it. Several threads call these functions at once. NULL:
+// there are no objects.
 struct ptx_images {
     void *argument;
     const struct texture *(*find_texture)(void *argument, uint64_t handle);
@@ -150,16 +151,17 @@ struct ptx_launch {
     struct ptx_memory memory;
     struct ptx_images images;
 
-    // Text of the device's printf, whole calls at a time, serialized by the engine. May be NULL.
+    // Receives text of the device's printf, in whole calls, one at a time. May be NULL.
     void *print_argument;
     void (*print)(void *argument, const char *text, size_t size);
 
-    // The device's malloc and free, called by several threads at once. NULL: malloc gives 0.
+    // Implement the device's malloc and free; several threads call them at once. NULL: malloc
+    // returns 0.
     void *heap_argument;
     uint64_t (*allocate)(void *argument, size_t size);
     void (*release)(void *argument, uint64_t address);
 
-    // What cudaGraphSetConditional is told. NULL: the kernel is part of no graph.
+    // Receives calls of cudaGraphSetConditional. NULL: the kernel belongs to no graph.
     void *condition_opaque;
     void (*set_condition)(void *opaque, uint64_t handle, unsigned value);
 
@@ -167,22 +169,23 @@ struct ptx_launch {
     unsigned sm_count;  // %nsmid; 0 for 1
     unsigned clock_khz; // rate of %clock; 0 for 1000000
     size_t stack_bytes; // local memory per thread for recursion (cuCtxSetLimit); 0 for 1024
-    bool cooperative;   // every block makes progress whatever the others do (grid sync)
+    bool cooperative;   // every block makes progress independently of the others (grid sync)
     const volatile bool *cancel; // set by another thread to end the launch; may be NULL
 };
 
-// Runs the grid to its end on the calling thread and the pool. Any dimension 0, a block above 1024
-// threads or above the function's max_threads, shared memory above PTX_MAX_SHARED: -EINVAL.
-//   -EFAULT     *fault says what (memory may be half written, as on a GPU)
-//   -ECANCELED  `cancel` was seen
-//   -ENOMEM     local or shared memory of the blocks
+// Runs the grid to its end on the calling thread and the pool.
+//   -EINVAL     a dimension is 0, a block exceeds 1024 threads or the function's max_threads,
+//               or shared memory exceeds PTX_MAX_SHARED
+//   -EFAULT     *fault describes the fault (memory may be half written, as on a GPU)
+//   -ECANCELED  `cancel` was set
+//   -ENOMEM     no local or shared memory for the blocks
 __attribute__((warn_unused_result)) int ptx_launch_run(const struct ptx_launch *launch,
                                                        struct ptx_fault *fault);
 
 #define PTX_MAX_SHARED (227u * 1024)     // static and dynamic, per block
 #define PTX_MAX_COOPERATIVE_BLOCKS 4096u // grid of a cooperative launch; more is -EINVAL
 
-// "illegal address" and so on, for messages.
+// Returns the fault's name for messages, such as "illegal address".
 const char *ptx_fault_name(enum ptx_fault_kind kind);
 
 #endif

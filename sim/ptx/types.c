@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PTX's fundamental types.
+// Defines the fundamental types of PTX.
 #include "sim/ptx/compiled_module.h"
 
 #include <string.h>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a coordinate to texels and weights, in fixed point as the texture units have it: 8 bits behind the point.
+// Converts coordinates to texels and weights, in fixed point with 8 fractional bits as texture
+// units do.
 #include "sim/texture/footprint.h"
 
 #include <math.h>
 
 #define FRACTION 8
 #define ONE (1 << FRACTION)
-// Coordinates further away than any texture is wide, where fixed point would overflow.
+// Beyond the width of any texture; larger coordinates would overflow fixed point.
 #define FAR 1e9
 #define BELOW_ONE (1 - 0x1p-24)
 
@@ -29,7 +30,7 @@ static int32_t mirrored(int64_t i, int64_t extent)
     return rest < extent ? rest : (int32_t)(2 * extent - 1 - rest);
 }
 
-// Wrapping and mirroring need coordinates from 0 to 1.
+// Applies the address mode. Wrap and mirror modes need normalized coordinates.
 static int32_t addressed(const struct texture *t, unsigned direction, int64_t i, unsigned extent)
 {
     switch (t->modes[direction]) {
@@ -47,8 +48,8 @@ static int32_t addressed(const struct texture *t, unsigned direction, int64_t i,
     return clamped(i, extent);
 }
 
-// Coordinates from 0 to 1 have 21 bits, or as many as the texels of a wide texture need.
-static double cut(double x, unsigned extent)
+// Rounds normalized coordinates to 21 bits, or to as many as a wide texture needs.
+static double axis_cut(double x, unsigned extent)
 {
     int bits = 21;
 
@@ -57,21 +58,22 @@ static double cut(double x, unsigned extent)
     return ldexp(floor(ldexp(x, bits)), -bits);
 }
 
-// A coordinate in texels; one that is periodic is brought near first, where floats are fine.
-static double in_texels(const struct texture *t, unsigned direction, float at, unsigned extent)
+// Returns a coordinate in texels. Reduces a periodic coordinate first, while floats are precise
+// enough.
+static double axis_in_texels(const struct texture *t, unsigned direction, float at, unsigned extent)
 {
     double x = at;
 
     if (at != at)
         return 0;
     if (t->normalized) {
-        bool edged = t->cube && t->seamless; // with other faces behind the edges
+        bool edged = t->cube && t->seamless; // other faces adjoin the edges
 
         if (t->modes[direction] == ADDRESS_WRAP && !edged)
             x = isinf(at) ? 0 : fmin(x - floor(x), BELOW_ONE);
         else if (t->modes[direction] == ADDRESS_MIRROR && !edged)
             x = isinf(at) ? 0 : x - 2 * floor(x / 2);
-        x = cut(x, extent) * extent;
+        x = axis_cut(x, extent) * extent;
     }
     return x < -FAR ? -FAR : x > FAR ? FAR : x;
 }
@@ -79,7 +81,7 @@ static double in_texels(const struct texture *t, unsigned direction, float at, u
 void axis_linear(struct footprint_axis *axis, const struct texture *t, unsigned direction, float at,
                  unsigned extent, int offset)
 {
-    int64_t fixed = (int64_t)floor(in_texels(t, direction, at, extent) * ONE + 0.5) - ONE / 2;
+    int64_t fixed = (int64_t)floor(axis_in_texels(t, direction, at, extent) * ONE + 0.5) - ONE / 2;
 
     axis->low = (fixed >> FRACTION) + offset;
     axis->high = axis->low + 1;
@@ -87,7 +89,7 @@ void axis_linear(struct footprint_axis *axis, const struct texture *t, unsigned 
     axis->index[0] = addressed(t, direction, axis->low, extent);
     axis->index[1] = addressed(t, direction, axis->high, extent);
     if (axis->index[0] == axis->index[1] && !(t->cube && t->seamless))
-        axis->weight = 0; // one texel, which leaves nothing to round
+        axis->weight = 0; // a single texel needs no rounding
 }
 
 void axis_texel(struct footprint_axis *axis, const struct texture *t, unsigned direction,
@@ -101,8 +103,8 @@ void axis_texel(struct footprint_axis *axis, const struct texture *t, unsigned d
 void axis_point(struct footprint_axis *axis, const struct texture *t, unsigned direction, float at,
                 unsigned extent, int offset)
 {
-    axis_texel(axis, t, direction, (int64_t)floor(in_texels(t, direction, at, extent)) + offset,
-               extent);
+    axis_texel(axis, t, direction,
+               (int64_t)floor(axis_in_texels(t, direction, at, extent)) + offset, extent);
 }
 
 void axis_index(struct footprint_axis *axis, int64_t at, unsigned extent)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BC1 to BC5, whose numbers between two ends are those of an H100, not those of a division; and the choice among all.
+// Decodes BC1 to BC5 and selects the decoder. Interpolated values are those of an H100, which
+// differ from exact division.
 #include "sim/texture/compressed.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ static int32_t third_of_five(int32_t near, int32_t far)
     return (2 * near + far) * 22 >> 3;
 }
 
-// Some 256ths of the way to `far`.
+// Interpolates towards `far` by a number of 256ths.
 static int32_t on_the_way(int32_t near, int32_t far, int32_t part)
 {
     int32_t step = far - near;
@@ -42,7 +43,7 @@ static void colour_at_end(const struct colour_end *end, int32_t raw[4])
     raw[2] = five_to_eight(end->blue);
 }
 
-// The colour of an index, where four are of the block: a third of the way from either end.
+// Returns a colour of a block with four colours; two lie a third of the way from an endpoint.
 static void colour_of_four(const struct colour_end ends[2], unsigned index, int32_t raw[4])
 {
     const struct colour_end *near = &ends[index & 1], *far = &ends[~index & 1];
@@ -57,7 +58,7 @@ static void colour_of_four(const struct colour_end ends[2], unsigned index, int3
     raw[2] = third_of_five(near->blue, far->blue);
 }
 
-// Where three are: half of the way, or nothing at all.
+// Returns a colour of a block with three colours: an endpoint, the middle, or transparent black.
 static void colour_of_three(const struct colour_end ends[2], unsigned index, int32_t raw[4])
 {
     if (index < 2) {
@@ -86,7 +87,8 @@ static void load_colour(const uint8_t *at, unsigned place, bool always_four, int
         colour_of_three(ends, index, raw);
 }
 
-// How much of the second end an index means: in 257ths, or in 129ths with a sign, where ends have one bit less.
+// Returns the weight of the second endpoint for an index, in 257ths, or in 129ths with a sign,
+// where endpoints have one bit less.
 static int32_t part_of_second(unsigned index, bool eight, bool with_sign)
 {
     static const uint8_t of_eight[2][8] = {{0, 0, 36, 72, 113, 144, 185, 221},
@@ -98,7 +100,7 @@ static int32_t part_of_second(unsigned index, bool eight, bool with_sign)
     return eight ? of_eight[with_sign][index] : of_six[with_sign][index];
 }
 
-// One channel in 65535ths, or 32767ths with a sign.
+// Loads one channel in 65535ths, or in 32767ths with a sign.
 static int32_t load_channel(const uint8_t *at, unsigned place, bool with_sign)
 {
     struct compressed_bits bits = {at, 16 + 3 * place};
@@ -118,7 +120,7 @@ static int32_t load_channel(const uint8_t *at, unsigned place, bool with_sign)
     return (int32_t)(exact < 0 ? exact - 0.5 : exact + 0.5);
 }
 
-static int32_t to_eight_bits(int32_t in_65535ths)
+static int32_t compressed_to_eight_bits(int32_t in_65535ths)
 {
     return (in_65535ths + 128) / 257;
 }
@@ -136,7 +138,7 @@ void compressed_load_raw(enum texel_compression compression, const uint8_t *at, 
         return;
     case COMPRESSION_BC3:
         load_colour(at + 8, place, true, raw);
-        raw[3] = to_eight_bits(load_channel(at, place, false));
+        raw[3] = compressed_to_eight_bits(load_channel(at, place, false));
         return;
     case COMPRESSION_BC4:
     case COMPRESSION_BC4_SIGNED:

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BC6H: 16-bit floats of three channels, whose ends are mostly kept as differences from the first one.
+// Decodes BC6H: 16-bit floats of three channels. Most modes store endpoints as differences from the
+// first.
 #include "sim/texture/compressed.h"
 
 #include <string.h>
 
 #include "sim/ptx/alu/small_float.h"
 
-// Where the bits of the ends lie: of which end and channel, from which bit on, how many; `turned`, highest first.
+// A field of endpoint bits: endpoint, channel, lowest bit, number of bits. `turned`: highest bit
+// first.
 struct bc6h_field {
     uint8_t end, channel, low, count;
     bool turned;
@@ -14,9 +16,9 @@ struct bc6h_field {
 
 struct bc6h_mode {
     uint8_t code, code_bits;
-    uint8_t subsets, first_bits; // of the first end
-    uint8_t bits[3];             // of the other ends: differences
-    bool whole;                  // they are no differences
+    uint8_t subsets, first_bits; // of the first endpoint
+    uint8_t bits[3];             // bits of the other endpoints' differences
+    bool whole;                  // endpoints are stored whole, not as differences
     struct bc6h_field fields[26];
 };
 
@@ -139,7 +141,7 @@ static const struct bc6h_mode modes[] = {
       TURNED(2, 10, 6)}},
 };
 
-static const struct bc6h_mode *read_mode(struct compressed_bits *bits)
+static const struct bc6h_mode *compressed_bc6h_read_mode(struct compressed_bits *bits)
 {
     unsigned code = compressed_take(bits, 2), code_bits = 2;
 
@@ -177,7 +179,7 @@ static void read_fields(struct compressed_bits *bits, const struct bc6h_mode *mo
     }
 }
 
-// An end as a number of the first one's bits: differences are added, and what does not fit is cut off.
+// Returns an endpoint with the bits of the first one. Adds differences and cuts off overflow.
 static int32_t end_value(const struct bc6h_mode *mode, unsigned ends[4][3], unsigned end,
                          unsigned channel, bool with_sign)
 {
@@ -189,7 +191,7 @@ static int32_t end_value(const struct bc6h_mode *mode, unsigned ends[4][3], unsi
     return with_sign ? with_sign_of(value, mode->first_bits) : (int32_t)value;
 }
 
-// To 17 bits, or 16 with a sign.
+// Widens to 17 bits, or to 16 bits with a sign.
 static int32_t widened(int32_t value, unsigned bits, bool with_sign)
 {
     if (!with_sign) {
@@ -204,7 +206,7 @@ static int32_t widened(int32_t value, unsigned bits, bool with_sign)
     return value < 0 ? -size : size;
 }
 
-static uint16_t half_of(int32_t value, bool with_sign)
+static uint16_t compressed_bc6h_half_of(int32_t value, bool with_sign)
 {
     if (!with_sign)
         return (uint16_t)(value * 31 >> 6);
@@ -214,7 +216,7 @@ static uint16_t half_of(int32_t value, bool with_sign)
 void bc6h_load(const uint8_t at[16], unsigned place, bool with_sign, int32_t raw[4])
 {
     struct compressed_bits bits = {at, 0};
-    const struct bc6h_mode *mode = read_mode(&bits);
+    const struct bc6h_mode *mode = compressed_bc6h_read_mode(&bits);
     unsigned ends[4][3];
 
     memset(raw, 0, 4 * sizeof(*raw));
@@ -233,6 +235,6 @@ void bc6h_load(const uint8_t at[16], unsigned place, bool with_sign, int32_t raw
         first = widened(first, mode->first_bits, with_sign);
         second = widened(second, mode->first_bits, with_sign);
         int32_t value = (first * (64 - weight) + second * weight + 32) >> 6;
-        raw[channel] = (int32_t)float_bits(half_float(half_of(value, with_sign)));
+        raw[channel] = (int32_t)float_bits(half_float(compressed_bc6h_half_of(value, with_sign)));
     }
 }

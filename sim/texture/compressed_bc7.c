@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BC7: eight modes, each with its own numbers of subsets and bits.
+// Decodes BC7: eight modes, each with its own numbers of subsets and bits.
 #include <string.h>
 
 #include "sim/texture/compressed.h"
 
 struct bc7_mode {
     uint8_t subsets, partition_bits, rotation_bits, selection_bits;
-    uint8_t colour_bits, alpha_bits; // of an end
-    uint8_t own_low, shared_low;     // a lowest bit for each end, or for each subset
+    uint8_t colour_bits, alpha_bits; // bits of an endpoint
+    uint8_t own_low, shared_low;     // a shared lowest bit for each endpoint, or for each subset
     uint8_t index_bits, second_bits;
 };
 
@@ -18,7 +18,7 @@ static const struct bc7_mode modes[8] = {
 };
 
 struct bc7_ends {
-    unsigned value[6][4]; // of two for each subset
+    unsigned value[6][4]; // two endpoints for each subset
 };
 
 static void read_ends(struct compressed_bits *bits, const struct bc7_mode *mode,
@@ -41,7 +41,7 @@ static void read_low_bits(struct compressed_bits *bits, const struct bc7_mode *m
     }
 }
 
-static unsigned to_eight_bits(unsigned value, unsigned bits)
+static unsigned compressed_bc7_to_eight_bits(unsigned value, unsigned bits)
 {
     value <<= 8 - bits;
     return value | value >> bits;
@@ -55,12 +55,12 @@ static void widen(const struct bc7_mode *mode, struct bc7_ends *ends)
         for (unsigned channel = 0; channel < 4; channel++) {
             unsigned bits = channel < 3 ? mode->colour_bits : mode->alpha_bits;
             unsigned *value = &ends->value[end][channel];
-            *value = bits ? to_eight_bits(*value, bits + more) : 255;
+            *value = bits ? compressed_bc7_to_eight_bits(*value, bits + more) : 255;
         }
 }
 
-static int32_t between(const struct bc7_ends *ends, unsigned subset, unsigned channel,
-                       unsigned weight)
+static int32_t compressed_bc7_between(const struct bc7_ends *ends, unsigned subset,
+                                      unsigned channel, unsigned weight)
 {
     return (int32_t)((ends->value[2 * subset][channel] * (64 - weight) +
                       ends->value[2 * subset + 1][channel] * weight + 32) >>
@@ -99,8 +99,8 @@ void bc7_load(const uint8_t at[16], unsigned place, int32_t raw[4])
                                                                   mode->subsets, partition, place));
     }
     for (unsigned channel = 0; channel < 4; channel++)
-        raw[channel] =
-            between(&ends, subset, channel, (channel < 3) == !selection ? colour : alpha);
+        raw[channel] = compressed_bc7_between(&ends, subset, channel,
+                                              (channel < 3) == !selection ? colour : alpha);
     if (rotation) {
         int32_t moved = raw[rotation - 1];
         raw[rotation - 1] = raw[3];

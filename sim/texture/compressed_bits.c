@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What BC6H and BC7 have in common: bits, partitions of a block, weights.
+// Implements the common parts of BC6H and BC7: bits, block partitions, weights.
 #include "sim/texture/compressed.h"
 
 unsigned compressed_take(struct compressed_bits *bits, unsigned count)
@@ -11,7 +11,7 @@ unsigned compressed_take(struct compressed_bits *bits, unsigned count)
     return value;
 }
 
-// A bit for each place: whether it is in the second of two.
+// One bit per texel: 1 if it is in the second of two subsets.
 static const uint16_t in_second[64] = {
     0xCCCC, 0x8888, 0xEEEE, 0xECC8, 0xC880, 0xFEEC, 0xFEC8, 0xEC80, 0xC800, 0xFFEC, 0xFE80,
     0xE800, 0xFFE8, 0xFF00, 0xFFF0, 0xF000, 0xF710, 0x008E, 0x7100, 0x08CE, 0x008C, 0x7310,
@@ -21,7 +21,7 @@ static const uint16_t in_second[64] = {
     0x639C, 0x9336, 0x9CC6, 0x817E, 0xE718, 0xCCF0, 0x0FCC, 0x7744, 0xEE22,
 };
 
-// Two bits for each place: in which of three.
+// Two bits per texel: its subset among three.
 static const uint32_t of_three[64] = {
     0xAA685050, 0x6A5A5040, 0x5A5A4200, 0x5450A0A8, 0xA5A50000, 0xA0A05050, 0x5555A0A0, 0x5A5A5050,
     0xAA550000, 0xAA555500, 0xAAAA5500, 0x90909090, 0x94949494, 0xA4A4A4A4, 0xA9A59450, 0x2A0A4250,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cubes: which face a direction points to, and which texels lie behind the edge of one.
+// Computes the face that a direction points to, and the texels beyond a face's edge.
 #include "sim/texture/footprint.h"
 
 #include <math.h>
 
-// Of a face: the axis that it stands on and its side, and the axes along s and t with their signs.
+// A face's axis and side, and the axes along s and t with their signs.
 static const struct face {
     int major, major_sign, s, s_sign, t, t_sign;
 } faces[6] = {
@@ -27,7 +27,7 @@ struct cube_point cube_project(const float d[3])
     float major = fabsf(d[f->major]);
 
     if (!(major > 0)) {
-        p.s = p.t = 0.5f; // no direction
+        p.s = p.t = 0.5f; // the direction is zero
         return p;
     }
     p.s = ((float)f->s_sign * d[f->s] / major + 1) * 0.5f;
@@ -35,8 +35,8 @@ struct cube_point cube_project(const float d[3])
     return p;
 }
 
-// Texel centres as odd whole numbers, -(n - 1) to n - 1, on a cube whose faces stand at n: behind an edge the step
-// beyond it becomes a step along the face's own axis.
+// Finds the neighbour with texel centres as odd integers, -(n - 1) to n - 1, on a cube whose faces
+// lie at n. A step beyond an edge becomes a step along the face's own axis.
 bool cube_neighbour(unsigned *face, int32_t *x, int32_t *y, unsigned extent)
 {
     const struct face *f = &faces[*face];

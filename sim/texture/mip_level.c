@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which levels of a mipmapped texture a read mixes, and along which line where it is stretched.
+// Selects the levels that a read mixes, and the line along which an anisotropic read samples.
 #include "sim/texture/footprint.h"
 
 #include <math.h>
@@ -29,13 +29,13 @@ struct level_choice level_choose(const struct texture *t, float level)
     return choice;
 }
 
-// What a read covers, in texels: an ellipse that a circle of the screen becomes.
+// The footprint of a read in texels: an ellipse, the image of a circle on the screen.
 struct ellipse {
     float most, least; // half axes
-    float along[3];    // the longer one, in coordinates
+    float along[3];    // direction of the longer axis, in coordinates
 };
 
-static void in_texels(const struct texture *t, const float d[3], float texels[3])
+static void mip_level_in_texels(const struct texture *t, const float d[3], float texels[3])
 {
     const unsigned extents[3] = {t->levels[0].width, t->levels[0].height, t->levels[0].depth};
 
@@ -51,8 +51,8 @@ static float product(const float a[3], const float b[3])
 static struct ellipse ellipse_of(const struct texture *t, const struct texture_sample *sample)
 {
     float x[3], y[3];
-    in_texels(t, sample->along_x, x);
-    in_texels(t, sample->along_y, y);
+    mip_level_in_texels(t, sample->along_x, x);
+    mip_level_in_texels(t, sample->along_y, y);
     float xx = product(x, x), yy = product(y, y), xy = product(x, y);
     float mean = (xx + yy) / 2, apart = hypotf((xx - yy) / 2, xy);
     float turn = atan2f(2 * xy, xx - yy) / 2, cosine = cosf(turn), sine = sinf(turn);
@@ -64,7 +64,8 @@ static struct ellipse ellipse_of(const struct texture *t, const struct texture_s
     return e;
 }
 
-// Limits are even, and nothing is narrower than a texel.
+// Returns the anisotropy ratio. The limit is rounded down to an even number, and the width is at
+// least a texel.
 static float ratio_of(const struct texture *t, float most, float least)
 {
     float limit = (float)(t->anisotropy < 2 ? 1 : t->anisotropy & ~1u);
@@ -73,7 +74,7 @@ static float ratio_of(const struct texture *t, float most, float least)
     return ratio < 1 ? 1 : ratio > limit ? limit : ratio;
 }
 
-// The width of what is read of the level that is there, in texels of the first.
+// Returns the width of the footprint at the selected level, in texels of the first level.
 static float width_of(const struct texture *t, float level)
 {
     float last = (float)(t->level_count - 1);

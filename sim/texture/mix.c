@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Weighted sums of texels, to the bit as an H100 computes them (tests/textures has its results).
+// Computes weighted sums of texels, bit-exact with an H100 (tests/textures has its results).
 //
-// Integers, and fractions as integers of their range, are summed exactly and rounded once: fractions to 16 bits,
-// whatever they are stored in. Floats are cut to four bits below the last place of the largest one that has a
-// weight, summed exactly, and rounded once, halves away from zero. Planes of a volume and levels are such parts each.
+// Integers, and fractions as integers of their range, are summed exactly and rounded once;
+// fractions are rounded to 16 bits, whatever their stored size. Floats are cut to four bits below
+// the last place of the largest weighted one, summed exactly, and rounded once, halves away from
+// zero. Each plane of a volume and each level is summed in this way as a separate part.
 #include "sim/texture/texel.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@
 #define NOT_A_NUMBER 0x7fffffffu
 #define NOT_A_HALF 0x7fffe000u
 
-static double rounded(double value)
+static double mix_rounded(double value)
 {
     return value < 0 ? -floor(0.5 - value) : floor(value + 0.5);
 }
@@ -51,10 +52,10 @@ static int exponent_of(uint32_t bits)
 {
     int exponent = (int)(bits >> 23 & 255);
 
-    return exponent ? exponent - 127 : -1000; // what is smaller than normal counts as zero
+    return exponent ? exponent - 127 : -1000; // subnormal numbers count as zero
 }
 
-// A float in units of 2 to the power of `unit`, cut off.
+// Converts a float to units of 2 to the power of `unit`, truncated.
 static int64_t in_units(uint32_t bits, int unit)
 {
     int64_t mantissa = (bits & 0x7fffff) | 0x800000;
@@ -66,7 +67,7 @@ static int64_t in_units(uint32_t bits, int unit)
     return bits >> 31 ? -mantissa : mantissa;
 }
 
-// One part's texels of a channel, exactly.
+// Returns the exact sum of one part's texels in a channel.
 static double sum_part(const struct weighted_texel *texels, unsigned count, unsigned channel,
                        unsigned part)
 {
@@ -84,7 +85,7 @@ static double sum_part(const struct weighted_texel *texels, unsigned count, unsi
     return ldexp((double)sum, most - 23 - GUARD_BITS - 8);
 }
 
-// To so many bits of a mantissa, halves away from zero, with steps no smaller than `least`.
+// Rounds to a mantissa of `bits` bits, halves away from zero, with steps of at least `least`.
 static double round_to(double value, int bits, int least)
 {
     int exponent;
@@ -93,10 +94,10 @@ static double round_to(double value, int bits, int least)
         return value;
     frexp(value, &exponent);
     exponent = exponent - bits < least ? least : exponent - bits;
-    return ldexp(rounded(ldexp(value, -exponent)), exponent);
+    return ldexp(mix_rounded(ldexp(value, -exponent)), exponent);
 }
 
-// Infinities and what is no number decide by themselves. False: there are none.
+// Handles infinities and NaN. Returns false if there are none.
 static bool mix_specials(const struct weighted_texel *texels, unsigned count, unsigned channel,
                          uint32_t none, uint32_t *out)
 {
@@ -115,7 +116,7 @@ static bool mix_specials(const struct weighted_texel *texels, unsigned count, un
     return nan || up || down;
 }
 
-// The only texel with a weight keeps the sign of its zero.
+// Returns a zero, with the sign of the only weighted texel if there is just one.
 static uint32_t zero_of(const struct weighted_texel *texels, unsigned count, unsigned channel)
 {
     uint32_t sign = 0x80000000u;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A read of a texture: levels, faces and layers, and the weighted sum of the texels around a place.
+// Reads a texture: selects levels, faces and layers, and sums the weighted texels around a
+// position.
 #include "sim/texture/footprint.h"
 
 #include <math.h>
@@ -8,14 +9,14 @@
 #include "sim/ptx/alu/small_float.h"
 #include "sim/texture/compressed.h"
 
-// One read of one level: the texels in each direction, and the slice or face.
+// One read of one level: the texels along each axis, and the slice or face.
 struct level_read {
     const struct texture *texture;
     const struct texture_level *level;
     struct footprint_axis axes[3];
     unsigned slice; // layer, or the first face of the cube
     unsigned face;
-    bool by_number; // integer coordinates: beyond there are zeroes
+    bool by_number; // integer coordinates; texels beyond the texture are zero
 };
 
 static void load_texel(const struct level_read *r, int32_t x, int32_t y, int32_t z, int32_t raw[4])
@@ -42,8 +43,8 @@ static void load_texel(const struct level_read *r, int32_t x, int32_t y, int32_t
     texel_load_raw(kind, slice + (size_t)y * l->row_bytes + (size_t)x * texel_bytes(kind), raw);
 }
 
-// A texel of the footprint: bit k of `which` takes the second one in direction k. Behind the corner of a cube there
-// is none, and the caller mixes three others.
+// Loads a texel of the footprint; bit k of `which` selects the second texel along axis k. Returns
+// false beyond the corner of a cube, where the caller mixes three others.
 static bool load_which(const struct level_read *r, unsigned which, int32_t raw[4])
 {
     const struct texture *t = r->texture;
@@ -64,25 +65,25 @@ static bool load_which(const struct level_read *r, unsigned which, int32_t raw[4
     return true;
 }
 
-// The parts of `total` 256ths that the second texel and the first one get.
-static void split(int32_t total, int32_t weight, int32_t *first, int32_t *second)
+// Splits `total` 256ths between the second texel and the first one.
+static void read_split(int32_t total, int32_t weight, int32_t *first, int32_t *second)
 {
     *second = (total * weight + 128) >> 8;
     *first = total - *second;
 }
 
-// Weights are split along z, then x, then y, and rounded each time; the corners nearest to and farthest from the
-// origin are rounded up, and the other two get what is left.
+// Splits weights along z, then x, then y, with rounding each time. The corners nearest to and
+// farthest from the origin round up; the other two get the rest.
 static void split_plane(int32_t total, int32_t x, int32_t y, int32_t weights[4])
 {
     int32_t left, right;
 
-    split(total, x, &left, &right);
-    split(right, y, &weights[1], &weights[3]);
-    split(left, 256 - y, &weights[2], &weights[0]);
+    read_split(total, x, &left, &right);
+    read_split(right, y, &weights[1], &weights[3]);
+    read_split(left, 256 - y, &weights[2], &weights[0]);
 }
 
-// The texels that a read mixes: of one level or of two.
+// The texels that a read mixes, of one or two levels.
 struct footprint {
     struct weighted_texel texels[16];
     unsigned count, parts;
@@ -102,7 +103,7 @@ static void add_texel(const struct level_read *r, struct footprint *sum, unsigne
     sum->missing = true;
 }
 
-// Where three faces meet, the weight of the texel that is not there goes to its neighbours.
+// At a corner of three faces, gives the missing texel's weight to its neighbours.
 static void share_corner(struct weighted_texel texels[4], const int32_t weights[4])
 {
     unsigned missing = 0;
@@ -116,7 +117,8 @@ static void share_corner(struct weighted_texel texels[4], const int32_t weights[
     texels[missing ^ 3].weight += weights[missing] - 2 * third;
 }
 
-// The four texels of a plane, which share `total` 256ths. `second` is which of two planes of a volume.
+// Adds the four texels of a plane, which share `total` 256ths. `second` selects the plane of a
+// volume.
 static void add_plane(const struct level_read *r, struct footprint *sum, int32_t total,
                       unsigned second)
 {
@@ -142,13 +144,14 @@ static void add_level(const struct level_read *r, struct footprint *sum, bool li
         return;
     }
     if (r->texture->dimension == 3)
-        split(total, r->axes[2].weight, &first, &second);
+        read_split(total, r->axes[2].weight, &first, &second);
     add_plane(r, sum, first, 0);
     if (second)
         add_plane(r, sum, second, 1);
 }
 
-// A texture of one dimension is a row at the edge of a plane, where a border is near.
+// Computes the texels along each axis. A one-dimensional texture is a row at the edge of a plane,
+// next to a border.
 static void find_axes(struct level_read *r, const struct texture_sample *s, const float at[3],
                       bool linear)
 {
@@ -174,8 +177,8 @@ static void find_axes(struct level_read *r, const struct texture_sample *s, cons
     }
 }
 
-static void gather(struct level_read *r, const struct texture_sample *s, const float at[3],
-                   uint32_t value[4])
+static void read_gather(struct level_read *r, const struct texture_sample *s, const float at[3],
+                        uint32_t value[4])
 {
     static const unsigned order[4] = {2, 3, 1, 0};
     int32_t raw[4] = {0};
@@ -190,7 +193,7 @@ static void gather(struct level_read *r, const struct texture_sample *s, const f
     }
 }
 
-// At a place of the chosen levels.
+// Reads a position of the chosen levels.
 static void read_levels(struct level_read *r, const struct texture_sample *s,
                         const struct level_choice *choice, const float at[3], uint32_t value[4])
 {
@@ -212,10 +215,10 @@ static void read_levels(struct level_read *r, const struct texture_sample *s,
         texel_words(kind, sum.texels[0].raw, value);
 }
 
-// A place some steps from the middle, with its weight.
-static void add_place(struct level_read *r, const struct texture_sample *s,
-                      const struct level_choice *choice, const float at[3], const float step[3],
-                      float steps, float weight, float sum[4])
+// Adds a weighted position some steps from the middle.
+static void read_add_place(struct level_read *r, const struct texture_sample *s,
+                           const struct level_choice *choice, const float at[3],
+                           const float step[3], float steps, float weight, float sum[4])
 {
     float place[3];
     uint32_t value[4];
@@ -227,8 +230,9 @@ static void add_place(struct level_read *r, const struct texture_sample *s,
         sum[i] += weight * bits_float(value[i]);
 }
 
-// As an H100 does it: pairs of places on both sides of the middle, a step apart, of which the outermost have what
-// weight is left; and where there is less than two steps, one pair that draws apart.
+// Samples as an H100 does: pairs of positions on both sides of the middle, one step apart; the
+// outermost get the remaining weight. Below a ratio of two, it samples one pair at a smaller
+// distance.
 static void read_along(struct level_read *r, const struct texture_sample *s,
                        const struct level_choice *choice, const float at[3],
                        const struct texture_stretch *stretch, uint32_t value[4])
@@ -241,8 +245,8 @@ static void read_along(struct level_read *r, const struct texture_sample *s,
     }
     for (float whole = left; left > 0; left -= 2, from += 1) {
         float weight = (left < 2 ? left / 2 : 1) / whole;
-        add_place(r, s, choice, at, stretch->step, from, weight, sum);
-        add_place(r, s, choice, at, stretch->step, -from, weight, sum);
+        read_add_place(r, s, choice, at, stretch->step, from, weight, sum);
+        read_add_place(r, s, choice, at, stretch->step, -from, weight, sum);
     }
     for (unsigned i = 0; i < 4; i++)
         value[i] = float_bits(sum[i]);
@@ -286,7 +290,7 @@ void texture_read(const struct texture *t, const struct texture_sample *s, uint3
         at[1] = p.t;
     }
     if (s->access == TEXTURE_GATHER) {
-        gather(&r, s, at, value);
+        read_gather(&r, s, at, value);
         return;
     }
     if (s->texels) {

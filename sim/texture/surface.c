@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Surfaces: which bytes a place stands for, and what becomes of one beyond them.
+// Finds the bytes of a position on a surface, and applies the boundary mode.
 #include "sim/texture/texture.h"
 
 unsigned geometry_coordinates(enum texture_geometry geometry)
@@ -16,7 +16,7 @@ unsigned geometry_coordinates(enum texture_geometry geometry)
     return 3;
 }
 
-// 0 to limit - 1. False: it was beyond and stays so.
+// Brings a coordinate into 0 to limit - 1. Returns false if it stays outside.
 static bool bring_in(int64_t *at, int64_t limit, enum surface_boundary boundary)
 {
     bool inside = *at >= 0 && *at < limit;
@@ -52,7 +52,7 @@ bool surface_find(const struct surface *s, const struct surface_place *place,
     return true;
 }
 
-// Numbers of cl_channel_type and cl_channel_order, as PTX has them.
+// Returns cl_channel_type and cl_channel_order numbers, as in PTX.
 static uint32_t data_type(const struct texel_kind *kind)
 {
     static const uint32_t narrow[] = {0x10DA, 0x10D7, 0x10D2, 0x10D0, 0};

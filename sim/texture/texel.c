@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texels: from bytes to the words that a kernel gets, and from words to bytes.
+// Converts texels between bytes and the words that kernels see.
 #include "sim/texture/texel.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "sim/ptx/alu/small_float.h"
 
-// What bytes in sRGB are worth, in 16384ths, as an H100 has it.
+// Linear values of sRGB bytes in 16384ths, as on an H100.
 static const uint16_t linear_of_srgb[256] = {
     0,     5,     10,    15,    20,    25,    30,    35,    40,    45,    50,    55,    60,
     66,    72,    78,    85,    92,    99,    107,   115,   123,   131,   140,   150,   159,
@@ -77,7 +77,8 @@ void texel_load_raw(const struct texel_kind *kind, const char *at, int32_t raw[4
     for (unsigned i = 0; i < kind->channels; i++) {
         uint32_t bits = 0;
 
-        memcpy(&bits, at + i * kind->channel_bytes, kind->channel_bytes); // little-endian, as a GPU
+        // little-endian, as on a GPU
+        memcpy(&bits, at + i * kind->channel_bytes, kind->channel_bytes);
         raw[i] = raw_of_bits(kind, bits, i);
     }
 }
@@ -97,7 +98,7 @@ void texel_words(const struct texel_kind *kind, const int32_t raw[4], uint32_t v
         value[i] = word_of_raw(kind, raw[i], i);
 }
 
-// A float as a whole number from `least` to `most`, halves towards zero; what is no number is 0.
+// Rounds a float to an integer from `least` to `most`, halves towards zero. NaN becomes 0.
 static int32_t whole(float value, int32_t least, int32_t most)
 {
     double scaled = (double)value * most;
@@ -109,7 +110,7 @@ static int32_t whole(float value, int32_t least, int32_t most)
     return scaled <= least ? least : scaled >= most ? most : (int32_t)scaled;
 }
 
-// Half floats take what fits of a float, and cut off the rest.
+// Converts a float to half precision by truncation.
 static float cut_to_half(float value)
 {
     uint32_t bits = float_bits(value);

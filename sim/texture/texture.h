@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What textures and surfaces read and write, texel by texel, as NVIDIA's GPUs do it. A texture is levels of
-// texels and how to sample them; where the texels come from, and who keeps them, is not known here.
+// Reads and writes texels of textures and surfaces as NVIDIA's GPUs do. A texture consists of
+// levels of texels and sampling settings; the caller owns the texels.
 //
-// Nothing here allocates, waits or fails: places beyond a texture have values as well. Any number of threads may
-// sample one texture.
+// The functions never allocate, wait or fail: positions beyond a texture have values, too. Any
+// number of threads may sample one texture.
 #ifndef SIM_TEXTURE_TEXTURE_H
 #define SIM_TEXTURE_TEXTURE_H
 
@@ -16,7 +16,7 @@ enum texture_geometry {
     GEOMETRY_2D,
     GEOMETRY_3D,
     GEOMETRY_CUBE,
-    GEOMETRY_A1D, // layered: a for array
+    GEOMETRY_A1D, // layered: A for array
     GEOMETRY_A2D,
     GEOMETRY_ACUBE,
 };
@@ -25,10 +25,10 @@ static inline bool geometry_is_layered(enum texture_geometry geometry)
 {
     return geometry >= GEOMETRY_A1D;
 }
-// Coordinates beside the layer.
+// Returns the number of coordinates besides the layer.
 unsigned geometry_coordinates(enum texture_geometry geometry);
 
-// What the bits of a channel are.
+// the type of a channel's bits
 enum channel_kind {
     CHANNEL_UNSIGNED, // read as integers
     CHANNEL_SIGNED,
@@ -37,7 +37,7 @@ enum channel_kind {
     CHANNEL_FLOAT, // 16 and 32 bits
 };
 
-// How blocks of texels are stored, where they are.
+// the compression of texel blocks
 enum texel_compression {
     COMPRESSION_NONE,
     COMPRESSION_BC1,
@@ -54,10 +54,11 @@ enum texel_compression {
 
 struct texel_kind {
     enum channel_kind kind;
-    unsigned channels;                  // 1, 2, 4
-    unsigned channel_bytes;             // 1, 2, 4
-    bool srgb;                          // all but the fourth channel
-    enum texel_compression compression; // of blocks of 4 by 4: the others say what comes of them
+    unsigned channels;      // 1, 2, 4
+    unsigned channel_bytes; // 1, 2, 4
+    bool srgb;              // all but the fourth channel
+    // of blocks of 4 by 4; the other fields describe decoded texels
+    enum texel_compression compression;
 };
 
 static inline unsigned texel_bytes(const struct texel_kind *kind)
@@ -81,7 +82,7 @@ struct texture {
     unsigned layers;    // or cubes; at least 1
     unsigned dimension; // 1, 2, 3
     bool cube, layered;
-    bool linear_memory; // fetched by index only; beyond there are zeroes
+    bool linear_memory; // fetched by index only; texels beyond are zero
 
     enum address_mode modes[3];
     bool linear, level_linear; // filters within a level, and between levels
@@ -112,7 +113,7 @@ struct texture_sample {
     unsigned component;           // of a gather
 };
 
-// Four words: floats, or integers where the texture is read so.
+// Reads four words: floats, or integers if the texture is read as integers.
 void texture_read(const struct texture *texture, const struct texture_sample *sample,
                   uint32_t result[4]);
 
@@ -140,11 +141,12 @@ struct surface_place {
     uint32_t layer;
 };
 
-// Where `bytes` at a place lie: NULL for none, which a boundary of zeroes has. False: the access traps.
+// Finds the address of `bytes` at a position; NULL if the boundary mode gives zeros there. Returns
+// false if the access traps.
 bool surface_find(const struct surface *surface, const struct surface_place *place,
                   enum surface_boundary boundary, bool x_in_bytes, unsigned bytes, char **out);
 
-// A texel of four words, floats or integers as its format has it, converted and stored.
+// Converts four words, floats or integers by the texel kind, and stores the texel.
 void texel_store(const struct texel_kind *kind, char *at, const uint32_t value[4]);
 
 enum image_question {
@@ -157,7 +159,7 @@ enum image_question {
     ASK_LAYERS,
     ASK_LEVELS,
     ASK_SAMPLES,
-    ASK_IS_TEXTURE, // of istypep
+    ASK_IS_TEXTURE, // istypep
     ASK_IS_SURFACE,
     ASK_IS_SAMPLER,
 };

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One request to a broker over its unix socket, and values of its answers. Tests poll the broker with it, so it starts fast.
-//   broker-api SOCKET METHOD PATH [JSON]   prints the answer; status 1 unless the broker's status was below 300
-//   broker-api --at lease.gpus.0.box       prints the value at this path of the JSON on standard input, "" if a name is missing;
+// One request to a broker over its unix socket, and values of its answers. Tests poll the broker
+// with it, so it starts fast.
+//   broker-api SOCKET METHOD PATH [JSON]   prints the answer; status 1 unless the broker's status
+//                                          was below 300
+//   broker-api --at lease.gpus.0.box       prints the value at this path of the JSON on standard
+//                                          input, "" if a name is missing;
 //                                          # is the length of a list
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/http_exchange.h"
+#include "common/net/http_exchange.h"
 
 enum { TIMEOUT_MS = 30000 };
 
@@ -33,7 +36,7 @@ static int request(const char *path, int count, char **words)
     return answer.status >= 300;
 }
 
-// Python's words for what is no text, as the scripts of these tests print the same answers.
+// Python's words for values other than strings, because the scripts of these tests print them so.
 static void print(const json_t *value)
 {
     if (json_is_string(value))

@@ -32,7 +32,7 @@ is "$(api GET "/v1/leases/$id" | at lease.state)" ended "and it is over"
 RGPU_TICKET=$(api POST /v1/tickets "{\"lease\": \"$waiting\"}" | at ticket)
 hold next
 await_line next 'open session'
-kill -9 "$BROKER_PID"
+stop "$BROKER_PID" KILL
 wait "$BROKER_PID" 2>/dev/null || true
 await_log 'the broker is away'
 ok "while the broker is away a ticket opens sessions" "$CLIENT" "$BOX" echo hi

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// POST /v1/capacity: what is free, how often requests fit, what a scheduler's leases hold and which of them would
-// have to go, all at one instant; and looking changes nothing.
+// POST /v1/capacity: free GPUs and memory, how often requests fit, the GPUs of a scheduler's
+// leases, and the leases to preempt, all at one instant. The query changes nothing.
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/capacity.h"
+#include "broker/pool/capacity.h"
 #include "tests/broker/pool_sample.h"
 
 static struct pool *pool;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "common/broker_client.h"
+#include "common/net/broker_client.h"
 #include "tests/tap.h"
 
 static int call(const char *address)

@@ -43,7 +43,7 @@ await_line keeper 'open session'
 heard() { [ "$(api GET /v1/sessions | grep -o "$lost_id" | head -n 1)" = "$lost_id" ]; }
 await "the report" heard
 
-kill -9 "$BROKER_PID"
+stop "$BROKER_PID" KILL
 wait "$BROKER_PID" 2>/dev/null || true
 restore
 kill -STOP "$BOX_PID"
@@ -70,7 +70,7 @@ ok "all other GPUs are free" await "the GPUs" gpus_are "free free free used"
 next=$(api POST /v1/leases '{"request": {"gpus": [{"count": 3}]}, "ticket": true}')
 like "$(try "$(at ticket <<<"$next")")" echoed "new leases open sessions"
 stop "$BOX_PID" KILL
-kill -9 "$BROKER_PID"
+stop "$BROKER_PID" KILL
 wait "$BROKER_PID" 2>/dev/null || true
 launch_stub_box --name box1 --auth ticket --key-file "$TMP/box1.boxkey" --broker "$BROKER" \
     --state-dir "$TMP/box-box1" --devices sim:4
@@ -82,7 +82,7 @@ await "the box" box_is box1 up
 is "$(epochs)" 1 "a restart of the broker is no loss"
 
 # Once more, with a new database: what the box has seen tells.
-kill -9 "$BROKER_PID"
+stop "$BROKER_PID" KILL
 wait "$BROKER_PID" 2>/dev/null || true
 rm -f "$BROKER_DIR"/pool.sqlite*
 start_broker

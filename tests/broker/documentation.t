@@ -19,7 +19,7 @@ for kind in $(grep -oh '\.kind = [^,]*"[a-z.]*"' "$TOP"/broker/*.c | grep -o '"[
 done
 is "$undocumented" "" "every kind of event is in the API's description"
 undocumented=
-codes=$(sed -n 's/^ *ROW(OUTCOME_[A-Z_]*, [45][0-9]*, "\([a-z-]*\)".*/\1/p' "$TOP/broker/outcome.h" | sort -u)
+codes=$(sed -n 's/^ *ROW(OUTCOME_[A-Z_]*, [45][0-9]*, "\([a-z-]*\)".*/\1/p' "$TOP/broker/pool/outcome.h" | sort -u)
 ok "the table of outcomes has codes" [ "$(wc -l <<<"$codes")" -gt 20 ]
 for code in $codes; do
     grep -q "\`$code\`" "$TOP/docs/broker-api.md" || undocumented+=" $code"

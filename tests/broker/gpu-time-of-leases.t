@@ -51,7 +51,7 @@ say mine one "$(count "$lease" 1 5000)" >/dev/null
 is "$(busy "$lease")" 5000 "what is said again is not counted again"
 say mine one "$(count "$lease" 1 7500), $(count "$lease" 1 7000)" >/dev/null
 is "$(busy "$lease")" 7500 "but what came since, and a count does not go back"
-kill -KILL "$BROKER_PID"
+stop "$BROKER_PID" KILL
 start_broker --anonymous-read=yes
 box mine one
 box other one
@@ -101,7 +101,7 @@ ok "its time was told by then" test "$seen" -gt 0
 ok "metrics have it" grep -q "rgpu_lease_busy_gpu_seconds_total{lease=\"$id\",owner=\"[0-9]*\"} [0-9.]*[1-9]" \
     <(web "http://$BROKER/metrics")
 invariants >/dev/null
-kill -KILL "$BROKER_PID"
+stop "$BROKER_PID" KILL
 start_broker --anonymous-read=yes
 await "the box" box_is box1 up
 is "$(busy "$id")" "$seen" "it is the same after a restart"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An ordinary CUDA program that does with device memory what its standard input says, for the tests
-// of budgets: "take BYTES", "managed BYTES", "free" (the last one), "graph BYTES" (takes them by launching a graph), "end" (of that
-// graph), "info", "total". Answers one line each.
+// A CUDA program for the tests of budgets that executes commands from its standard input: "take
+// BYTES", "managed BYTES", "free" (the last allocation), "graph BYTES" (allocates them by launching
+// a graph), "end" (of that graph), "info", "total". Answers one line each.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

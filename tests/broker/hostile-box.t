@@ -27,7 +27,7 @@ for again in first second; do
     is "$(status "$(register new 64 || true)")" 200 "and then 64 others, for the $again time"
 done
 is "$(gpus)" 64 "GPUs that it had earlier are forgotten"
-kill -KILL "$BROKER_PID"
+stop "$BROKER_PID" KILL
 wait "$BROKER_PID" 2>/dev/null || true
 start_broker
 is "$(gpus)" 64 "the broker starts anew with the same database"
@@ -73,13 +73,24 @@ gpu=$(api GET "/v1/leases/$lease" | at lease.gpus.0.gpu)
 api POST "/v1/leases/$lease/suspend" '{}' >/dev/null
 report ", \"suspensions\": [{\"lease\": \"$lease\", \"state\": \"suspended\"}]" >/dev/null
 is "$(api GET "/v1/gpus/$gpu" | at gpu.leases)" 0 "a suspended lease has left its GPU"
-kill -KILL "$BROKER_PID"
+stop "$BROKER_PID" KILL
 wait "$BROKER_PID" 2>/dev/null || true
 start_broker --heartbeat 60s --away-after 150s
 is "$(error_code PUT /v1/boxes/thief "$(python3 -c '
 import json, sys
 print(json.dumps({"instance": "i", "addresses": "127.0.0.1:2", "gpus": [
     {"uuid": sys.argv[1], "index": 0, "model": "M", "memory": 1 << 34}]}))' "$gpu")")" taken "no other box gets it while its own is away"
+
+# After a restart all boxes are yet to come back: who is first must not keep another one out of the pool.
+stop "$BROKER_PID" KILL
+wait "$BROKER_PID" 2>/dev/null || true
+start_broker --heartbeat 60s --away-after 150s
+free=GPU-new-63
+[ "$free" != "$gpu" ] || free=GPU-new-62
+is "$(error_code PUT /v1/boxes/thief "$(python3 -c '
+import json, sys
+print(json.dumps({"instance": "i", "addresses": "127.0.0.1:2", "gpus": [
+    {"uuid": sys.argv[1], "index": 0, "model": "M", "memory": 1 << 34}]}))' "$free")")" taken "nor one without a lease, before its own is back"
 
 # ---- memory ----
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Heads of requests: what is understood, and that everything doubtful is refused.
+// Heads of requests: valid ones are parsed, ambiguous ones are refused.
 #include <stdlib.h>
 
-#include "broker/http_head.h"
+#include "broker/http/http_head.h"
 #include "tests/tap.h"
 
 static char text[2 * HTTP_HEAD_MAX];
@@ -98,7 +98,7 @@ static void test_refused(void)
         is_int(parse(cases[i].text, &head), cases[i].status, "refused: %s", cases[i].what);
 }
 
-// A zero in the text must not hide what is behind it.
+// Checks that a zero in the text does not hide the text after it.
 static void test_zero(void)
 {
     static const char source[] = "GET / HTTP/1.1\r\nA: b\0c\r\n\r\n";

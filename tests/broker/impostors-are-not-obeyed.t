@@ -22,7 +22,7 @@ await "a second after the broker's start" test "$(status_of "$TMP/admin.key" GET
 like "$(signed --proof "$TMP/admin.key" GET /v1/whoami | tr '\n' ' ')" '^proven 200 ' "an answer is proven to who signed the request"
 like "$(signed --proof "$TMP/admin.key" DELETE /v1/leases/none | tr '\n' ' ')" '^proven 404 ' "a refusal too"
 
-kill -9 "$BROKER_PID"
+stop "$BROKER_PID" KILL
 wait "$BROKER_PID" 2>/dev/null || true
 cat >"$TMP/impostor.py" <<'PY'
 import http.server, json, sys

@@ -5,7 +5,7 @@ $(call test_program,broker-plan,tests/broker/plan.c,rgpubroker rgpucommon,$(BROK
 $(call test_program,broker-capacity,tests/broker/capacity.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
 $(call test_program,broker-queue,tests/broker/queue.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
 $(call test_program,broker-restart,tests/broker/restart.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
-$(call test_program,broker-http-head,tests/broker/http_head.c broker/http_head.c)
+$(call test_program,broker-http-head,tests/broker/http_head.c broker/http/http_head.c)
 $(call test_program,broker-wal-stays-small,tests/broker/wal_stays_small.c,\
     rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
 $(call test_program,broker-client,tests/broker/client.c,rgpucommon,\

@@ -31,7 +31,7 @@ register >/dev/null
 lost L-none-3 >/dev/null || true
 is "$(epochs)" 1 "and later ones do not"
 
-kill -9 "$BROKER_PID"
+stop "$BROKER_PID" KILL
 wait "$BROKER_PID" 2>/dev/null || true
 start_broker
 epoch=$(api GET '/v1/events?after=-100' | grep -o '"epoch": *[0-9]*' | tail -n 1 | grep -o '[0-9]*')

@@ -2,8 +2,8 @@
 // Requests are placed whole or not at all, where mode, memory and constraints allow, by policy.
 #include "tests/broker/pool_sample.h"
 
-#include "broker/near.h"
-#include "broker/request.h"
+#include "broker/pool/near.h"
+#include "broker/pool/request.h"
 
 static struct pool_hold holds[64];
 
@@ -84,7 +84,7 @@ static void test_overcommitted(void)
     pool_free(&pool);
 }
 
-// Who waits to return to a GPU comes before all others.
+// A session that waits to return to a GPU comes before all requests.
 static void test_awaited(void)
 {
     struct pool *pool = pool_new();
@@ -414,7 +414,7 @@ static bool could_have(const struct pool *pool, const struct request *request, s
            request_wants(request, gpu) && !claims_bar(pool, gpu, 2);
 }
 
-// Each GPU is looked at. `best`: one of those that `spread` should take first.
+// Counts the free GPUs by visiting each. `best` is one that `spread` should take first.
 static uint32_t count_free(const struct pool *pool, const struct request *request,
                            struct pool_gpu **best)
 {
@@ -488,8 +488,8 @@ static void wait_in_front(struct pool *pool)
         bail("no room in the queue");
 }
 
-// Placement counts GPUs that are alike by the box, and passes over boxes that cannot be better: it must find as
-// many as there are, and the same ones.
+// Placement counts GPUs that are alike by the box, and passes over boxes that cannot be better: it
+// must find as many as there are, and the same ones.
 static void test_all_that_are_free(void)
 {
     static const char *const names[] = {"a", "ab", "b", "ba"};

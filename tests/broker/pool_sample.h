@@ -5,9 +5,9 @@
 
 #include <errno.h>
 
-#include "broker/claims.h"
-#include "broker/plan.h"
-#include "broker/queue.h"
+#include "broker/pool/claims.h"
+#include "broker/pool/plan.h"
+#include "broker/pool/queue.h"
 #include "tests/tap.h"
 
 #define GB (1ull << 30)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who waits is served in order; a large request is not starved by small ones that come later, and
-// those who want other GPUs do not wait for it.
+// The queue is served in order. Small requests that arrive later do not starve a large one, and
+// requests for other GPUs do not wait for it.
 #include <stdlib.h>
 
-#include "broker/explain.h"
+#include "broker/pool/explain.h"
 #include "tests/broker/pool_sample.h"
 
 static uint64_t sequence;
@@ -93,7 +93,7 @@ static struct request kind(unsigned number)
     return request;
 }
 
-// What is remembered of a GPU's claims against looking through the whole queue.
+// Compares the cached claims of a GPU with a walk through the whole queue.
 static bool as_if_forgotten(struct pool *pool, uint64_t newcomer)
 {
     for (size_t i = 0; i < pool->box_count; i++)
@@ -182,7 +182,8 @@ static void test_reasons(void)
     pool_free(&pool);
 }
 
-// What a pool of two boxes, one of whole H200s and one of A100s for shares, says to a request.
+// Requests and the answers of a pool of two boxes, one with whole H200s and one with A100s for
+// shares.
 static const struct {
     const char *model, *box;
     uint64_t least, share;

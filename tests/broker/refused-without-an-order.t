@@ -16,7 +16,7 @@ ok "a ticket opens a session" opens
 # As an order of somebody who is not the broker would have left it.
 stop "$BOX_PID" KILL
 echo "$id 3976214400" >>"$TMP/box-box1/revoked"
-kill -9 "$BROKER_PID"
+stop "$BROKER_PID" KILL
 wait "$BROKER_PID" 2>/dev/null || true
 launch_stub_box --name box1 --auth ticket --key-file "$TMP/box1.boxkey" --broker "$BROKER" \
     --state-dir "$TMP/box-box1"

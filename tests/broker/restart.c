@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "broker/boxes.h"
-#include "broker/queue_pass.h"
-#include "broker/leases.h"
-#include "broker/start.h"
-#include "broker/tick.h"
-#include "broker/tickets.h"
-#include "common/clock.h"
+#include "broker/leases/boxes.h"
+#include "broker/leases/queue_pass.h"
+#include "broker/leases/leases.h"
+#include "broker/leases/start.h"
+#include "broker/leases/tick.h"
+#include "broker/leases/tickets.h"
+#include "common/base/clock.h"
 #include "tests/broker/pool_sample.h"
 
 static char path[] = "/tmp/rgpu-pool.XXXXXX";
@@ -281,7 +281,7 @@ static void test_time(void)
     is_int(broker.pool->lease_count, 1, "when its time is up, it ends");
 }
 
-// The broker was stopped, or its host slept: that is nobody else's silence.
+// If the broker was stopped, or its host slept, no client counts as silent for that time.
 static void test_own_absence(void)
 {
     struct acquire acquire_short = {

@@ -4,12 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "broker/boxes.h"
-#include "broker/leases.h"
-#include "broker/start.h"
-#include "broker/tick.h"
-#include "broker/tickets.h"
-#include "common/clock.h"
+#include "broker/leases/boxes.h"
+#include "broker/leases/leases.h"
+#include "broker/leases/start.h"
+#include "broker/leases/tick.h"
+#include "broker/leases/tickets.h"
+#include "common/base/clock.h"
 #include "tests/broker/pool_sample.h"
 
 enum { LEASES = 20000, LIMIT = 50 << 20 };

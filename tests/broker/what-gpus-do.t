@@ -51,8 +51,8 @@ ok "metrics of the broker" await "a sample" says "http://$BROKER/metrics" \
     '^rgpu_pool_gpu_utilization_percent\{box="box1",gpu="0",model="[^"]*"\} [1-9]'
 fails "also without what is not told" says "http://$BROKER/metrics" '^rgpu_pool_gpu_(power|temperature)'
 
-kill -STOP "$(pgrep -P "$box_pid" rgpu-gauge)"
-kill -KILL "$(pgrep -P "$box_pid" rgpu-gauge)"
+kill -STOP "$(pgrep -P "$box_pid" rgpu-monitor)"
+kill -KILL "$(pgrep -P "$box_pid" rgpu-monitor)"
 ok "without the management library nothing is claimed" await "the loss" is_not_told pool utilization
 kill -KILL "$box_pid"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What two sides change of their copies: all of it reaches the other one, in however many pieces, and nothing else is
-// touched; what cannot be is refused as a whole.
+// Changes that two sides make to their copies all reach the other side, in any number of pieces,
+// and no other byte changes. Impossible changes are refused as a whole.
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/byte_changes.h"
+#include "common/base/byte_changes.h"
 #include "tests/tap.h"
 
 enum { SIZE = 5000 };
@@ -23,7 +23,7 @@ struct side {
     uint8_t memory[SIZE], known[SIZE];
 };
 
-// Takes all changes of FROM to TO, ROOM bytes at a time. False: they were not what they have to be.
+// Transfers all changes of FROM to TO, ROOM bytes at a time. Returns false if they were wrong.
 static bool carry(struct side *from, struct side *to, size_t room)
 {
     uint8_t changes[SIZE * 2];

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/endpoint.h"
+#include "common/net/endpoint.h"
 #include "tests/tap.h"
 
 static void parses(const char *text, const char *printed)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Handles: minted on one side, bound on the other, and never believed without a check.
-#include "common/handle_table.h"
+#include "common/base/handle_table.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads beside an event loop: jobs run there in order, end in the caller's thread, are bounded in number; and a
-// descriptor whose close blocks holds nobody up.
+// Tests helper threads beside an event loop: jobs run in order, end in the caller's thread and are
+// limited in number; a descriptor whose close blocks delays no other work.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/helper.h"
+#include "common/service/helper.h"
 #include "tests/tap.h"
 
 struct noted {
@@ -113,8 +113,8 @@ static void make_full(int ends[2])
     close(listener);
 }
 
-// The close waits until the peer has taken everything, or for an hour. The peer is this thread, so it never would if the
-// close held the thread up.
+// The close waits until the peer has taken everything, or for an hour. The peer is this thread, so
+// it never would if the close held the thread up.
 static void test_close(void)
 {
     const struct linger hour = {.l_onoff = 1, .l_linger = 3600};
@@ -133,9 +133,37 @@ static void test_close(void)
     close(ends[1]);
 }
 
+// Descriptors that strangers passed may all block, and the next close is made all the same.
+static void test_strangers(void)
+{
+    const struct linger hour = {.l_onoff = 1, .l_linger = 3600};
+    int ends[2], pipes[2];
+    char byte;
+
+    make_full(ends);
+    if (setsockopt(ends[0], SOL_SOCKET, SO_LINGER, &hour, sizeof(hour)) || pipe(pipes))
+        bail("no descriptors");
+    int second = dup(pipes[1]);
+    close_stranger(ends[0]);
+    close_stranger(second);
+    close_aside(pipes[1]);
+    struct pollfd ended = {.fd = pipes[0]};
+    is_int(poll(&ended, 1, 100), 0, "a stranger's close that blocks holds up other strangers");
+    close(ends[1]); // resets the connection
+    is_int(read(pipes[0], &byte, 1), 0, "which are closed after it");
+    make_full(ends);
+    if (setsockopt(ends[0], SOL_SOCKET, SO_LINGER, &hour, sizeof(hour)) || pipe(pipes))
+        bail("no descriptors");
+    close_stranger(ends[0]);
+    close_aside(pipes[1]);
+    is_int(read(pipes[0], &byte, 1), 0, "and nobody else");
+    close(ends[1]);
+}
+
 int main(void)
 {
     test_jobs();
     test_close();
+    test_strangers();
     return done();
 }

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/http_exchange.h"
+#include "common/net/http_exchange.h"
 #include "tests/tap.h"
 
 static char path[64];

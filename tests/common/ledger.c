@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The account of a lease: one limit for several processes, exact, also if one dies in the middle; and a supervisor that
-// neither waits nor believes anything impossible, whatever a worker writes there.
+// The account of a lease: the limit for several processes is exact, even if one dies in the middle.
+// The supervisor neither blocks nor accepts impossible values, regardless of the words that a
+// worker writes.
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -10,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/ledger.h"
+#include "common/service/ledger.h"
 #include "tests/tap.h"
 
 enum { LIMIT = 1000000, STEP = 100, PROCESSES = 4, ROUNDS = 20000 };
@@ -18,7 +19,8 @@ enum { LIMIT = 1000000, STEP = 100, PROCESSES = 4, ROUNDS = 20000 };
 static struct ledger *box; // as the supervisor has it
 static struct ledger *ledger;
 
-// A worker: takes what it can and gives some of it back, again and again; leaves with what it holds.
+// A worker: repeatedly takes as much as it can and gives some back; ends without giving back the
+// rest.
 static void work(uint64_t session)
 {
     int line = ledger_find_line(ledger, session);
@@ -116,7 +118,7 @@ static void test_race(void)
     munmap(race, sizeof(*race));
 }
 
-// ---- a worker that writes what it likes ----
+// ---- a worker that writes arbitrary values ----
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -126,7 +128,7 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-// Words that would be locks, owners, lists, lengths or sums for whoever believes them.
+// Writes words that a reader could mistake for locks, owners, lists, lengths or sums.
 static void scribble(uint64_t *words, size_t count, uint64_t seed)
 {
     static const uint64_t evil[] = {0,

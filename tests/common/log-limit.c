@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that causes a line again and again fills no log; what was left out is told.
+// Tests that a peer which causes a line repeatedly does not fill the log, and that omitted lines
+// are reported.
 #include <unistd.h>
 
-#include "common/log_limit.h"
+#include "common/base/log_limit.h"
 #include "tests/tap.h"
 
 static char text[65536];
 
-// What was written since the last call.
+// Returns the text written since the last call.
 static const char *written(int fd)
 {
     ssize_t n = read(fd, text, sizeof(text) - 1);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An event loop knows for how long it has served nobody, whether a callback blocked or computed, and does not count the
-// time in which it waits for events.
+// Tests that an event loop measures the time in which it served no event, because a callback
+// blocked or computed, without the time in which it waits for events.
 #include <event2/event.h>
 #include <poll.h>
 
-#include "common/clock.h"
-#include "common/loop_stall.h"
+#include "common/base/clock.h"
+#include "common/service/loop_stall.h"
 #include "tests/tap.h"
 
 static const uint64_t MS = 1000000;

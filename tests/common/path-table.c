@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Choosing among paths by times that are made up: that the best one stays, what trials cost meanwhile, and that a path
-// that cannot be used is not taken.
+// Choosing among paths by times that are made up: that the best one stays, what trials cost
+// meanwhile, and that a path that cannot be used is not taken.
 #include <errno.h>
 #include <string.h>
 
-#include "common/path_table.h"
+#include "common/base/path_table.h"
 #include "tests/tap.h"
 
 enum {
@@ -22,7 +22,7 @@ static uint32_t some(uint32_t limit)
     return (randomness >> 8) % limit;
 }
 
-// What a copy of 2^SIZE bytes takes by a path: a start, and time for each byte.
+// The cost of a copy of 2^SIZE bytes by each path: a start, and a time for each byte.
 static const struct path_costs {
     const char *name;
     struct {
@@ -55,7 +55,7 @@ static uint64_t best_time(const struct path_costs *machine, unsigned usable, uns
     return best;
 }
 
-// One copy; what it takes.
+// One copy; returns its time.
 static uint64_t copy(const struct path_costs *machine, struct path_place place, unsigned usable)
 {
     int settled = path_settled(&table, place, usable);
@@ -213,7 +213,7 @@ static void learning(void)
     ok(!path_learn(&table, &wrong), "no other path");
 }
 
-// The last paths are behind the eighth bit.
+// Tests paths whose bit is above the eighth.
 static void many_paths(void)
 {
     const unsigned usable = PATH_BIT(PATH_STAGED) | PATH_BIT(PATH_DIRECT) |

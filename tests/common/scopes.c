@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a scope took is given back on every way out of it, last first, and what was taken out of it stays.
+// A scope releases its resources on every exit, the last one first, and keeps a resource that was
+// taken out of it.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-#include "common/scope.h"
+#include "common/base/scope.h"
 #include "tests/tap.h"
 
 static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
@@ -60,7 +61,7 @@ static void note(bool **seen)
     **seen = is_free(&outer);
 }
 
-// What is declared before the lock is given back after it.
+// A variable declared before the lock is released after it.
 static bool freed_without_the_lock(void)
 {
     bool seen = false;

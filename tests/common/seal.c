@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sealed answer opens with the key and the request that it was made for, and not at all otherwise.
+// A sealed answer opens with the key and the request that it was made for, and not at all
+// otherwise.
 #include <errno.h>
 
-#include "common/seal.h"
+#include "common/security/seal.h"
 #include "tests/tap.h"
 
 int main(void)

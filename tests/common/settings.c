@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings: every type, every mistake with its place and a hint, and what a reload takes over.
+// Settings: every type, every mistake with its place and a hint, and the settings that a reload
+// changes.
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "common/config.h"
-#include "common/config_retired.h"
-#include "common/log.h"
-#include "common/units.h"
+#include "common/service/config.h"
+#include "common/service/config_retired.h"
+#include "common/base/log.h"
+#include "common/base/units.h"
 #include "tests/tap.h"
 
 struct sample {

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/spawn.h"
+#include "common/base/spawn.h"
 #include "tests/tap.h"
 
 static char output[1024];

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/spread.h"
+#include "common/base/spread.h"
 #include "tests/tap.h"
 
 enum { DRAWS = 4000, PAUSE = 5000000, BINS = 10 };
@@ -24,7 +24,8 @@ static void check_spread(void)
         if (bins[i] < least)
             least = bins[i];
     is_int(outside, 0, "a pause is shorter by a quarter at most, and never longer");
-    // Of 400 each, fewer than 250 in one are as good as impossible where they are evenly spread.
+    // With 400 expected in each tenth, fewer than 250 in one are practically impossible for a
+    // uniform spread.
     ok(least > 250, "each tenth of the quarter is as likely as the others");
 }
 

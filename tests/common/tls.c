@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TLS by a shared secret: it stands between those who know the secret alone, carries what is sent
-// and nothing else, ends where it says, and leaves the rest of the program in peace.
+// TLS by a shared secret: only ends that know the secret can connect, the data arrives unchanged,
+// the end of TLS is detected, and the rest of the program is not affected.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -87,7 +87,7 @@ static void test_large_names(void)
     tls_pair_close(&pair);
 }
 
-// Who has proved nothing gets no more room than the longest name needs.
+// An unauthenticated peer gets no more space than the longest name needs.
 static void test_long_hellos(void)
 {
     // A hello of 128,000 bytes, in records of 16 KiB of which the first begins it.

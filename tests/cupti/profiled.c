@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that profiles itself by CUPTI's activity interface, as torch.profiler does: it takes the library by name,
-// asks for kernels, copies, sets, calls and numbers of its own, and compares what it gets with what it did.
+// A program that profiles itself by CUPTI's activity interface, as torch.profiler does. It loads
+// the library by name, enables records of kernels, copies, sets, calls and external correlation
+// ids, and compares the records with its own calls.
 //
 //     profiled LIBRARY [many]      many: so many kernels that the box cannot keep all records
 #include <dlfcn.h>
@@ -61,7 +62,7 @@ static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_MEMCPY,
                                            CUPTI_ACTIVITY_KIND_OVERHEAD};
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-// ---- what was told ----
+// ---- received records ----
 
 static struct cupti_kernel kernels[KEPT];
 static struct cupti_copy_record copies[KEPT];
@@ -345,7 +346,7 @@ static void refusals(void)
     is_int(cuptiProfilerInitialize(NULL), CUPTI_ERROR_NOT_SUPPORTED, "counters are refused");
 }
 
-// More than the box keeps: what is missing is counted.
+// More records than the box keeps: the lost ones are counted.
 static void many(struct work *work)
 {
     forget();
@@ -371,7 +372,7 @@ static void *keep_working(void *argument)
     return NULL;
 }
 
-// The library is given back while another thread's calls are told to it.
+// Unloads the library while it receives another thread's calls.
 static void unload(struct work *work, void *library)
 {
     pthread_t thread;

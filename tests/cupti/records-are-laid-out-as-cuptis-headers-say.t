@@ -47,7 +47,7 @@ ok "and one with CUPTI's" "${CC:-cc}" -w -I"$headers" -I/usr/local/cuda/include 
 ok "there is something to compare" [ "$(wc -l <"$TMP/a")" -gt 80 ]
 is "$(diff "$TMP/a" "$TMP/b")" "" "lay out records alike and have the same numbers"
 
-numbers() { python3 - "$headers" "$TOP/client-cupti" <<'PY'
+numbers() { python3 - "$headers" "$TOP/client-lib/cupti" <<'PY'
 import re, sys
 headers, ours = sys.argv[1:]
 driver = dict(re.findall(r"CUPTI_DRIVER_TRACE_CBID_(\w+)\s*=\s*(\d+)", open(headers + "/cupti_driver_cbid.h").read()))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that rgpu-spawner starts in a cgroup of its own has bounded memory, files in memory included, and a bounded
-// number of threads, and whatever it has started ends when the cgroup is removed.
+// A process that rgpu-spawner starts in its own cgroup has limited memory, files in memory
+// included, and a limited number of threads. Its child processes end when the cgroup is removed.
 #include <errno.h>
 #include <fcntl.h>
 #include <mntent.h>
@@ -10,18 +10,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/log.h"
-#include "common/scope.h"
+#include "common/base/log.h"
+#include "common/base/scope.h"
 #include "daemon/spawner/cgroup.h"
 #include "daemon/spawner/child_start.h"
 #include "tests/tap.h"
 
-enum { MEMORY = 64 << 20, TASKS = 16, CHILD_OUTPUT_FD = 1 };
+enum { MEMORY = 64 << 20, TOTAL = 160 << 20, HOLDERS = 4, TASKS = 16, CHILD_OUTPUT_FD = 1 };
 
 static char place[512]; // the cgroup that stands for the unit's
 static pid_t owner;
 
-// ---- what the children do ----
+// ---- the children ----
 
 static int take_memory(size_t bytes)
 {
@@ -61,7 +61,7 @@ static int act(const char *what)
         return take_memory(MEMORY / 2);
     if (!strcmp(what, "much"))
         return take_memory((size_t)MEMORY * 4);
-    int refused = take_tasks();
+    int refused = strcmp(what, "hold") ? take_tasks() : take_memory(MEMORY / 4 * 3);
     if (!strcmp(what, "tasks"))
         return refused;
     // A process that stays with its children until it is killed.
@@ -106,6 +106,8 @@ static void clean_up(void)
         return;
     write_text(place, "../cgroup.procs", "0");
     snprintf(path, sizeof(path), "%s/spawner", place);
+    rmdir(path);
+    snprintf(path, sizeof(path), "%s/workers", place);
     rmdir(path);
     rmdir(place);
 }
@@ -183,6 +185,36 @@ static void check_memory(int root)
        "one that takes more, in files each of which is within no limit of a file, is killed");
 }
 
+// Each of them has less than its own limit.
+static void check_memory_of_all(int root)
+{
+    char name[HOLDERS][16], c;
+    int output[HOLDERS], status, held = 0;
+    pid_t pid[HOLDERS];
+
+    if (!has_controller("memory")) {
+        skip(1, "memory is not a controller of cgroup v2 here");
+        return;
+    }
+    for (int i = 0; i < HOLDERS; i++) {
+        snprintf(name[i], sizeof(name[i]), "holder-%d", i);
+        if (start(root, name[i], "hold", &pid[i], &output[i]))
+            bail("the child does not start");
+        held += read(output[i], &c, 1) == 1;
+    }
+    int killed = 0;
+    for (int i = 0; i < HOLDERS; i++)
+        killed += waitpid(pid[i], &status, WNOHANG) == pid[i];
+    ok(held > 1 && killed >= 1, "processes that take more than all may have are killed, %d of %d",
+       killed, HOLDERS);
+    for (int i = 0; i < HOLDERS; i++) {
+        while (!cgroup_remove(root, name[i]))
+            ;
+        waitpid(pid[i], &status, 0);
+        close(output[i]);
+    }
+}
+
 static void check_tasks(int root)
 {
     if (!has_controller("pids")) {
@@ -206,8 +238,8 @@ static void check_birth_and_end(int root)
     SCOPED_FILE FILE *file = fopen(path, "re");
     bool inside = false;
     while (file && fgets(line, sizeof(line), file))
-        inside |= !strncmp(line, "0::", 3) && strstr(line, "/family\n");
-    ok(inside, "it is in the cgroup that was made for it");
+        inside |= !strncmp(line, "0::", 3) && strstr(line, "/workers/family\n");
+    ok(inside, "it is in the cgroup that was made for it, below that of all");
     while (!cgroup_remove(root, "family"))
         ;
     is_int(waitpid(pid, &status, 0), pid, "removing the cgroup ends it");
@@ -222,11 +254,12 @@ int main(int argc, char **argv)
     if (argc > 1)
         return act(argv[1]);
     find_place();
-    int root = cgroup_open_at(place);
+    int root = cgroup_open_at(place, TOTAL);
     if (root < 0)
         bail("no cgroups below %s: %s", place, strerror(-root));
     check_birth_and_end(root);
     check_memory(root);
+    check_memory_of_all(root);
     check_tasks(root);
     close(root);
     return done();

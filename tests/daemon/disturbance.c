@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Workers for clients to come are started only when that takes nothing away from those who are served.
-#include "daemon/disturbance.h"
+// Tests that workers for future clients start only when this takes nothing from the clients being
+// served.
+#include "daemon/rgpud/disturbance.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A CUDA program that allocates memory on its first GPU, and page-locked memory, says so, and waits to be ended.
+// A CUDA program that allocates memory on its first GPU, and page-locked memory, says so, and waits
+// to be ended.
 #include <stdio.h>
 #include <unistd.h>
 

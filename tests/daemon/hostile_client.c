@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/control_stream.h"
-#include "common/endpoint.h"
+#include "common/base/clock.h"
+#include "common/net/control_stream.h"
+#include "common/net/endpoint.h"
 
 enum { PATIENCE_MS = 10000 };
 
@@ -94,7 +94,8 @@ static void short_body(void)
     put(frame, size - 3);
 }
 
-// The length of the first string is behind magic, two versions, a byte, protection, boot id and pid.
+// The length of the first string is behind magic, two versions, a byte, protection, boot id and
+// pid.
 static void long_string(void)
 {
     size_t size = encode_hello(), at = CONTROL_HEADER_BYTES + 4 + 2 + 2 + 1 + 16 + 4;
@@ -229,7 +230,7 @@ static const struct {
     {"ancient-and-future", ancient_and_future},
 };
 
-// What follows a greeting that was answered.
+// Prints the messages after a greeting that was answered.
 static void print_answer(const struct control_stream *stream, struct control_frame *reply,
                          unsigned version)
 {

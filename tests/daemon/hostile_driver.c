@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A driver library that attacks the box from inside a worker: it is the software GPU, but for the calls
-// that it takes over. In cuInit, before a client comes, and in the first cuMemAlloc, with a client there, it
-// tries what code in a worker must not be able to do, and says on standard error how each attempt ended:
+// Attacks the box from inside a worker, as a driver library: it is the software GPU, except for the
+// calls that it replaces. In cuInit, before a client connects, and in the first cuMemAlloc, with a
+// client, it tries what code in a worker must not be able to do, and prints the result of each
+// attempt on standard error:
 //
-//     hostile: start: kill-supervisor: refused (Operation not permitted)
+//  hostile: start: kill-supervisor: refused (Operation not permitted)
 //
-// What it aims at comes from the environment: HOSTILE_KEY, HOSTILE_STATE, HOSTILE_ADMIN, HOSTILE_NODE.
-// Those of HOSTILE_NODES are opened, and it is told which could be.
-// With HOSTILE_FLOOD refused calls are made without end once a client is there.
-// With HOSTILE_STAY the process does not end when it is told to.
-// With HOSTILE_MILD only what does no harm to the worker itself is tried, to see that the attempts are
-// real where nothing keeps the worker from them.
+// The environment names its targets: HOSTILE_KEY, HOSTILE_STATE, HOSTILE_ADMIN, HOSTILE_NODE. It
+// opens the nodes of HOSTILE_NODES and prints which ones opened. With HOSTILE_FLOOD it makes
+// refused calls without end once a client is connected. With HOSTILE_STAY the process ignores
+// requests to end. With HOSTILE_MILD it makes only attempts that do not harm the worker, to show
+// that they work without confinement.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -53,7 +53,8 @@ static const char *target(const char *name)
     return value ? value : "/nonexistent";
 }
 
-// RESULT as of a system call. An attempt that fails for another reason than a refusal proves nothing.
+// RESULT as of a system call. An attempt that fails for another reason than a refusal proves
+// nothing.
 static void tried(const char *what, long result)
 {
     bool refused = result < 0 &&
@@ -190,7 +191,7 @@ static void make_socket(const char *what, int family, int type, int protocol)
         close(fd);
 }
 
-// A refused connection is answered as if nobody were there; the socket is there, so this is a refusal.
+// A refused connection means that no socket accepts it; the socket exists, so access was refused.
 static void connect_to(const char *what, int fd, const void *address, socklen_t size)
 {
     int result = fd < 0 ? fd : connect(fd, address, size);
@@ -260,7 +261,7 @@ static void attack_network(void)
 
 // ---- what only a worker that is not confined should survive trying ----
 
-// Who has the descriptor of the filter may let calls through.
+// A process that has the filter's descriptor may allow calls.
 static void find_filter(void)
 {
     char path[64], name[64] = "";
@@ -408,7 +409,7 @@ static void try_nodes(void)
     }
 }
 
-// What NVIDIA's driver opens, and must go on opening as long as it lives.
+// Opens the files that NVIDIA's driver opens, and must be able to open as long as it runs.
 static void open_needed(void)
 {
     static const char *const files[] = {
@@ -479,7 +480,7 @@ PUBLIC CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size);
 
 CUresult cuInit(unsigned flags)
 {
-    // Of the software GPU, which this library is linked with.
+    // cuInit of the software GPU, which this library is linked with.
     CUresult (*next)(unsigned) = (CUresult(*)(unsigned))dlsym(RTLD_NEXT, "cuInit");
 
     attack("start");

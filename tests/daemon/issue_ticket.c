@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/ticket.h"
+#include "common/security/ticket.h"
 
 int main(int argc, char **argv)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What workers say of the paths of copies, whatever it is: it stays with the host that the client came from, there is a
-// bound on it, and what cannot be right is left out.
-#include "daemon/kept_paths.h"
+// The supervisor keeps the workers' reports on the paths of copies for each client host. Their
+// number is bounded, and invalid reports are dropped.
+#include "daemon/rgpud/workers/kept_paths.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/control.h"
-#include "common/path_table.h"
+#include "common/net/control.h"
+#include "common/base/path_table.h"
 #include "proto/wire.h"
 #include "tests/tap.h"
 
@@ -31,7 +31,7 @@ static int say(const char *peer, const char *transport, const void *rows, uint32
 
 static struct control_grant grant;
 
-// How many rows the next client from PEER gets.
+// Returns the number of rows that the next client from PEER receives.
 static unsigned given(const char *peer)
 {
     kept_paths_give(&box, peer, &worker.session.grant, &grant);
@@ -84,7 +84,7 @@ static int say_of_box(const char *other, const struct path_row *what)
     return kept_paths_take(&worker, &message);
 }
 
-// How many rows a worker gets that is linked with the box at OTHER.
+// Returns the number of rows that a worker linked with the box at OTHER receives.
 static unsigned known_of(const char *other, const char *transport)
 {
     static struct control_frame frame;

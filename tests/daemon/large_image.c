@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A CUDA program that loads an image of many bytes, MEBIBYTES of them blanks, and says with which result.
+// A CUDA program that loads an image of many bytes, MEBIBYTES of them blanks, and says with which
+// result.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The software GPU with a fault that no account sees: each allocation takes LEAK bytes more than it says. And beside
-// others: between the first look at the free memory and the second one they have taken STIR bytes, which they give back
-// before the fourth.
+// The software GPU with a fault that no account sees: each allocation takes LEAK bytes more than it
+// says. And beside others: between the first look at the free memory and the second one they have
+// taken STIR bytes, which they give back before the fourth.
 #include <dlfcn.h>
 #include <stdlib.h>
 

@@ -30,7 +30,7 @@ await_line front 'open session'
 start waits1 "$CLIENT" "$BOX" echo hi
 start waits2 "$CLIENT" "$BOX" echo hi
 await "two clients wait" queued 2
-like "$("$CLIENT" "$BOX" echo hi || true)" 'error result=802 .*2 clients already wait for this box' "max_queued turns further ones away"
+like "$("$CLIENT" "$BOX" echo hi || true)" 'error result=802 .*2 clients of the box already wait for this box' "max_queued turns further ones away"
 release front
 await_line waits1 'echoed'
 await_line waits2 'echoed'
@@ -50,4 +50,20 @@ like "$("$CLIENT" "$BOX" echo hi || true)" 'error result=802 .*lease lease-1 has
     "max_sessions_per_lease turns the third session of a lease away"
 RGPU_TICKET=$(ticket lease=lease-2 shared=536870912)
 ok "and nobody of another lease" "$CLIENT" "$BOX" echo hi
+
+start_stub_box --auth ticket --key-file "$TMP/box.key" --name stubbox --max-sessions 1 --max-queued 4
+RGPU_TICKET=$(ticket lease=many shared=536870912)
+hold many1
+await_line many1 'open session'
+hold many2
+hold many3
+await "two clients of the lease wait" queued 2
+like "$("$CLIENT" "$BOX" echo hi || true)" 'error result=802 .*2 clients of the lease already wait for this box' \
+    "a lease has half of max_queued"
+RGPU_TICKET=$(ticket lease=other shared=536870912)
+hold other
+await "a client of another lease waits beside them" queued 3
+release many1
+await_line other 'open session'
+pass "and is served"
 done_testing

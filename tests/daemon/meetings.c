@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many processes of a lease ask a box by one name, until one of them says what they wait for.
+// Many processes of a lease query a box for one name, until one of them publishes the value.
+//
 // usage: meetings HOST:PORT TICKET TICKET-OF-ANOTHER-LEASE
 #include <poll.h>
 #include <string.h>
 
-#include "common/session_client.h"
-#include "common/ticket.h"
+#include "common/net/session_client.h"
+#include "common/security/ticket.h"
 #include "tests/tap.h"
 
-enum { MOST = 256, PATIENCE_MS = 60000, ASKERS = MOST - 2 };
+enum { MOST = 512, PATIENCE_MS = 60000, ASKERS = MOST - 2 };
 
 static struct endpoint box;
 static struct ticket_bundle own, other;
@@ -37,7 +38,7 @@ static void open_stream(const struct ticket_bundle *bundle, struct control_strea
         bail("%s", error.text);
 }
 
-// Asks or says, and leaves the answer for later.
+// Sends a query or a value, without receiving the answer.
 static void begin(const struct ticket_bundle *bundle, int name, int says,
                   struct control_stream *stream)
 {
@@ -60,7 +61,8 @@ static bool is_silent(const struct control_stream *stream)
     return poll(&poller, 1, 0) == 0;
 }
 
-// By the lease's ticket, or by the other one's; the result, with what is said in TEXT.
+// Connects with the ticket of the lease, or of the other lease. Returns the result, with its
+// message in TEXT.
 static int say(const struct ticket_bundle *bundle, int name, int says,
                struct control_stream *stream, struct control_meeting *meeting,
                struct session_error *error)
@@ -114,7 +116,7 @@ static void too_many(void)
     for (int i = 0; i < MOST; i++)
         begin(&own, 3, 0, &streams[i]);
     is_int(say(&own, 3, 0, &streams[MOST], &meeting, &error), -1, "one too many is refused");
-    ok(strstr(error.text, "256 processes of lease"), "with the reason (%s)", error.text);
+    ok(strstr(error.text, "512 processes of lease"), "with the reason (%s)", error.text);
     session_stream_close(&streams[MOST]);
     is_int(say(&other, 3, 1, &streams[MOST], &meeting, &error), 0, "another lease is served");
     for (int i = 0; i <= MOST; i++)

@@ -80,11 +80,11 @@ more_rounds 40
 told=$(grep -c 'more memory than its account' "$BOX_LOG")
 [ "$told" -ge 2 ] && [ "$told" -lt 12 ] && pass "again and again, and ever more rarely" ||
     fail "again and again, and ever more rarely ($told lines in $(rounds) readings)"
-pid=$(pgrep -P "$BOX_PID" rgpu-gauge)
+pid=$(pgrep -P "$BOX_PID" rgpu-monitor)
 kill -KILL "$pid"
-await "the end of rgpu-gauge" log_has 'rgpu-gauge ended how="killed by signal 9'
+await "the end of rgpu-monitor" log_has 'rgpu-monitor ended how="killed by signal 9'
 hold after
-pass "the box serves on when rgpu-gauge dies"
+pass "the box serves on when rgpu-monitor dies"
 stop "$BOX_PID" KILL
 
 export RGPU_SIM_HIDE_PROCESSES=1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose memory is on a GPU of which more is promised than there is: nobody leaves without need, who is idle leaves
-// first, nobody is passed over, and all that want to run do so by turns.
-#include "daemon/overcommit_turns.h"
+// Tests whose memory stays on an overcommitted GPU: no session leaves without need, idle sessions
+// leave first, none is passed over, and all that want to run take turns.
+#include "daemon/rgpud/sharing/overcommit_turns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,8 +91,8 @@ static void two_gpus(void)
     rules.gpus = 1;
 }
 
-// Tenants of random sizes that always want to run: over many quanta each has been in as often as the others, and there
-// is never more on the GPU than fits.
+// Tenants of random sizes that always want to run: over many quanta each has been in as often as
+// the others, and there is never more on the GPU than fits.
 static void all_have_turns(void)
 {
     struct turn_tenant list[TENANTS];

@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/session_client.h"
-#include "common/ticket.h"
+#include "common/net/session_client.h"
+#include "common/security/ticket.h"
 
 static struct control_stream stream;
 

@@ -5,7 +5,7 @@
 
 mkfifo "$TMP/wants"
 exec 7<>"$TMP/wants"
-start gauge bash -c 'exec "$0" "$1" 20 <"$2" >"$3"' "$BUILD/bin/rgpu-gauge" "$BUILD/tests/counting-nvml.so" \
+start monitor bash -c 'exec "$0" "$1" 20 <"$2" >"$3"' "$BUILD/bin/rgpu-monitor" "$BUILD/tests/counting-nvml.so" \
     "$TMP/wants" "$TMP/rounds"
 rounds() { grep -sc '^round$' "$TMP/rounds" || true; }
 have_rounds() { [ "$(rounds)" -ge "$1" ]; }

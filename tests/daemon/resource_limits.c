@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each resource of the table is filled to its limit: a session, then its lease, then the box; another lease has some of it
-// until the box has none, and what is given back can be taken again.
+// Fills each resource of the table to its limit: for a session, then its lease, then the box.
+// Another lease gets some of it until the box has none left, and a freed resource can be taken
+// again.
 #include <stdlib.h>
 
-#include "daemon/limits.h"
+#include "daemon/rgpud/box/box_settings.h"
+#include "daemon/rgpud/box/limits.h"
 #include "tests/tap.h"
 
+static const struct box_settings settings = {.max_queued = 2048};
 static struct limits *limits;
 static struct limit_holder **holders;
 static uint64_t taken;
@@ -60,7 +63,7 @@ static void test_resource(enum limited_resource resource)
 
 int main(void)
 {
-    limits = limits_new();
+    limits = limits_new(&settings);
     if (!limits)
         bail("no memory");
     for (int i = 0; i < LIMITED_RESOURCES; i++)

@@ -3,7 +3,7 @@
 # The page on security has a row for each resource that is bounded for sessions, leases and the box, with what a refusal says.
 . "$(dirname "$0")/../lib.sh"
 
-rows() { tr '\n' ' ' <"$TOP/daemon/limits.c" | grep -oE '\[LIMITED_[A-Z_]+\] = \{[^}]*' | sed -E 's/.*\{"([^"]*)",[^"]*"([^"]*)".*/\1|\2/'; }
+rows() { tr '\n' ' ' <"$TOP/daemon/rgpud/box/limits.c" | grep -oE '\[LIMITED_[A-Z_]+\] = \{[^}]*' | sed -E 's/.*\{"([^"]*)",[^"]*"([^"]*)".*/\1|\2/'; }
 page() { sed -n '/^### Floods$/,/^Before a client/s/^| `\([a-z-]*\)` |.*| \([^|]*\) |$/\1|\2/p' "$TOP/docs/security.md"; }
 
 like "$(rows)" '^exports\|' "the rows can be read"

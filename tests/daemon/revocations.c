@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The list of leases that are refused: it outlives the daemon, and no entry goes before every ticket
-// that could be accepted has.
-#include "daemon/revocations.h"
-#include "daemon/state_file.h"
+// The list of leases that are refused: it outlives the daemon, and no entry goes before every
+// ticket that could be accepted has.
+#include "daemon/rgpud/broker/revocations.h"
+#include "daemon/rgpud/box/state_file.h"
 
 #include <errno.h>
 #include <stdio.h>

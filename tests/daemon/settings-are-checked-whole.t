@@ -140,7 +140,7 @@ is "$(errors)" 13 "and nothing else is wrong"
 
 completed() {
     bash -c '. "$1"; PATH=$2:$PATH; COMP_WORDS=("$3" "$4"); COMP_CWORD=1; _rgpu_daemon; echo "${COMPREPLY[*]}"' \
-        sh "$TOP/common/daemon.bash-completion" "$BUILD/bin" "$@"
+        sh "$TOP/common/service/daemon.bash-completion" "$BUILD/bin" "$@"
 }
 is "$(completed rgpud --check)" "--check-config" "the shell completes it for rgpud"
 is "$(completed rgpu-brokerd --check)" "--check --check-config" "and for rgpu-brokerd"

@@ -31,9 +31,9 @@ gone() {
         like "$said" "warn: .*$file:$line: $name in section \[$section\] does nothing any more: .*; remove it" "and $name is told"
     done <"$TMP/rows"
 }
-gone rgpud.conf daemon/box_settings.c "$BUILD/bin/rgpud" --config "$TMP/rgpud.conf" --devices sim:1 --key-file "$TMP/key" \
+gone rgpud.conf daemon/rgpud/box/box_settings.c "$BUILD/bin/rgpud" --config "$TMP/rgpud.conf" --devices sim:1 --key-file "$TMP/key" \
     --listen 127.0.0.1:0 --admin-socket "$TMP/admin.sock"
-gone rgpu-brokerd.conf broker/broker_settings.c "$BUILD/bin/rgpu-brokerd" --config "$TMP/rgpu-brokerd.conf" --cluster-key "$TMP/key" \
+gone rgpu-brokerd.conf broker/http/broker_settings.c "$BUILD/bin/rgpu-brokerd" --config "$TMP/rgpu-brokerd.conf" --cluster-key "$TMP/key" \
     --state-dir "$TMP" --listen 127.0.0.1:0 --socket "$TMP/broker.sock" --schedulers root
 if [ -x "$BUILD/bin/rgpu-slurm-sync" ]; then
     export RGPU_SLURM_CONF=$TMP/slurm.conf

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lease that takes more of a GPU's time than its share, while others want it, has its share in the end; what nobody
-// else wants is free, and nothing is saved up or owed for ever.
-#include "daemon/share_debt.h"
+// Tests that a lease which exceeds its share of a GPU's time while others want the GPU is throttled
+// to its share in the end. Time that no other lease wants is free; no lease saves time or owes it
+// for ever.
+#include "daemon/rgpud/gpus/share_debt.h"
 
 #include "tests/tap.h"
 
 enum { TURN_US = 2000000 };
 
-// The part of TURNS, in percent, that a lease gets which takes APPETITE percent of each turn in which it is not held back.
+// The part of TURNS, in percent, that a lease gets which takes APPETITE percent of each turn in
+// which it is not held back.
 static int64_t gets(unsigned percent, unsigned gpus, int64_t appetite, int turns)
 {
     int64_t owed = 0, used = 0;

@@ -52,7 +52,7 @@ start_box --memory-check 50ms --transports shm
 start holder env ${preload:+LD_PRELOAD="$preload"} LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOX" "$BUILD/tests/hold-memory"
 await_line holder holding
 children() { ps -o pid=,comm= --ppid "$BOX_PID,$(pgrep -P "$BOX_PID" -x rgpu-spawner)"; }
-monitor_maps() { shared "$(children | awk '$2 == "rgpu-gauge" { print $1 }')" | grep rgpu-sim; }
+monitor_maps() { shared "$(children | awk '$2 == "rgpu-monitor" { print $1 }')" | grep rgpu-sim; }
 await "the monitor" monitor_maps
 is "$(unlisted "$BOX_PID" rgpud)" "" "rgpud shares what the page lists"
 is "$(shared "$BOX_PID" | cut -d'|' -f1 | xargs)" "/memfd:rgpu-lease /memfd:rgpu-lease-rules" "the account of a lease"
@@ -67,9 +67,9 @@ is "$wrong" "" "workers and monitor share what the page lists"
 for name in rgpu rgpu-host-memory rgpu-lease rgpu-lease-rules rgpu-sim; do
     like "$seen" "^rgpu-worker /memfd:$name\|" "a worker's mapping is seen: $name"
 done
-like "$seen" '^rgpu-gauge /memfd:rgpu-sim\|' "the monitor's mapping is seen"
+like "$seen" '^rgpu-monitor /memfd:rgpu-sim\|' "the monitor's mapping is seen"
 like "$writable" '^rgpu-worker /memfd:rgpu-lease$' "a worker writes the words of its lease"
-unlike "$writable" 'rgpu-lease-rules|^rgpu-gauge' "and no rules, and the monitor nothing"
+unlike "$writable" 'rgpu-lease-rules|^rgpu-monitor' "and no rules, and the monitor nothing"
 
 start more env LD_PRELOAD="${preload:+$preload:}$BUILD/tests/uninvited-mapping.so" "$BUILD/bin/rgpud" --standalone \
     --devices sim:1 --listen 127.0.0.1:0

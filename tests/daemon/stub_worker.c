@@ -4,8 +4,11 @@
 //   STUB_FAIL_FILE=path   sends FAILED and exits while that file exists (its text is the reason)
 //   STUB_GATE=fifo        becomes ready only after a byte came through
 //   STUB_STUBBORN=1       ignores requests to end
+//   STUB_PEER=port        reads nothing there
 // A client's bytes after the handshake: 'a' abort, 'x' exit with 3, 'm' a malformed control packet,
-// 'r' a second READY, 'u' a transport whose name is not text, '!' messages and '%' output without end, others are echoed.
+// 'r' a second READY, 'u' a transport whose name is not text, '!' messages and '%' output without
+// end, '^' one and '*' eight sockets passed as memory whose close blocks for an hour, others are
+// echoed.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,9 +20,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/control_stream.h"
-#include "common/fdpass.h"
+#include "common/base/clock.h"
+#include "common/net/control_stream.h"
+#include "common/net/endpoint.h"
+#include "common/net/fdpass.h"
 
 enum { CONTROL_FD = CONTROL_WORKER_SUPERVISOR_FD };
 
@@ -201,6 +205,36 @@ __attribute__((noreturn)) static void flood(void)
     }
 }
 
+// A connection whose close waits until STUB_PEER has read the sent bytes, or for an hour.
+static int lingering_socket(void)
+{
+    const struct linger hour = {.l_onoff = 1, .l_linger = 3600};
+    static const char zeros[65536];
+    struct endpoint peer;
+    char text[32];
+    int fd;
+
+    snprintf(text, sizeof(text), "127.0.0.1:%s", getenv("STUB_PEER"));
+    fd = endpoint_parse(text, 0, &peer) ? -1 : endpoint_connect(&peer, 5000);
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_LINGER, &hour, sizeof(hour)))
+        _exit(10);
+    while (send(fd, zeros, sizeof(zeros), MSG_DONTWAIT) > 0)
+        ;
+    return fd;
+}
+
+static void pass_lingering(size_t count)
+{
+    const struct control_export memory = {.kind = CONTROL_EXPORT_KIND_MEMORY, .size = 4096};
+    int fds[FDPASS_MAX];
+
+    for (size_t i = 0; i < count; i++)
+        fds[i] = lingering_socket();
+    if (control_send_packet_with(CONTROL_FD, CONTROL_EXPORT, &memory, fds, count))
+        _exit(9);
+    _exit(0);
+}
+
 static void obey(void)
 {
     char byte;
@@ -216,6 +250,8 @@ static void obey(void)
         break;
     case 'r': say_ready(); break;
     case 'u': say(CONTROL_STATS, &(struct control_stats){.transport = "\xff\xfe"}); break;
+    case '^': pass_lingering(1); break;
+    case '*': pass_lingering(FDPASS_MAX); break;
     case '!': flood();
     case '%': chatter();
     default:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client behind a relay that tampers: for one byte after the other of a login, in either direction,
-// the relay changes it, drops it, doubles it or cuts the connection there. A login counts as untouched
-// where the session opens and both sides have read what the other one wrote.
-// usage: tampered_login HOST:PORT STRIDE     (RGPU_TICKET holds the ticket)
+// Tests a client with a relay that tampers. For each byte of a login, in either direction, the
+// relay changes it, drops it, doubles it or cuts the connection there. A login counts as untouched
+// if the session opens and both sides have read the other's data.
+//
+// usage: tampered_login HOST:PORT STRIDE  (RGPU_TICKET holds the ticket)
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -12,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/session_client.h"
-#include "common/ticket.h"
+#include "common/net/session_client.h"
+#include "common/security/ticket.h"
 #include "tests/tap.h"
 
 enum { CHANGE, DROP, DOUBLE, CUT, KINDS };
@@ -45,7 +46,7 @@ static bool put(int fd, const uint8_t *bytes, size_t size)
     return !size || send(fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size;
 }
 
-// Sends SIZE bytes on; false: the connection is to be cut.
+// Forwards SIZE bytes. Returns false if the connection must be cut.
 static bool forward(struct relay *relay, int direction, uint8_t *bytes, size_t size)
 {
     size_t first = relay->passed[direction], offset = relay->at - first;
@@ -85,7 +86,7 @@ static void *relay_main(void *argument)
     ends[TO_BOX] = (struct pollfd){.fd = relay->fds[TO_CLIENT], .events = POLLIN};
     ends[TO_CLIENT] = (struct pollfd){.fd = relay->fds[TO_BOX], .events = POLLIN};
     for (bool open = true; open;) {
-        // Where bytes lack, or a length is another one, both sides wait in vain.
+        // If bytes are missing or a length changed, both sides wait in vain.
         int patience = !relay->tampered ? 20000 : relay->kind == CHANGE ? IDLE_CHANGED_MS : IDLE_MS;
         if (poll(ends, 2, patience) <= 0)
             break;
@@ -174,8 +175,8 @@ static void tamper(const struct relay *clean, int kind, int direction, size_t st
         relay = (struct relay){
             .kind = kind, .direction = direction, .at = at, .change = (uint8_t)(1u << at % 8)};
         bool opened = log_in_behind(&relay);
-        // One login is some bytes shorter than another, so its own bytes say which one this was. The echo behind it, the last
-        // byte, is not of it.
+        // Logins differ by some bytes in length, so this login's own bytes determine its end. The
+        // echo after it, the last byte, does not belong to it.
         bool in_login = relay.tampered && at + 1 < relay.passed[direction] &&
                         !(kind == CHANGE && is_ignored(&relay, direction, at));
         tried += relay.tampered;

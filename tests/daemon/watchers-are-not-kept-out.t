@@ -21,6 +21,8 @@ for _ in range(int(sys.argv[2])):
 print("crowded", flush=True)
 signal.pause()
 PY
+descriptors() { ls "/proc/$BOX_PID/fd" | wc -l; }
+used=$(descriptors)
 start crowd python3 "$TMP/crowd.py" "$port" 100
 await_line crowd crowded
 scrape() { web "http://127.0.0.1:$port/metrics"; }
@@ -28,7 +30,21 @@ like "$(scrape 2>&1 || true)" '^rgpu_box_serving 1' "beside a hundred that never
 like "$(scrape 2>&1 || true)" '^rgpu_box_serving 1' "and again"
 stop "$PID" KILL
 
-used=$(ls "/proc/$BOX_PID/fd" | wc -l)
+# A name that an attacker has made resolve to this address.
+status_for() {
+    python3 - "$port" "$1" <<'PY'
+import http.client, sys
+connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+connection.request("GET", "/metrics", headers={"Host": sys.argv[2]})
+print(connection.getresponse().status)
+PY
+}
+is "$(status_for evil.example:$port)" 421 "a request for another host's name is refused"
+is "$(status_for "localhost:$port") $(status_for "$(hostname)") $(status_for '[::1]:80')" "200 200 200" \
+    "one for this host's names and for addresses is answered"
+
+crowd_is_gone() { [ "$(descriptors)" -le "$used" ]; }
+await "the end of the crowd's connections" crowd_is_gone
 prlimit --nofile=$((used + 4)):$((used + 4)) --pid "$BOX_PID"
 start crowd2 python3 "$TMP/crowd.py" "$port" 40
 await_line crowd2 crowded

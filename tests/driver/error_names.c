@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cuGetErrorName and cuGetErrorString know every result and refuse what is none.
+// cuGetErrorName and cuGetErrorString know every result and refuse other numbers.
 #include "common/driver/error.h"
 
 #include "tests/tap.h"

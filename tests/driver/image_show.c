@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/driver/image.h"
-#include "common/driver/variables.h"
+#include "common/driver/image_memory.h"
 
 static const char *const compression_names[] = {"stored", "lz4", "zstd"};
 
@@ -65,11 +65,13 @@ int main(int argc, char **argv)
         printf("image kind=%s size=%zu of %zu\n", image_kind_name(image.kind), image.size, size);
         if (image.kind == IMAGE_FATBIN)
             result = show_entries(&image);
-        uint64_t bytes;
+        struct image_memory memory;
         if (result == 0)
-            result = image_variable_bytes(data, size, 90, &bytes);
+            result = image_memory_find(data, size, 90, &memory);
         if (result == 0)
-            printf("variables %llu\n", (unsigned long long)bytes);
+            printf("variables %llu\ncode %llu common %llu kernel %llu\n",
+                   (unsigned long long)memory.variables, (unsigned long long)memory.code,
+                   (unsigned long long)memory.common, (unsigned long long)memory.kernel);
     }
     if (result < 0)
         fprintf(stderr, "%s: %s\n", argv[1], strerror(-result));

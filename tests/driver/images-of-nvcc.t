@@ -50,4 +50,14 @@ for form in -ptx -cubin -fatbin; do
     nvcc $form -arch=sm_90 "$TMP/variables.cu" -o "$TMP/variables" 2>/dev/null
     like "$("$show" "$TMP/variables")" '^variables 4147$' "variables are counted ($form)"
 done
+cat >"$TMP/kernels.cu" <<'EOF'
+__constant__ int table[100];
+__device__ __noinline__ int deep(int x) { return x < 2 ? table[x] : deep(x - 1) + deep(x - 2); }
+extern "C" __global__ void small(int *p) { *p = deep(*p); }
+extern "C" __global__ void large(double *p) { *p = *p / 3.7 / p[1] + deep((int)*p); }
+EOF
+nvcc -rdc=true -cubin -arch=sm_90 "$TMP/kernels.cu" -o "$TMP/kernels" 2>/dev/null
+read -r code common kernel < <("$show" "$TMP/kernels" | sed -n 's/^code \([0-9]*\) common \([0-9]*\) kernel /\1 \2 /p')
+ok "a function of its own is common to the kernels" [ "$common" -gt 400 ]
+ok "and each kernel is not" [ "$((common + kernel))" -lt "$code" -a "$((common + 2 * kernel))" -gt "$code" ]
 done_testing

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "common/driver/fatbin_format.h"
-#include "common/driver/variables.h"
+#include "common/driver/image_memory.h"
 #include "tests/tap.h"
 
 static const char corpus[] = "tests/fuzz/corpus/image";
@@ -111,7 +111,7 @@ static void check_strange(void)
     is_int(image_parse(" .version", 9, &image), 0, "the shortest PTX");
 }
 
-// One entry behind a header, as large as it says.
+// One entry after a header, as large as it says.
 struct small_fatbin {
     struct fatbin_header header;
     struct fatbin_entry_header entry;
@@ -166,13 +166,34 @@ static void check_damage(void)
     is_int(read_first(&damaged), -EBADMSG, "a fatbin larger than everything is refused");
 }
 
-// ---- variables ----
+// ---- memory ----
+
+static void check_code(void)
+{
+    struct image_memory memory;
+    size_t size;
+    char *cubin = read_file("sm_90.cubin", &size);
+    ok(!image_memory_find(cubin, size, 90, &memory) && memory.kernel && memory.code < size &&
+           memory.code == memory.common + memory.kernel,
+       "of a cubin with one kernel its code and what is common take memory");
+    is_int((int64_t)image_memory_of_kernels(&memory, 0), (int64_t)memory.common,
+           "before it is used, what is common");
+    is_int((int64_t)image_memory_of_kernels(&memory, UINT64_MAX), (int64_t)memory.code,
+           "and never more than all");
+    free(cubin);
+    char *fatbin = read_file("none.fatbin", &size);
+    ok(!image_memory_find(fatbin, size, 90, &memory) && memory.kernel && memory.code < 4096,
+       "of a fat binary the binary for the device counts, and not the text beside it");
+    ok(!image_memory_find(fatbin, size, 103, &memory) && !memory.kernel && memory.code > 4096,
+       "where there is only a text, it counts with what it may become");
+    free(fatbin);
+}
 
 static uint64_t variables_of(const void *data, size_t size)
 {
-    uint64_t bytes = 0;
-    int result = image_variable_bytes(data, size, 90, &bytes);
-    return result < 0 ? (uint64_t)-result << 48 : bytes;
+    struct image_memory memory;
+    int result = image_memory_find(data, size, 90, &memory);
+    return result < 0 ? (uint64_t)-result << 48 : memory.variables;
 }
 
 #define UNREADABLE ((uint64_t)EINVAL << 48)
@@ -278,6 +299,7 @@ int main(void)
     check_text();
     check_strange();
     check_damage();
+    check_code();
     check_variables();
     check_fatbin_of_variables(".global .b8 x");
     return done();

@@ -2,7 +2,6 @@
 # Tests of common/driver/.
 driver_test = $(call test_program,driver-$(subst _,-,$(1)),tests/driver/$(1).c,$\
                   rgpudriver rgpucommon,$(DRIVER_LIBS))
-$(call driver_test,md2)
 $(call driver_test,error_names)
 $(call driver_test,proc_address)
 $(call driver_test,export_tables)

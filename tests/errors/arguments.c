@@ -254,7 +254,7 @@ static const struct filler *filler_of(const struct parameter *p)
     return NULL;
 }
 
-// ---- numbers by what they are called ----
+// ---- numbers by the names of their parameters ----
 
 static uint64_t number(const struct call *call, const struct parameter *p)
 {

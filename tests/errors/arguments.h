@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arguments with which a call is right, as far as their types and names tell, and the ways in which
+// Valid arguments of each call, as far as their types and names show them, and the ways in which
 // each can be wrong.
 #ifndef RGPU_TESTS_ERRORS_ARGUMENTS_H
 #define RGPU_TESTS_ERRORS_ARGUMENTS_H
@@ -12,8 +12,8 @@
 void arguments_prepare(void);
 // Right arguments, in memory that has been cleared.
 void arguments_right(const struct call *call, union argument *arguments);
-// Makes argument INDEX wrong in the way number WAY and names it; false where there are no more ways.
-// *APPLIES is false for a way that the fixture cannot give.
+// Makes argument INDEX wrong in the way number WAY and names it; false where there are no more
+// ways. *APPLIES is false for a way that the fixture cannot give.
 bool arguments_wrong(const struct call *call, unsigned index, unsigned way,
                      union argument *arguments, const char **name, bool *applies);
 

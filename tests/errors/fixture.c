@@ -233,7 +233,8 @@ bool fixture_make(void)
     return true;
 }
 
-// Few cases need what is gone or of another context, so that it is made by the first that does.
+// Few cases need objects that are destroyed or of another context, so the first such case creates
+// them.
 static void make_stale(void)
 {
     make_in_context(&stale, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What calls are made on: the library that is tried, one object of each type, one that is gone, and one
-// of another context. Everything belongs to the process that opened it.
+// The arguments of tested calls: the library under test, one object of each type, a destroyed one,
+// and one of another context. All belong to the process that opened the fixture.
 #ifndef RGPU_TESTS_ERRORS_FIXTURE_H
 #define RGPU_TESTS_ERRORS_FIXTURE_H
 
@@ -17,10 +17,11 @@ bool fixture_has(const char *name);
 
 #define DRIVER(name, ...) (((fn_##name *)fixture_function(#name))(__VA_ARGS__))
 
-// Initialises the driver, makes a context current and every object that there can be. False where there
-// is no context.
+// Initialises the driver, makes a context current and every object that there can be. False where
+// there is no context.
 bool fixture_make(void);
-// True while the context and its stream are as fixture_make left them. *LATER: what their synchronization said.
+// True while the context and its stream are as fixture_make left them. *LATER: what their
+// synchronization said.
 bool fixture_intact(int *later);
 
 enum which { GOOD, STALE, FOREIGN };

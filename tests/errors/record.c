@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records what a driver answers to every call of the Driver API with each of its arguments wrong in each
-// way that its type allows: one line `CALL CASE ANSWER` for each. An answer is the result's number, `0+NUMBER` where
-// the next synchronization fails for it, or `crash` where the driver itself falls over it, or `hang`. Calls are made in processes of their own: one
-// that crashes, or after which its context is not what it was, is followed by a fresh one.
-// After --seconds it shows what it has. A call hangs when it takes longer than --patience.
-// usage: record [--jobs N] [--seconds N] [--patience N] [CALL...]      (default: 2 jobs, all calls, 30 seconds)
+// Records what a driver answers to every call of the Driver API with each of its arguments wrong in
+// each way that its type allows: one line `CALL CASE ANSWER` for each. An answer is the number of
+// the result; `0+NUMBER` if the next synchronization fails because of the call; `crash` if the
+// driver crashes; or `hang` if the call takes longer than --patience. Calls are made in child
+// processes; a child that crashes, or whose context has changed, is replaced by a new one. After
+// --seconds the program prints the answers that it has. usage: record [--jobs N] [--seconds N]
+// [--patience N] [CALL...]
+//        (default: 2 jobs, all calls, 30 seconds)
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -94,7 +96,8 @@ static bool is_mine(const struct job *job, const struct call *call)
     return (unsigned)(call - calls) % job->count == job->index;
 }
 
-// Calls after whose success an object of the fixture may be gone, or the thread's state another one.
+// Calls after whose success an object of the fixture may be gone, or the thread's state another
+// one.
 static bool changes(const char *name)
 {
     static const char *const words[] = {"Destroy",      "Unload",     "Free",       "Release",
@@ -147,7 +150,8 @@ static bool try_case(void *argument, const struct one_case *one, const char *nam
     return still_right(job->phase, &slot->later);
 }
 
-// One process with a driver of its own, until all of the job is tried or something is not as it was.
+// One process with a driver of its own, until all of the job is tried or something is not as it
+// was.
 static void worker(struct job *job)
 {
     fixture_library();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzz target: what a broker, or whoever is in its place, answers to its client: HTTP, JSON, the lease.
+// Fuzz target: the answers of a broker, or of an impostor, to its client: HTTP, JSON, the lease.
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/broker_client.h"
-#include "common/endpoint.h"
-#include "common/log.h"
+#include "common/net/broker_client.h"
+#include "common/net/endpoint.h"
+#include "common/base/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzz target: what arrives at the broker's socket, from the first byte to the database. Over a unix
-// socket the kernel says who asks, so every route is open to the input.
+// Fuzz target: what arrives at the broker's socket, from the first byte to the database. Over a
+// unix socket the kernel says who asks, so every route is open to the input.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "broker/http.h"
-#include "broker/start.h"
-#include "common/log.h"
+#include "broker/api/http.h"
+#include "broker/leases/start.h"
+#include "common/base/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

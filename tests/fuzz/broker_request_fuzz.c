@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzz target: what somebody asks the broker for. Whatever is accepted must place into a small pool
-// without breaking its rules, and come back the same from its own text.
+// Fuzz target: a client's request for GPUs to the broker. An accepted request must be placed into a
+// small pool without breaking the pool's rules, and its text must parse to the same request.
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/plan.h"
-#include "broker/request.h"
+#include "broker/pool/plan.h"
+#include "broker/pool/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

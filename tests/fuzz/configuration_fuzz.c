@@ -5,9 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/config.h"
-#include "common/log.h"
-#include "daemon/box_settings.h"
+#include "common/service/config.h"
+#include "common/base/log.h"
+#include "daemon/rgpud/box/box_settings.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

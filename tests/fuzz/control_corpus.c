@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/control.h"
+#include "common/net/control.h"
 
 static const char *directory;
 

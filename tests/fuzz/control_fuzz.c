@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Control frames from a peer: whatever decodes must encode again to the same bytes, with zeros for what
-// an older peer leaves out.
+// Control frames from a peer: whatever decodes must encode again to the same bytes, with zeros for
+// what an older peer leaves out.
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/control.h"
+#include "common/net/control.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

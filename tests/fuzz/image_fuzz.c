@@ -4,14 +4,14 @@
 #include <stdlib.h>
 
 #include "common/driver/image.h"
-#include "common/driver/variables.h"
+#include "common/driver/image_memory.h"
 
 // Inputs that unpack to far more than their own size would only make the run slow.
 enum { UNPACKED_MAX = 1 << 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// Whether no entry claims to be large.
+// Returns true if no entry claims to be large.
 static bool walk(const void *data, size_t size)
 {
     struct fatbin_iterator iterator;
@@ -39,9 +39,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (image.size > size)
         abort();
-    uint64_t bytes;
-    if ((image.kind != IMAGE_FATBIN || walk(data, size)) &&
-        image_variable_bytes(data, size, 90, &bytes) > 0)
+    struct image_memory memory;
+    if (image.kind == IMAGE_FATBIN && !walk(data, size))
+        return 0;
+    if (image_memory_find(data, size, 90, &memory) > 0 || memory.common > memory.code)
         abort();
     return 0;
 }

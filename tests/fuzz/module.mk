@@ -34,11 +34,11 @@ $(call fuzz_target,broker_request,rgpubroker rgpucommon,$(COMMON_LIBS) -lsqlite3
 $(call fuzz_target,broker_http,rgpubroker rgpucommon,$(COMMON_LIBS) -lsqlite3 -ljansson -ljwt -levent -lmunge -lsystemd,\
     $(filter-out broker/main.c,$(BROKER_PROGRAM_SOURCES)))
 $(call fuzz_target,broker_answer,rgpucommon,$(COMMON_LIBS) -ljansson -lmunge -ljwt)
-$(call fuzz_target,configuration,rgpucommon,$(COMMON_LIBS),daemon/box_settings.c)
+$(call fuzz_target,configuration,rgpucommon,$(COMMON_LIBS),daemon/rgpud/box/box_settings.c)
 $(call fuzz_target,tls_identity,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS) -ljwt -ljansson)
-$(call fuzz_target,snapshot,rgpucommon,,client-lib/session/snapshot_read.c client-lib/session/known_paths.c $(B)/gen/cuda_ops.c)
+$(call fuzz_target,snapshot,rgpucommon,,client-lib/cuda/session/snapshot_read.c client-lib/cuda/session/known_paths.c $(B)/gen/cuda_ops.c)
 $(call fuzz_target,texts,rgpucommon,$(COMMON_LIBS))
-$(call fuzz_target,revocations,rgpucommon,$(COMMON_LIBS),daemon/revocations.c daemon/state_file.c)
+$(call fuzz_target,revocations,rgpucommon,$(COMMON_LIBS),daemon/rgpud/broker/revocations.c daemon/rgpud/box/state_file.c)
 $(call fuzz_target,slurm_texts,rgpuslurm rgpucommon,$(COMMON_LIBS) -ljansson -lmunge)
 
 .PHONY: fuzz fuzz-built fuzz-programs fuzz-programs-built

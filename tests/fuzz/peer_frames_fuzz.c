@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The worker of another box, which another of the client's programs may have taken over, sends what it likes over a peer link:
-// the input is a row of frames, each with the beginning of its payload behind it. Four copies are under way over each of two links, one
-// whose blocks follow their frames and one whose blocks both ends map, and a kernel's window is open.
+// Fuzz target: frames of another box's worker, which another program of the client may control,
+// over a peer link. The input is a row of frames, each followed by the beginning of its payload.
+// Four copies are in progress over each of two links: on one the blocks follow their frames, on the
+// other both ends map the blocks. A kernel's window is open.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/scope.h"
+#include "common/base/scope.h"
 #include "proto/wire.h"
 #include "tests/fuzz/software_gpu.h"
-#include "worker/peer/far_puts.h"
-#include "worker/peer/kernel_windows.h"
-#include "worker/peer/peer_frames.h"
-#include "worker/peer/peer_jobs.h"
-#include "worker/session.h"
+#include "daemon/worker/peer/far_puts.h"
+#include "daemon/worker/peer/kernel_windows.h"
+#include "daemon/worker/peer/peer_frames.h"
+#include "daemon/worker/peer/peer_jobs.h"
+#include "daemon/worker/core/session.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,7 +42,7 @@ static CUdeviceptr memory[JOBS], window_memory, counters;
 static struct link *far_ends[LINKS], *client;
 static uint8_t payload[WIRE_BLOCK_SIZE];
 
-// ---- what is there before the first frame ----
+// ---- the state before the first frame ----
 
 static struct peer_link *link_of(unsigned number)
 {
@@ -80,8 +81,8 @@ static void open_window(void)
                                      .counters = counters,
                                      .epoch = session.memory_epoch};
     window->signals = calloc(WINDOW_BLOCKS * WINDOW_TAGS + 1, sizeof(*window->signals));
-    window->mailbox = calloc(1, sizeof(*window->mailbox) + 64 * sizeof(uint32_t));
-    if (!window->signals || !window->mailbox)
+    window->proxy_queue = calloc(1, sizeof(*window->proxy_queue) + 64 * sizeof(uint32_t));
+    if (!window->signals || !window->proxy_queue)
         abort();
     kernel_windows = window;
 }
@@ -127,7 +128,7 @@ static void begin_jobs(struct peer_link *link)
 
 // ---- frames ----
 
-// BEHIND: blocks follow their frames.
+// BEHIND: the data of a frame follows it on the link.
 static void drain(struct link *link, bool behind)
 {
     static uint8_t record[WIRE_RECORD_MAX], data[WIRE_BLOCK_SIZE];
@@ -138,7 +139,7 @@ static void drain(struct link *link, bool behind)
             abort();
 }
 
-// Until nothing happens any more. The copies that it begins are over before it goes on.
+// Advances the copies until none makes progress, and waits for the device copies that they begin.
 static void advance(void)
 {
     SCOPED_LOCK(&peer_mover.lock);

@@ -83,7 +83,7 @@ static void launch(struct ptx_module *m, struct ptx_function *f)
     __atomic_store_n(&deadline, 0, __ATOMIC_RELAXED);
 }
 
-// Variables share one buffer: whether they fit is not what is tested.
+// All variables share one buffer, because this test does not check their memory.
 static bool place(struct ptx_module *m)
 {
     for (size_t i = 0; i < ptx_module_global_count(m); i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a fuzzer knows of the form of requests: where their handles, addresses and sizes are. Generated from
-// proto/cuda.spec (request_shapes.c), so a new call is fuzzed from its first day.
+// The form of requests for the fuzzer: the offsets of their handles, addresses and sizes. Generated
+// from proto/cuda.spec (request_shapes.c), so a new call is fuzzed at once.
 #ifndef RGPU_TESTS_FUZZ_REQUEST_SHAPES_H
 #define RGPU_TESTS_FUZZ_REQUEST_SHAPES_H
 
@@ -42,8 +42,9 @@ extern const unsigned request_shape_count;
 // NULL if there is no such request.
 const struct request_shape *request_shape_of(unsigned op);
 
-// An input cannot know which addresses the GPU will give, so it names them: the address of the INDEX-th answer
-// that held one, and an offset. The target puts the real one in its place before it serves the request.
+// An input cannot know which addresses the GPU will give, so it names them: the address of the
+// INDEX-th answer that held one, and an offset. The target puts the real one in its place before it
+// serves the request.
 #define REQUEST_ADDRESS_MARK UINT64_C(0xadd7e55)
 #define REQUEST_ADDRESS(index, offset) \
     (REQUEST_ADDRESS_MARK << 32 | (uint64_t)(index) << 24 | (uint64_t)(offset))

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzz target: the box's list of leases that are over, as a crash, a full disk or a hand may leave it.
+// Fuzz target: the box's list of leases that are over, as a crash, a full disk or a hand may leave
+// it.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/log.h"
-#include "daemon/revocations.h"
+#include "common/base/log.h"
+#include "daemon/rgpud/broker/revocations.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,19 +3,18 @@
 // the small ones, and over a fixed number of mutations that are the same in every run.
 //
 // A target is a file <name>_fuzz.c with LLVMFuzzerTestOneInput, linked with this to the program
-// fuzz-<name>; its corpus is tests/fuzz/corpus/<name>/. `make fuzz` builds the same file without this
-// one as a libFuzzer program.
-// usage: fuzz-<name> [CORPUS-DIRECTORY [MUTATIONS-PER-FILE]]
+// fuzz-<name>; its corpus is tests/fuzz/corpus/<name>/. `make fuzz` builds the same file without
+// this one as a libFuzzer program. usage: fuzz-<name> [CORPUS-DIRECTORY [MUTATIONS-PER-FILE]]
 #include <dirent.h>
 
 #include "tests/tap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-// Of targets that know the form of their input.
+// Mutator of targets that know the form of their input.
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed)
     __attribute__((weak));
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
-// How many mutations of each file a slow target takes; the others take MUTATIONS.
+// Mutations of each file for a slow target; other targets make MUTATIONS.
 extern const unsigned fuzz_mutations __attribute__((weak));
 
 enum { MUTATIONS = 1000, TRUNCATED_UP_TO = 2048, EDITS = 8, GROWTH = 8192 };
@@ -77,7 +76,7 @@ static void edit(uint8_t *data, size_t *size)
     }
 }
 
-// What libFuzzer gives mutators that know the form: a change that does not.
+// Replaces libFuzzer's function: mutates without knowledge of the form.
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room)
 {
     if (size)

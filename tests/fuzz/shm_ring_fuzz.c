@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that has written the input into the shared memory of a link: two positions, the asleep words,
-// then the ring's bytes.
+// A peer that has written the input into the shared memory of a link: two positions, the asleep
+// words, then the ring's bytes.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "transport/shm_private.h"
+#include "transport/shm/shm_private.h"
 
 struct state {
     uint64_t produced; // of the ring to us
@@ -65,7 +65,7 @@ static void receive_all(struct link *link)
         memcpy(&claimed, record, sizeof(claimed));
         if (claimed != (uint32_t)n || n % 8 || (size_t)n > sizeof(record))
             abort();
-        // A payload that is there as a whole, so that nobody waits for it.
+        // Receives a payload only if it is complete, so that no call waits for it.
         if (record[5] == 1 && link_pending(link) && link_receive_bulk(link, payload, 8))
             break;
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzz target: what a user writes into a submission and what Slurm and the broker hand over as text:
-// the gres, the options kept as variables (one a line), licences, and names of leases.
+// Fuzz target: texts from a user's submission, Slurm and the broker: the gres, the options kept as
+// variables (one a line), licences, and names of leases.
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/log.h"
+#include "common/base/log.h"
 #include "slurm-plugin/job_lease.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

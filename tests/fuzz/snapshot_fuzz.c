@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzz target: what a box says of its devices to a client's library. Whatever is taken has as many
-// devices as it says, their texts end, and no request is known that this library does not send.
+// Fuzz target: a box's description of its devices to a client's library. An accepted description
+// has as many devices as it announces, its texts are terminated, and its known requests are only
+// those that this library sends.
 #include <stdlib.h>
 #include <string.h>
 
-#include "client-lib/session/known_paths.h"
-#include "client-lib/session/snapshot_read.h"
+#include "client-lib/cuda/session/known_paths.h"
+#include "client-lib/cuda/session/snapshot_read.h"
 #include "cuda_ops.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,30 +7,37 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/handle_table.h"
-#include "common/log.h"
-#include "worker/account/charge.h"
-#include "worker/account/passage.h"
-#include "worker/collect/site_comms.h"
-#include "worker/driver_load.h"
-#include "worker/execute/serve_context.h"
-#include "worker/execute/serve_crossing.h"
-#include "worker/execute/serve_linker.h"
-#include "worker/execute/serve_memory.h"
-#include "worker/execute/shared_events.h"
-#include "worker/gpus.h"
-#include "worker/move/mapped/client_memory.h"
-#include "worker/move/mirrored/host_mirrors.h"
-#include "worker/move/pinned.h"
-#include "worker/peer/peer_jobs.h"
-#include "worker/session.h"
+#include "common/base/handle_table.h"
+#include "common/base/log.h"
+#include "daemon/worker/account/graph_walk.h"
+#include "daemon/worker/account/library_cost.h"
+#include "daemon/worker/account/passage.h"
+#include "daemon/worker/account/stream_cost.h"
+#include "daemon/worker/collect/site_comms.h"
+#include "daemon/worker/core/driver_load.h"
+#include "daemon/worker/graphs/graph_parts.h"
+#include "daemon/worker/execute/library_use.h"
+#include "daemon/worker/execute/serve_context.h"
+#include "daemon/worker/execute/serve_crossing.h"
+#include "daemon/worker/execute/serve_linker.h"
+#include "daemon/worker/execute/serve_memory.h"
+#include "daemon/worker/execute/shared_events.h"
+#include "daemon/worker/core/gpus.h"
+#include "daemon/worker/copy/mapped/client_memory.h"
+#include "daemon/worker/copy/mirrored/host_mirrors.h"
+#include "daemon/worker/copy/parts/pinned.h"
+#include "daemon/worker/peer/peer_jobs.h"
+#include "daemon/worker/core/session.h"
 
-// As worker/main.c does.
+// As daemon/worker/main/main.c does.
 static void prepare(void)
 {
     linker_prepare();
     memory_prepare();
-    charges_prepare();
+    graph_walk_prepare(part_graphs);
+    library_costs_prepare();
+    stream_costs_prepare();
+    library_uses_prepare();
     passages_prepare();
     shared_events_prepare();
     crossing_prepare();
@@ -40,7 +47,7 @@ static void prepare(void)
     host_mirrors_prepare();
 }
 
-// Whatever the supervisor is asked fails at once.
+// Makes every request to the supervisor fail at once.
 static void lose_supervisor(void)
 {
     int ends[2];

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "proto/wire.h"
-#include "transport/link.h"
+#include "transport/link/link.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

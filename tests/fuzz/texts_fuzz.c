@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzz target: the short texts that people and other programs write: addresses, sizes, durations, and
-// a secret that claims to be sealed for us.
+// Fuzz target: the short texts that people and other programs write: addresses, sizes, durations,
+// and a secret that claims to be sealed for us.
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/endpoint.h"
-#include "common/seal.h"
-#include "common/units.h"
+#include "common/net/endpoint.h"
+#include "common/security/seal.h"
+#include "common/base/units.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (units_parse_duration(text, &number) == 0 && !*text)
         abort();
-    // Nobody made it for us, so whatever opens is a fault.
+    // The fuzzer does not know the secret, so a text that opens is a fault.
     if (seal_open(secret, "0123456789abcdef0123456789abcdef", text, &opened) == 0)
         abort();
     free(text);

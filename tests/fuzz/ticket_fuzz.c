@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzz target: a ticket bundle, a key file, and header.payload as a box gets it from anybody.
-#include "common/ticket.h"
+// Fuzz target: a ticket bundle, a key file, and header.payload as a box receives it from an unknown
+// client.
+#include "common/security/ticket.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static void try_token(const char *token, size_t size)
     uint8_t secret[SHA256_SIZE];
     struct ticket ticket;
 
-    // What has a secret is a ticket in form, whoever wrote it.
+    // A token with a matching secret is a well-formed ticket, even if it is forged.
     if (ticket_recompute(&check, token, size, secret, &ticket) == 0 &&
         (!ticket.gpu_count || ticket.gpu_count > TICKET_GPUS_MAX || !*ticket.lease))
         abort();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzz target: a stranger's first bytes at a box that asks for tickets, as TLS and as the name of a
-// secret, which is a ticket's public part. Whatever comes, nobody proves anything by it.
+// Fuzz target: a stranger's first bytes at a box that requires tickets, as TLS and as the name of a
+// secret, which is a ticket's public part. No input authenticates the stranger.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/ticket.h"
-#include "common/tls.h"
+#include "common/security/ticket.h"
+#include "common/security/tls.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes sequences of requests into a directory: the corpus of fuzz-worker_request. To be run again when
-// proto/cuda.spec changes.
-// usage: worker-corpus DIRECTORY
+// Writes sequences of requests into a directory: the corpus of fuzz-worker_request. To be run again
+// when proto/cuda.spec changes. usage: worker-corpus DIRECTORY
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

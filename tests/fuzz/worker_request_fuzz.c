@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client that has the worker's software GPU execute whatever it likes: the input is a sequence of
-// request records, each as long as its first word says. Requests that may wait for ever by what they
-// mean are left out.
+// A client that sends arbitrary requests to the worker's software GPU. The input is a sequence of
+// request records, each with its length in the first word. Requests that may wait for ever by their
+// meaning are left out.
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/handle_table.h"
+#include "common/base/handle_table.h"
 #include "proto/wire.h"
-#include "transport/link.h"
-#include "worker/account/allocation.h"
-#include "worker/gpus.h"
-#include "worker/execute/serve_context.h"
-#include "worker/execute/pipeline.h"
-#include "worker/peer/peer_link.h"
-#include "worker/serve.h"
-#include "worker/session.h"
+#include "transport/link/link.h"
+#include "daemon/worker/account/allocation.h"
+#include "daemon/worker/core/gpus.h"
+#include "daemon/worker/execute/serve_context.h"
+#include "daemon/worker/intake/pipeline.h"
+#include "daemon/worker/peer/peer_link.h"
+#include "daemon/worker/request/serve.h"
+#include "daemon/worker/core/session.h"
 #include "tests/fuzz/request_shapes.h"
 #include "tests/fuzz/software_gpu.h"
 #include "cuda_ops.h"
@@ -67,14 +67,14 @@ static bool may_wait_for_ever(unsigned op)
     switch (op) {
     case OP_cuStreamWaitValue32_v2:
     case OP_cuStreamWaitValue64_v2:
-    case OP_cuStreamBatchMemOp_v2: // the GPU waits for what nobody writes
+    case OP_cuStreamBatchMemOp_v2: // the GPU waits for a value that is never written
     case OP_host_function:         // for a client that does not answer
     case OP_host_map:              // for a descriptor that does not come
     case OP_host_map_file:
     case OP_host_map_window:
     case OP_peer_frame: // for data that follow on the link
     case OP_graph_block:
-    case OP_push_begin: // they hold a stream until data have moved, which nobody does here
+    case OP_push_begin: // they hold a stream until data has moved, which never happens here
     case OP_pull:
     case OP_pull_small:
     case OP_gate_hold:
@@ -207,7 +207,7 @@ static void end_session(void)
     }
     handle_table_each(session.handles, 0, forget, NULL);
     handle_table_free(&session.handles);
-    // Gives back what was allocated and is not known any more.
+    // Frees allocations whose handles are lost.
     if (++sessions % 64 == 0) {
         session.handles = handle_table_new(0);
         allocations_leave_context(gpus.list[0].primary, &sessions);

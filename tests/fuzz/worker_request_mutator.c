@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mutations of sequences of requests that know their form: records stay whole, handles are those that the sequence
-// makes or wrong by one thing, addresses are those that the GPU has given, and sizes are near limits.
+// Mutates sequences of requests and keeps their form: records stay whole, handles are those that
+// the sequence creates or differ from them in one respect, addresses are those that the GPU has
+// returned, and sizes are near limits.
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/handle_table.h"
+#include "common/base/handle_table.h"
 #include "cuda_ops.h"
 #include "proto/wire.h"
 #include "tests/fuzz/request_shapes.h"
@@ -18,7 +19,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
                                  uint8_t *out, size_t room, unsigned seed);
 
-// What a program does with one thing from its beginning to after its end.
+// Sequences of calls on one object, from before its creation to after its end.
 static const uint16_t scenes[][SCENE_MAX] = {
     {OP_cuMemAlloc_v2, OP_cuMemsetD8Async, OP_cuMemcpyDtoDAsync_v2, OP_cuMemFree_v2,
      OP_cuMemFree_v2},
@@ -117,7 +118,7 @@ static void note_handles(struct sequence *sequence, const uint8_t *record, size_
     }
 }
 
-// Finds the records; what is no record is cut off.
+// Finds the records, and cuts off the rest.
 static void parse(struct sequence *sequence)
 {
     size_t at = 0;
@@ -271,7 +272,8 @@ static void fill_field(const struct sequence *sequence, const struct request_fie
 
 // ---- records ----
 
-// What follows the arguments; *LENGTH is how much of it counts. Returns its size in the record.
+// Writes the data after the arguments; *LENGTH is the part that counts. Returns its size in the
+// record.
 static size_t make_tail(const struct sequence *sequence, const struct request_shape *shape,
                         uint8_t *at, size_t *length)
 {
@@ -346,7 +348,7 @@ static void change_field(struct sequence *sequence)
                request.size - sizeof(request) - shape->args_size);
 }
 
-// Any bytes behind the head of a record, which keeps its length.
+// Changes bytes after the head of a record; the length stays.
 static void change_bytes(struct sequence *sequence)
 {
     unsigned place = (unsigned)below(sequence->count);
@@ -393,7 +395,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned
 
     random_state = (uint64_t)seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
     random_next();
-    if (size && one_in(16)) // what is no record at all
+    if (size && one_in(16)) // bytes that are no record
         return LLVMFuzzerMutate(data, size, room);
     sequence.data = data;
     sequence.size = size;

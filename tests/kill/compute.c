@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program under a lease for the campaign of random faults: computes and checks again and again on
-// all its devices, and writes what it finds to a journal that all such programs share. A line is one
+// A program under a lease for the campaign of random faults: repeatedly computes and checks on all
+// its devices, and writes its results to a journal that all such programs share. A line is one
 // write to a file opened for appending, so lines stand in the order in which things happened.
 //
 // usage: compute JOURNAL LABEL BUDGET SEED     BUDGET in bytes, 0: the whole device

@@ -14,6 +14,8 @@ import re
 import subprocess
 import sys
 
+# Their rooms are one folder to those outside.
+LIBRARIES = ('common', 'transport')
 LEFT_OUT = ('tests', 'bench', 'examples', 'studies', 'build', 'docs', 'templates')
 
 
@@ -48,12 +50,12 @@ def objects(top, build, paths):
             yield made, unit(path)
     folder = os.path.join(build, 'obj', 'gen')
     for name in sorted(os.listdir(folder)):
-        owner = {'api': 'client-lib/api', 'client': 'client-lib/objects', 'worker': 'worker/execute',
+        owner = {'api': 'client-lib/cuda/api', 'client': 'client-lib/cuda/objects', 'worker': 'daemon/worker/intake',
                  'weak': 'sim'}
         # Not what an earlier version has left there.
         template = os.path.join(top, 'proto/generate/templates', name[:-2] + '.c')
         if name.endswith('.o') and os.path.exists(template):
-            of = 'worker' if name == 'worker_driver.o' else owner.get(name.split('_')[0], 'proto')
+            of = 'daemon/worker/core' if name == 'worker_driver.o' else owner.get(name.split('_')[0], 'proto')
             yield os.path.join(folder, name), of + '/' + name[:-2]
 
 
@@ -113,6 +115,12 @@ def circles(arrows):
     return sorted(found)
 
 
+def folder_seen(unit_of, by):
+    folder = os.path.dirname(unit_of)
+    library = folder.split('/')[0]
+    return library if library in LIBRARIES and library != by.split('/')[0] else folder
+
+
 def main(top, build, what):
     paths = sorted(sources(top))
     arrows = collections.defaultdict(set)
@@ -124,7 +132,7 @@ def main(top, build, what):
         for a, others in arrows.items():
             for b in others:
                 if os.path.dirname(a) != os.path.dirname(b):
-                    ties[os.path.dirname(a), os.path.dirname(b)].add(f'{a} -> {b}')
+                    ties[os.path.dirname(a), folder_seen(b, a)].add(f'{a} -> {b}')
         for (a, b), files in sorted(ties.items()):
             print(f'{a} -> {b}: {len(files)}, as {min(files)}')
         return

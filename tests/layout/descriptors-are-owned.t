@@ -8,12 +8,12 @@ requires python3
 is "$(python3 -B - "$TOP" <<'EOF'
 import pathlib, re, sys
 top = pathlib.Path(sys.argv[1])
-folders = ["client-lib", "client-nvml", "client-cupti", "common", "transport", "team-lib", "nccl-lib"]
+folders = ["client-lib", "common", "transport"]
 makes = re.compile(r"(?<![\w>.])(?:(?:socket|socketpair|accept4?|open|openat|memfd_create|eventfd|epoll_create1?|pipe2?|dup[23]?|"
                    r"timerfd_create|signalfd|inotify_init1?|fopen|opendir|syscall)\(|fcntl\([^;)]*F_DUPFD|ioctl\([^;]*_IOC_NEW)")
 # fdpass_receive() owns what it has received; lift() makes descriptors for a child, above those that the child gets;
 # link_loop_pair() is for tests.
-others = {"common/descriptor.c", "common/spawn.c", "transport/loop.c"}
+others = {"common/base/descriptor.c", "common/base/spawn.c", "transport/shm/loop.c"}
 owned = re.compile(r"descriptor_own(?:_briefly)?\(\s*(?:\(int\))?\s*$")
 for folder in folders:
     for path in sorted((top / folder).rglob("*.c")):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All of NCCL's types on the host: the numbers 0, 1 and 2, which every type has, and the value of whatever came back.
+// All of NCCL's types on the host: the numbers 0, 1 and 2, which every type has, and the value of
+// whatever came back.
 #ifndef RGPU_TESTS_ALL_NUMBERS_H
 #define RGPU_TESTS_ALL_NUMBERS_H
 
@@ -41,7 +42,7 @@ static inline double number_value(const struct number_type *type, const void *at
     return ldexp(exponent ? 1 + fraction : fraction, (exponent ? exponent : 1) - bias);
 }
 
-// What an average, whose parts are rounded, may be away from the exact one.
+// Returns the allowed error of an average, whose parts are rounded.
 static inline double number_tolerance(const struct number_type *type, double value)
 {
     return type->exponent ? fabs(value) * ldexp(4, -type->fraction) : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the programs of this folder share: ranks of a communicator in this process, and the others in further ones, that find
-// each other by an id in a file.
+// Functions for the programs of this folder: some ranks of a communicator run in this process, and
+// the others in further processes. They find each other by an id in a file.
 #ifndef RGPU_TESTS_COMMUNICATORS_H
 #define RGPU_TESTS_COMMUNICATORS_H
 

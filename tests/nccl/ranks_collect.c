@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: ranks_collect RANKS FIRST COUNT ID-FILE. A process with some ranks of a communicator: all collectives, types and operations,
-// in sizes from one number to several pieces, against what the host computes.
+// usage: ranks_collect RANKS FIRST COUNT ID-FILE. A process with some ranks of a communicator:
+// compares all collectives, types and operations, in sizes from one number to several pieces, with
+// the host's results.
 #include "tests/nccl/all_numbers.h"
 #include "tests/nccl/communicators.h"
 
@@ -9,7 +10,7 @@ enum { ROOM = 24 << 20 };
 static CUdeviceptr given[RANKS_MOST], got[RANKS_MOST];
 static uint8_t *host;
 
-// What rank gives at a place: 0, 1 or 2.
+// Returns the rank's number at a position: 0, 1 or 2.
 static int small_number(int rank, size_t place)
 {
     return (int)((place * 5 + place / 7 + (size_t)rank * 2 + (size_t)rank * place) % 3);
@@ -39,7 +40,7 @@ static double combined(const struct number_type *type, ncclRedOp_t op, size_t pl
     return op != ncclAvg ? value : type->exponent ? value / ranks : floor(value / ranks);
 }
 
-// How many of COUNT results, of the places from FIRST on, are wrong.
+// Returns the number of wrong results among COUNT, from position FIRST on.
 static size_t wrong_numbers(int i, CUdeviceptr from, const struct number_type *type, ncclRedOp_t op,
                             size_t first, size_t count)
 {
@@ -117,7 +118,7 @@ static void scatter_reduced(ncclDataType_t kind, size_t count, bool in_place)
     is_int(wrong, 0, "reduce-scatter of %zu %s%s", count, type->name, in_place ? ", in place" : "");
 }
 
-// ---- what is only moved ----
+// ---- operations that only move data ----
 
 static uint8_t byte_of(int rank, size_t place)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: ranks_lost RANKS FIRST COUNT ID-FILE [stay|meet|strange]. Ranks wait in an all-reduce for others that do not come to it: a
-// process with `stay` only meets, until it is killed. With `meet` a process says what comes of the meeting, with `strange` it
-// comes with another key.
+// Makes ranks wait in an all-reduce for ranks that do not come. usage: ranks_lost RANKS FIRST COUNT
+// ID-FILE [stay|meet|strange]. With `stay` a process joins the rendezvous only, until it is killed.
+// With `meet` it prints the result of the rendezvous, with `strange` it uses another key.
 #include "tests/nccl/communicators.h"
 
 enum { COUNT = 300000 };

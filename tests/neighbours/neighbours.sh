@@ -48,7 +48,7 @@ build_other_call() {
     local part
     OTHER_CALL=$TMP/other-call
     mkdir "$OTHER_CALL"
-    for part in Makefile mk proto common transport client-lib worker daemon gauge; do cp -r "$TOP/$part" "$OTHER_CALL"; done
+    for part in Makefile scripts proto common transport client-lib daemon; do cp -r "$TOP/$part" "$OTHER_CALL"; done
     sed -i 's/^VERSION := .*/VERSION := 98.7.6/' "$OTHER_CALL/Makefile"
     sed -i "s/^[0-9]\+ \( *[a-z,]* *$1 \)/999 \1/" "$OTHER_CALL/proto/cuda.spec"
     build_neighbour "$OTHER_CALL" build/lib/libcuda.so.1

@@ -39,7 +39,7 @@ start_broker
 start_cuda_box box1 --devices sim:4
 start_cuda_box box2 --devices sim:4
 RGPU_SIM_DEVICES=4 RGPU_SIM_HOST=box1 topology "$BUILD/lib/libnvidia-ml-sim.so" >"$TMP/native"
-one=$(lease '{"gpus": [{"count": 4}], "constraints": {"box": "box1"}}')
+one=$(lease '{"gpus": [{"count": 4}], "box": "box1"}')
 # A box is in the pool before its library has answered everything.
 is_told() { seen_by "$one" >"$TMP/one" && [ "$(at levels.0.0 <"$TMP/one")" != None ]; }
 await "the library's answers" is_told
@@ -48,9 +48,10 @@ api GET /v1/leases >"$TMP/leases"
 for id in $(python3 -c 'import json, sys; print(*[l["id"] for l in json.load(sys.stdin)["leases"]])' <"$TMP/leases"); do
     api DELETE "/v1/leases/$id" >/dev/null
 done
-gpu() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["uuids"][int(sys.argv[2])])' "$TMP/native" "$1"; }
-blocked=$(lease '{"gpus": [{}], "constraints": {"gpu": "'"$(gpu 1)"'"}}')
-some=$(lease '{"gpus": [{"count": 3}], "constraints": {"box": "box1"}}')
+has_one() { blocked=$(lease '{"gpus": [{}], "box": "box1"}' 2>/dev/null); }
+await "a GPU that was given back" has_one
+has_others() { some=$(lease '{"gpus": [{"count": 3}], "box": "box1"}' 2>/dev/null); }
+await "the others" has_others
 seen_by "$some" >"$TMP/some"
 ok "and so are those of it that a lease has" as_natively "$TMP/some"
 is "$(seen_by "$blocked" | at links.0.0)" 0 "a GPU alone is linked to nothing that can be seen"
@@ -58,7 +59,9 @@ is "$(seen_by "$blocked" | at links.0.0)" 0 "a GPU alone is linked to nothing th
 for id in $(api GET /v1/leases | python3 -c 'import json, sys; print(*[l["id"] for l in json.load(sys.stdin)["leases"]])'); do
     api DELETE "/v1/leases/$id" >/dev/null
 done
-both=$(lease '{"gpus": [{"count": 6}]}')
+# A GPU that is given back is free when its box has said so.
+has_six() { both=$(lease '{"gpus": [{"count": 6}]}' 2>/dev/null); }
+await "the GPUs that were given back" has_six
 seen_by "$both" >"$TMP/both"
 ok "those of two boxes have nothing in common" apart "$TMP/both" "$(python3 -c '
 import json, sys

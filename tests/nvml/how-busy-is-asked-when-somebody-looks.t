@@ -26,10 +26,10 @@ ok "six look at once" wait "${looks[@]}"
 after=$(questions)
 ok "and are answered by no more questions than they are" [ $((after - before)) -le 6 ]
 
-gauge=$(pgrep -P "$BOX_PID" rgpu-gauge)
-kill -STOP "$gauge"
+monitor=$(pgrep -P "$BOX_PID" rgpu-monitor)
+kill -STOP "$monitor"
 ok "a library that hangs keeps nobody from an answer" sees -ge 0
-kill -CONT "$gauge"
+kill -CONT "$monitor"
 asked_again() { rate >/dev/null && [ "$(questions)" -gt "$after" ]; }
 ok "and is asked again when it goes on" await "it" asked_again
 done_testing

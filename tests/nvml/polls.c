@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program that watches its GPUs through the management library, as monitors do.
-// usage: polls LIBRARY threads    many threads begin, ask and end at once, and a child that is forked meanwhile
+// usage: polls LIBRARY threads    many threads begin, ask and end at once, and a child that is
+//                                 forked meanwhile
 //        polls LIBRARY unload     the library is unloaded while threads ask
-//        polls LIBRARY lost       prints "polling", "lost" once the box is gone, and "back" once it is there again
+//        polls LIBRARY lost       prints "polling", "lost" once the box is gone, and "back" once it
+//                                 is there again
 //        polls LIBRARY garbage    arguments that no program should give
 #include <dlfcn.h>
 #include <pthread.h>

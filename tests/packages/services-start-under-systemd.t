@@ -29,7 +29,7 @@ ok "the packages install" on packages bash -c 'dpkg -i /debs/*.deb'
 on packages rgpu-brokerd --make-key /etc/rgpu/cluster.key
 on packages chown rgpu-broker: /etc/rgpu/cluster.key
 printf '[box]\nlisten = 127.0.0.1:7300\ndevices = sim:1\n[auth]\nauth = none\n' >"$root/etc/rgpu/rgpud.conf"
-cp "$BUILD/tests/programs/saxpy" "$root/programs"
+cp "$BUILD/tests/programs/saxpy" "$BUILD/tests/held-data" "$root/programs"
 rm "$root/usr/local/sbin/systemctl" "$root/usr/sbin/policy-rc.d"
 cat >"$root/programs/steps" <<'END'
 say() { echo "$1: $(shift; "$@" 2>&1 | tail -n 1)"; }
@@ -44,6 +44,21 @@ for service in rgpu-brokerd rgpud rgpu-workers; do
 done
 status "a program" rgpuctl run --box 127.0.0.1:7300 -- /programs/saxpy
 cat /tmp/out
+mkfifo /run/orders /run/answers
+rgpuctl run --box 127.0.0.1:7300 -- /programs/held-data 8 </run/orders >/run/answers &
+exec 9>/run/orders 8</run/answers
+read -r -t 60 answer <&8
+say "the program is" echo "$answer"
+session=$(rgpuctl sessions --json --socket /run/rgpu/rgpud.sock | sed -n 's/.*"session":\([0-9]*\).*/\1/p' | head -n 1)
+status "suspend" rgpuctl suspend "$session" --socket /run/rgpu/rgpud.sock
+cat /tmp/out
+say "the session is" bash -c "rgpuctl sessions --json --socket /run/rgpu/rgpud.sock | sed -n 's/.*\"suspension\":\"\([^\"]*\)\".*/\1/p'"
+status "resume" rgpuctl resume "$session" --socket /run/rgpu/rgpud.sock
+echo >&9
+read -r -t 60 answer <&8
+say "its data" echo "$answer"
+exec 9>&- 8<&-
+wait $!
 group=/sys/fs/cgroup/system.slice/rgpu-workers.service
 say "tasks of each worker" bash -c "cat $group/p*/pids.max | sort -u"
 say "controllers of workers" bash -c "cat $group/p*/cgroup.controllers | sort -u"
@@ -87,6 +102,11 @@ for service in rgpu-brokerd rgpud rgpu-workers; do
     like "$out" "^$service runs as: rgpu" "as a user of its own"
 done
 like "$out" '^a program: status 0$' "a program runs on the box"
+like "$out" '^the program is: ready$' "a program holds data"
+like "$out" '^suspend: status 0$' "its sessions can be suspended, by processes of the workers' users"
+like "$out" '^the session is: suspended$' "and are"
+like "$out" '^resume: status 0$' "and resumed"
+like "$out" '^its data: right 1$' "with their data"
 like "$out" '^tasks of each worker: 4096$' "each worker has a cgroup, which bounds its threads"
 like "$out" '^controllers of workers: (cpu ?|memory ?|pids ?){3}$' "and its memory and part of the processors"
 like "$out" "^processes outside of the workers' cgroups: *$" "the spawner and the workers are in cgroups of their own"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies to and from many allocations, of any size and place in them, and memory that is freed as soon as
-// CUDA allows it. What moves the data may keep things about an allocation for as long as it lives.
+// Copies to and from many allocations, of any size and offset, and memory that is freed as soon as
+// CUDA allows it. The code that moves the data may cache properties of an allocation, but only
+// while the allocation exists.
 #include "tests/programs/driver.h"
 
 #define MANY 300
@@ -50,7 +51,7 @@ static void any_place(CUstream stream)
     CHECK(cuMemFree(memory));
 }
 
-// Freed while a copy is under way, and given to somebody else at once.
+// Memory is freed while a copy is in progress, and allocated again at once.
 static void freed(CUstream stream)
 {
     unsigned wrong = 0;
@@ -66,7 +67,7 @@ static void freed(CUstream stream)
     is_int(wrong, 0, "memory that is freed behind a copy");
 }
 
-// The last copy to a place is what is there.
+// Later copies overwrite earlier ones.
 static void overwritten(CUstream stream)
 {
     CUdeviceptr memory = device_alloc(MOST);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graphs that copy from and to arrays: nodes that are added, captured, asked and changed. Host memory is read and
-// written at each launch, ordinary and page-locked.
+// Graphs that copy from and to arrays: nodes that are added, captured, asked and changed. Host
+// memory is read and written at each launch, ordinary and page-locked.
 #include "tests/programs/array_calls.h"
 #include "tests/programs/graph_calls.h"
 

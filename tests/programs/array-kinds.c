@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which arrays can be made, what is said of them, which copies of them are refused, and what becomes of their
-// handles: as a driver of NVIDIA's has it.
+// Arrays behave as with NVIDIA's driver: the kinds that can be created, their descriptions, the
+// copies that are refused, and the life of their handles.
 #include "tests/programs/array_calls.h"
 
 #define FLOAT CU_AD_FORMAT_FLOAT

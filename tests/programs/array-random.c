@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random copies between arrays, levels of mipmapped arrays, linear memory and host memory, compared byte for
-// byte with a model of all of them in this program. The seed and the number of rounds may be given.
+// Random copies between arrays, levels of mipmapped arrays, linear memory and host memory, compared
+// byte for byte with a model of all of them in this program. The seed and the number of rounds may
+// be given.
 #include "tests/programs/array_calls.h"
 
 enum { ARRAYS = 4, LINEAR = 2, HOSTS = 3, PLACES = ARRAYS + LINEAR + HOSTS, COPIES = 12 };
@@ -221,8 +222,8 @@ static size_t smallest(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-// Layers of lines come from memory, and go to it, row by row there whatever its height is said to be (seen on an
-// H100). So there is one layer at a time where that matters.
+// Layers of lines come from memory, and go to it, row by row there whatever its height is said to
+// be (seen on an H100). So there is one layer at a time where that matters.
 static bool layers_of_lines(const struct place *array, const struct place *memory)
 {
     return array->kind == ARRAY && memory->kind != ARRAY && array->rows == 1 && memory->rows > 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Seeded random programs on arrays that kernels read as textures and write as surfaces, in several streams, against a
-// model: what copies, kernels and other arrays left in them is what is read, at random places with random samplers.
+// Seeded random programs on arrays that kernels read as textures and write as surfaces, in several
+// streams. A model predicts the texels that copies, kernels and other arrays have written; the
+// programs read them at random coordinates with random samplers.
 //
 //     array-reads-random [FIRST-SEED [COUNT]]
 #include "tests/programs/array_calls.h"
@@ -21,7 +22,7 @@ enum kind { ARRAY, LEVEL, PITCHED };
 static const struct format {
     CUarray_format format;
     unsigned bytes;
-    double most; // what a whole number of it stands for 1; 0: floats
+    double most; // the integer that stands for 1; 0: floats
 } formats[] = {{CU_AD_FORMAT_FLOAT, 4, 0},
                {CU_AD_FORMAT_UNSIGNED_INT8, 1, 255},
                {CU_AD_FORMAT_UNSIGNED_INT16, 2, 65535}};
@@ -164,7 +165,8 @@ static void put_part(struct image *image, unsigned x, unsigned y, unsigned width
     CHECK(cuMemcpy2DAsync(&copy, enter(image)));
 }
 
-// Floats are numbers; all else is what it is.
+// Fills the rectangle of the model with random texels: numbers for floats, arbitrary bits for other
+// types.
 static void change_model(struct image *image, unsigned x, unsigned y, unsigned width,
                          unsigned height)
 {
@@ -224,7 +226,7 @@ static void make_texture(struct image *image)
     image->sampler = t;
 }
 
-// Which texel is meant by the one AT along an extent; -1: the border.
+// Returns the texel that AT selects along an extent; -1 is the border.
 static int texel_at(CUaddress_mode mode, int at, int extent)
 {
     int turn = at >= 0 ? at / extent : -((extent - 1 - at) / extent), within = at - turn * extent;
@@ -277,7 +279,8 @@ static void read_image(struct image *image)
     CUstream stream = enter(image);
     CUfunction kernel;
     CHECK(cuModuleGetFunction(&kernel, module, "read_2d"));
-    CHECK(cuMemcpyHtoDAsync(places, at, sizeof at, stream)); // whoever read before has waited
+    // all earlier readers have been waited for
+    CHECK(cuMemcpyHtoDAsync(places, at, sizeof at, stream));
     launch(kernel, 2, READS / 2, stream, &image->texture, &places, &results, &n);
     CHECK(cuMemcpyDtoHAsync(got, results, sizeof got, stream));
     CHECK(cuStreamSynchronize(stream));
@@ -300,7 +303,7 @@ static void change(struct image *image)
     unsigned part[4];
     random_part(image, part);
     if (image->last >= 0)
-        CHECK(cuStreamSynchronize(streams[image->last])); // what is copied has left the model
+        CHECK(cuStreamSynchronize(streams[image->last])); // copies have read the model
     change_model(image, part[0], part[1], part[2], part[3]);
     put_part(image, part[0], part[1], part[2], part[3]);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sparse arrays: memory is mapped to tiles and tails, and taken away; what is not mapped reads as zeros, and what is
-// written there is lost.
+// Sparse arrays: memory is mapped to tiles and tails, and unmapped. Unmapped tiles read as zeros,
+// and writes to them are lost.
 #include "tests/programs/array_calls.h"
 
 CUresult cuMemMapArrayAsync(CUarrayMapInfo *, unsigned, CUstream);
@@ -82,7 +82,8 @@ static void write_all(CUarray array, size_t side, size_t slice, uint32_t value)
     free(words);
 }
 
-// What the tiles have, a digit each, row by row: 0 where a tile is nothing but zeros, x where its words differ.
+// Returns one digit per tile, row by row: its value, 0 if the tile is all zeros, x if its words
+// differ.
 static const char *look(CUarray array, size_t slice)
 {
     static char text[SIDE / TILE * SIDE / TILE + 1];

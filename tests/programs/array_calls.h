@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the array-*.c programs share: the calls on arrays, and arrays that are quickly made.
+// Functions for the array-*.c programs: the calls on arrays, and short ways to create arrays.
 #ifndef RGPU_TESTS_ARRAY_CALLS_H
 #define RGPU_TESTS_ARRAY_CALLS_H
 

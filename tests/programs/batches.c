@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many things by one call: copies of several rectangles, memory operations of a stream, and what a call without
-// Async means for memory that is marked to be waited for.
+// Calls with several operations: copies of several rectangles, memory operations of a stream, and
+// synchronous calls on memory with the attribute SYNC_MEMOPS.
 #include "tests/programs/driver.h"
 
 enum { WIDTH = 48, HEIGHT = 5, DEPTH = 3, PITCH = 64, ROWS = 8 };

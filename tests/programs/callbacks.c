@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Host functions and stream callbacks: when they run, what they see, and who waits for them.
+// Host functions and stream callbacks: their order, the data that they see, and the calls that wait
+// for them.
 #include <stdatomic.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program asks of a device to make its plans by: tensor maps, atomic operations on memory elsewhere, widths.
+// Queries by which a program adapts to a device: tensor maps, atomic operations on other devices'
+// memory, widths.
 #include "tests/programs/driver.h"
 
 static CUresult tiled(CUtensorMap *map, CUdeviceptr data)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Does what it is told on standard input, one word a line, and says what came of it:
+// Executes commands from standard input, one word a line, and prints their results:
 //
 //     share        multiprocessors that it sees, and whether MPS is said to be in use
 //     work         a kernel, and its end; the result

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: crossing [lost]. Streams of one device wait for events of another, whatever lies between the
-// two. With `lost`, the script that runs this takes the first device away while the second waits.
+// usage: crossing [lost]. Streams of one device wait for events of another, whatever lies between
+// the two. With `lost`, the script that runs this takes the first device away while the second
+// waits.
 #include <stdatomic.h>
 
 #include "tests/programs/driver.h"
@@ -80,7 +81,7 @@ static void copy_through_host(void)
     free(got);
 }
 
-// What is waited for is the event as it was recorded when the call was made.
+// A wait is for the event as it was recorded at the time of the call.
 static void record_of_the_moment(void)
 {
     CUstream second;
@@ -152,7 +153,7 @@ static void to_and_fro(void)
     }
 }
 
-// What cannot be across devices is an error, and does nothing.
+// Operations that cannot cross devices return an error and have no effect.
 static void refusals(void)
 {
     CUevent here = new_event(0), there = new_event(1);
@@ -188,7 +189,8 @@ static bool captures(CUstream in)
     return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-// A graph is of one box: the second device's stream joins a capture where both are of one, or is told that it cannot.
+// A graph belongs to one box: the second device's stream joins a capture on the same box and gets
+// an error otherwise.
 static void graphs(void)
 {
     CUevent outside = new_event(1), forked = new_event(0), joined = new_event(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that copy while others free memory, load and unload code, and destroy pools: for all of that a
-// driver waits for the work of every stream, and lets no thread queue more in that time.
+// Threads that copy while others free memory, load and unload code, and destroy pools. For these
+// calls a driver waits for the work of every stream, and blocks new work of all threads meanwhile.
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the C programs of this folder share: the Driver API as a program sees it, opening a device,
-// the kernels of kernels.ptx, and random numbers. The programs are written as for NVIDIA's own
-// cuda.h; with -DWITH_CUDA_H they compile against it.
+// Functions for the C programs of this folder: the Driver API as a program sees it, opening a
+// device, the kernels of kernels.ptx, and random numbers. The programs are written as for NVIDIA's
+// own cuda.h; with -DWITH_CUDA_H they compile against it.
 #ifndef RGPU_TESTS_DRIVER_H
 #define RGPU_TESTS_DRIVER_H
 
@@ -40,7 +40,7 @@ static inline void check_call(CUresult result, const char *text, const char *fil
         } \
     } while (0)
 
-// A call whose result is what is being tested.
+// A call whose result is tested.
 #define gives(call, want, ...) gives_result((call), (want), __FILE__, __LINE__, __VA_ARGS__)
 __attribute__((format(printf, 5, 6))) static inline bool
 gives_result(CUresult got, CUresult want, const char *file, int line, const char *format, ...)
@@ -178,7 +178,8 @@ static inline void *must_alloc(size_t size)
     return memory;
 }
 
-// Memory of the current device, with what fill_random() makes of the seed, which may be on its way to it still.
+// Memory of the current device, with what fill_random() makes of the seed, which may be on its way
+// to it still.
 static inline CUdeviceptr device_random(size_t size, uint64_t seed)
 {
     void *host = must_alloc(size);

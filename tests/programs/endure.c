@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: endure --to | --from   copies 16 MiB to or from the device again and again until it is told to
-//                           end, printing "round 0" after the first copy; errors as below
-//        endure [ROUNDS]    copies, computes and checks until it is told to end (or for ROUNDS
-//                           rounds), printing "round N" after each. At the first error it prints
-//                           "error NAME", then "sticky" if later calls fail too, and ends with 3.
-//        endure --busy      holds 16 MiB and runs kernels one after the other until it is told to end, printing
-//                           "round 0" after the first
-//        endure --free      prints how many MiB of the device are free
-//        endure --hold MIB  allocates, prints "holding", and waits to be killed
+// usage: endure --to | --from   copies 16 MiB to or from the device until it is stopped, and prints
+//                               "round 0" after the first copy; errors as below
+//        endure [ROUNDS]        copies, computes and checks until it is stopped (or for ROUNDS
+//                               rounds), and prints "round N" after each. At the first error it
+//                               prints "error NAME", then "sticky" if later calls fail too, and
+//                               ends with 3.
+//        endure --busy          holds 16 MiB and runs kernels one after another until it is
+//                               stopped, and prints "round 0" after the first
+//        endure --free          prints how many MiB of the device are free
+//        endure --hold MIB      allocates, prints "holding", and waits to be killed
 #include <unistd.h>
 
 #include "tests/programs/driver.h"

@@ -27,7 +27,7 @@ static void sticky(const struct gpu *gpu, const char *name, CUresult want)
     ok(text && *text, "%s: the error has a text", name);
 }
 
-// What lies behind a fault: a copy to the GPU, and memory that is given back. Nobody waits for what will not be.
+// Queues a copy to the GPU and a free after a fault. Neither may wait for work that never ends.
 static void freed_behind(const struct gpu *gpu, const char *name, CUresult want)
 {
     enum { SIZE = 9 << 20 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that is given back in the order of a stream behind copies that still are under way, or have yet to begin: they
-// find it as it was, and the next that is given it does not disturb them.
+// Memory that is freed in stream order, after copies that are still in progress or have not begun:
+// the copies see its contents unchanged, and the next owner of the memory does not disturb them.
 #include "tests/programs/driver.h"
 
 enum { SIZE = 9 << 20, ROUNDS = 6 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random allocations, copies and frees in the order of several streams, most copies from and to ordinary memory: what is
-// read is what a model says, whatever of it is still on its way when memory is given back and given to others.
-// usage: freed-random [SEED [STEPS]]
+// Random allocations, copies and frees in the order of several streams; most copies are from and to
+// pageable memory. The bytes read must match a model, even if copies are still in progress when
+// memory is freed and allocated again. usage: freed-random [SEED [STEPS]]
 #include "tests/programs/driver.h"
 
 enum { STREAMS = 3, SLOTS = 12, LARGEST = 3 << 20, PINNED_READS = 8 };
@@ -64,7 +64,7 @@ static void allocate(struct slot *slot)
     memset(slot->model, (int)value, slot->size);
 }
 
-// The memory of cuMemAlloc is waited for, that of pools goes behind what is under way.
+// cuMemFree waits for the pending work; memory of pools is freed in stream order.
 static void release(struct slot *slot)
 {
     if (slot->plain)
@@ -84,7 +84,7 @@ static void settle(int stream)
         }
 }
 
-// What the program does to its memory afterwards must not matter.
+// Writes to freed memory, which must have no effect.
 static void write_part(struct slot *slot)
 {
     size_t at = pick((unsigned)slot->size), size = 1 + pick((unsigned)(slot->size - at));

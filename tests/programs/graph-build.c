@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graphs that are built node by node: kernels, copies, fills, host functions, empty nodes and events,
-// instantiated and launched more than once.
+// Graphs that are built node by node: kernels, copies, fills, host functions, empty nodes and
+// events, instantiated and launched more than once.
 #include "tests/programs/graph_calls.h"
 
 #define N 1000u
@@ -85,7 +85,8 @@ static void host_nodes(const struct gpu *gpu, CUstream stream)
     CHECK(cuMemFreeHost(pinned));
 }
 
-// One exec in two streams: the second launch waits for the first, as it does not overlap with itself.
+// One exec in two streams: the second launch waits for the first, as it does not overlap with
+// itself.
 static void launches_do_not_overlap(const struct gpu *gpu, CUstream stream)
 {
     enum { LAUNCHES = 16 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stream capture: what calls become nodes, streams that fork and join by events, and everything that
-// makes a capture invalid.
+// Stream capture: what calls become nodes, streams that fork and join by events, and everything
+// that makes a capture invalid.
 #include <pthread.h>
 
 #include "tests/programs/graph_calls.h"
@@ -309,6 +309,31 @@ static void external_events(void)
     CHECK(cuEventDestroy(event));
 }
 
+// A reset of the primary context ends the captures of its streams: the legacy stream, which waits
+// for all streams that it knows, works afterwards.
+static void resets_end_captures(CUdevice device)
+{
+    CUcontext primary;
+    CHECK(cuDevicePrimaryCtxRetain(&primary, device));
+    CHECK(cuCtxPushCurrent(primary));
+    CUstream captured;
+    CHECK(cuStreamCreate(&captured, CU_STREAM_DEFAULT));
+    begin(captured);
+    begin(CU_STREAM_PER_THREAD);
+    CHECK(cuDevicePrimaryCtxReset(device));
+    CHECK(cuDevicePrimaryCtxRetain(&primary, device));
+    CUdeviceptr address = device_alloc(16);
+    gives(cuMemsetD8Async(address, 0, 16, NULL), CUDA_SUCCESS,
+          "after a reset nothing is captured any more");
+    CHECK(cuStreamCreate(&captured, CU_STREAM_DEFAULT));
+    begin(captured);
+    CHECK(cuGraphDestroy(end(captured)));
+    CHECK(cuCtxPopCurrent(NULL));
+    CHECK(cuDevicePrimaryCtxRelease(device));
+    // A reset may count as a release.
+    cuDevicePrimaryCtxRelease(device);
+}
+
 int main(void)
 {
     struct gpu gpu = open_gpu(0);
@@ -327,5 +352,6 @@ int main(void)
     CHECK(cuStreamDestroy(side));
     CHECK(cuStreamDestroy(stream));
     close_gpu(&gpu);
+    resets_end_captures(gpu.device);
     return done();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graphs of two contexts of a device: launched in a stream of the other one, with work of both, brought up to date with
-// work of the other one, and left behind by a context that goes.
+// Graphs of two contexts of a device: launched in a stream of the other context, with work of both,
+// updated with work of the other one, and used after their context was destroyed.
 #include "tests/programs/graph_calls.h"
 
 enum { N = 32 };
@@ -72,7 +72,7 @@ static void launched_elsewhere(const struct side *one, const struct side *two)
     CHECK(cuGraphDestroy(graph));
 }
 
-// Kernels of both contexts, one behind the other.
+// Runs kernels of both contexts, one after the other.
 static void of_both(const struct side *one, const struct side *two)
 {
     unsigned before = value_of(one), beside = value_of(two);
@@ -124,7 +124,8 @@ static void updated(const struct side *one, const struct side *two)
     CHECK(cuGraphDestroy(foreign));
 }
 
-// The context goes, and its graph is destroyed in the other one. Launched there it takes a driver down.
+// The context goes, and its graph is destroyed in the other one. Launched there it takes a driver
+// down.
 static void left_behind(const struct side *one, struct side *two)
 {
     enter(two);

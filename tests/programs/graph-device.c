@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graphs that kernels may launch: a kernel gets the handle that the program has, which the host can use as any other.
+// Graphs that kernels may launch: a kernel gets the handle that the program has, which the host can
+// use as any other.
 #include "tests/programs/graph_calls.h"
 
 static const char text[] =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graphs that are asked and changed: edges, clones, parameters of nodes, updates of executable graphs as
-// a whole and node by node, nodes that are switched off.
+// Graphs that are asked and changed: edges, clones, parameters of nodes, updates of executable
+// graphs as a whole and node by node, nodes that are switched off.
 #include "tests/programs/graph_calls.h"
 
 static CUfunction add, poke;
@@ -134,7 +134,7 @@ static void set_flag(void *flag)
     *(int *)flag += 1;
 }
 
-// Changes of single nodes. What is queued already is not changed any more.
+// Changes of single nodes. A launch that is already queued does not change.
 static void node_updates(const struct gpu *gpu, CUstream stream)
 {
     unsigned five = 5, enabled = 7;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rarer kinds of nodes, what graphs own, and changes to what was instantiated.
+// The rarer kinds of nodes, objects that graphs own, and updates of executable graphs.
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -45,12 +45,12 @@ static void memory_of_graphs(const struct gpu *gpu)
         .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
                       .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = gpu->device}},
         .bytesize = WORDS * 4};
-    CUDA_MEM_ALLOC_NODE_PARAMS told = {0};
+    CUDA_MEM_ALLOC_NODE_PARAMS got = {0};
     CUgraph graph = new_graph();
     CUgraphNode made, freed;
     CHECK(cuGraphAddMemAllocNode(&made, graph, NULL, 0, &alloc));
-    CHECK(cuGraphMemAllocNodeGetParams(made, &told));
-    ok(alloc.dptr && told.dptr == alloc.dptr && told.bytesize == WORDS * 4,
+    CHECK(cuGraphMemAllocNodeGetParams(made, &got));
+    ok(alloc.dptr && got.dptr == alloc.dptr && got.bytesize == WORDS * 4,
        "a node that allocates tells the address at once");
     CUgraphNode filled = add_fill(gpu, graph, &made, 1, alloc.dptr, 77, WORDS);
     CUgraphNode copied = add_copy(gpu, graph, &filled, 1, copy_out(out, alloc.dptr, WORDS * 4));
@@ -136,13 +136,13 @@ static void conditions_and_words(const struct gpu *gpu)
     write.writeValue.address = data + 4;
     write.writeValue.value = 4711;
     CUDA_BATCH_MEM_OP_NODE_PARAMS batch = {.ctx = gpu->context, .count = 1, .paramArray = &write};
-    CUDA_BATCH_MEM_OP_NODE_PARAMS told = {0};
+    CUDA_BATCH_MEM_OP_NODE_PARAMS got = {0};
     CUgraph graph = new_graph();
     CUgraphNode node;
     CHECK(cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &batch));
-    CHECK(cuGraphBatchMemOpNodeGetParams(node, &told));
-    ok(told.count == 1 && told.ctx == gpu->context &&
-           told.paramArray[0].writeValue.address == data + 4,
+    CHECK(cuGraphBatchMemOpNodeGetParams(node, &got));
+    ok(got.count == 1 && got.ctx == gpu->context &&
+           got.paramArray[0].writeValue.address == data + 4,
        "a node of words tells what it writes");
     CUgraphExec exec = instantiate(graph);
     run_graph(exec, stream);
@@ -239,10 +239,10 @@ static void changes(const struct gpu *gpu)
     ok(out == 1 && other_out == 50, "copies read and write other memory");
     ok(calls == 1 && other_calls == 2, "another function is called");
 
-    CUDA_KERNEL_NODE_PARAMS told;
-    CHECK(cuGraphKernelNodeGetParams(kernel_node, &told));
-    ok(told.gridDimX == 1 && *(CUdeviceptr *)told.kernelParams[0] == data &&
-           *(unsigned *)told.kernelParams[1] == 1,
+    CUDA_KERNEL_NODE_PARAMS got;
+    CHECK(cuGraphKernelNodeGetParams(kernel_node, &got));
+    ok(got.gridDimX == 1 && *(CUdeviceptr *)got.kernelParams[0] == data &&
+           *(unsigned *)got.kernelParams[1] == 1,
        "the graph's own nodes are as they were");
     CHECK(cuGraphNodeSetEnabled(exec, kernel_node, 0));
     unsigned enabled = 1;
@@ -281,7 +281,7 @@ static void attributes(void)
     CHECK(cuGraphKernelNodeSetAttribute(from, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
     CHECK(cuGraphKernelNodeCopyAttributes(to, from));
     CHECK(cuGraphKernelNodeGetAttribute(to, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &got));
-    is_int(got.cooperative, 1, "attributes of kernel nodes are set, copied and told");
+    is_int(got.cooperative, 1, "attributes of kernel nodes are set, copied and got");
     CHECK(cuGraphDestroy(graph));
     CHECK(cuMemFree(data));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that graphs allocate and free: by nodes, by captured calls, freed by the program or by another
-// graph, and what the device says of it.
+// Memory that graphs allocate and free: by nodes, by captured calls, freed by the program or by
+// another graph, and the device's statistics of it.
 #include "tests/programs/graph_calls.h"
 
 #define SIZE ((size_t)1 << 20)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What hangs on graphs: user objects, attributes of kernels, operations on words, a picture of it all.
+// Objects attached to graphs: user objects, attributes of kernels, memory operations on words, and
+// the DOT output of the whole graph.
 #include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>

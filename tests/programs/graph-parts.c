@@ -38,7 +38,7 @@ static const char count_ptx[] = ".version 8.3\n"
                                 "    }\n"
                                 "    ret;\n"
                                 "}\n"
-                                // choose(handle, word): the condition is what the word says
+                                // choose(handle, word): sets the condition to the word
                                 ".visible .entry choose(\n"
                                 "    .param .u64 choose_handle,\n"
                                 "    .param .u64 choose_word)\n"
@@ -142,7 +142,8 @@ static void loops(const struct gpu *gpu, CUstream stream)
     CHECK(cuGraphDestroy(graph));
 }
 
-// Which body runs: `size` bodies, of which each pokes its number, for the value that the word has.
+// Returns the body that runs for the word's value, among `size` bodies that each store their
+// number.
 static uint32_t chosen(const struct gpu *gpu, CUstream stream, CUgraphConditionalNodeType type,
                        unsigned size, unsigned value)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a graph has of the program's memory and functions, launch after launch: copies of any shape, also between
-// two of its functions; many nodes; graphs that come and go.
+// Graphs that are launched repeatedly use the program's current memory and host functions: copies
+// of any shape, also between two host functions; many nodes; graphs that are created and destroyed.
 #include "tests/programs/graph_calls.h"
 
 #define BYTES (1300u * 1024) // several blocks' worth, and no multiple of one

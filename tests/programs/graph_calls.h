@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the graph-*.c programs share: the calls on graphs, and nodes that are quickly made.
+// Functions for the graph-*.c programs: the calls on graphs, and short ways to create nodes.
 #ifndef RGPU_TESTS_GRAPH_CALLS_H
 #define RGPU_TESTS_GRAPH_CALLS_H
 

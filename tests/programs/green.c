@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Green contexts: some of a GPU's multiprocessors, with streams of their own, in the primary context's memory.
+// Green contexts: some of a GPU's multiprocessors, with streams of their own, in the primary
+// context's memory.
 #include "tests/programs/driver.h"
 
 CUresult cuDeviceGetDevResource(CUdevice, CUdevResource *, CUdevResourceType);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What images.ptx holds, in CUDA C++.
+// The CUDA C++ source of images.ptx.
 extern "C" {
 __constant__ cudaTextureObject_t constant_list[4];
 __device__ cudaTextureObject_t variable_list[4];
@@ -19,7 +19,8 @@ __global__ void read_scaled(struct scaled s, const float2 *at, float *out, unsig
     if (i < n) out[i] = s.factor * tex2D<float>(s.texture, at[i].x, at[i].y);
 }
 // Each thread a texture of its own.
-__global__ void read_listed(const cudaTextureObject_t *list, unsigned count, const float2 *at, float *out, unsigned n)
+__global__ void read_listed(const cudaTextureObject_t *list, unsigned count, const float2 *at,
+                            float *out, unsigned n)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = tex2D<float>(list[i % count], at[i].x, at[i].y);

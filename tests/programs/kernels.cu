@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What kernels.ptx holds, in CUDA C++.
+// The CUDA C++ source of kernels.ptx.
 #include <cstdint>
 #define TILE 16
 extern "C" {
@@ -19,8 +19,10 @@ __global__ void matmul(float *c, const float *a, const float *b, int n)
     int row = blockIdx.y * TILE + threadIdx.y, col = blockIdx.x * TILE + threadIdx.x;
     float sum = 0;
     for (int t = 0; t < n; t += TILE) {
-        ta[threadIdx.y][threadIdx.x] = row < n && t + threadIdx.x < n ? a[row * n + t + threadIdx.x] : 0;
-        tb[threadIdx.y][threadIdx.x] = col < n && t + threadIdx.y < n ? b[(t + threadIdx.y) * n + col] : 0;
+        ta[threadIdx.y][threadIdx.x] = row < n && t + threadIdx.x < n ? a[row * n + t + threadIdx.x]
+                                                                      : 0;
+        tb[threadIdx.y][threadIdx.x] =
+            col < n && t + threadIdx.y < n ? b[(t + threadIdx.y) * n + col] : 0;
         __syncthreads();
 #pragma unroll 4
         for (int k = 0; k < TILE; k++) sum += ta[threadIdx.y][k] * tb[k][threadIdx.x];
@@ -32,7 +34,8 @@ __global__ void reduce(unsigned long long *out, const unsigned *in, unsigned n)
 {
     __shared__ unsigned long long warps[32];
     unsigned long long sum = 0;
-    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += in[i];
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        sum += in[i];
     for (int d = 16; d; d >>= 1) sum += __shfl_down_sync(~0u, sum, d);
     if ((threadIdx.x & 31) == 0) warps[threadIdx.x >> 5] = sum;
     __syncthreads();
@@ -44,7 +47,8 @@ __global__ void reduce(unsigned long long *out, const unsigned *in, unsigned n)
 }
 __global__ void add(unsigned *data, unsigned value, unsigned n)
 {
-    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) data[i] += value;
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        data[i] += value;
 }
 __global__ void scramble(unsigned *data, unsigned rounds, unsigned n)
 {
@@ -69,7 +73,8 @@ __global__ void scale_by_constant(float *data, unsigned n)
 }
 __global__ void count(unsigned *out) { out[0] = atomicAdd(&counter, 1); }
 struct mixed { char c; double d; short s; int v[3]; };
-__global__ void mixed_parameters(double *out, char c, double d, struct mixed m, short s, const float *f)
+__global__ void mixed_parameters(double *out, char c, double d, struct mixed m, short s,
+                                 const float *f)
 {
     out[0] = c; out[1] = d; out[2] = m.c; out[3] = m.d; out[4] = m.s; out[5] = m.v[0] + m.v[1] + m.v[2]; out[6] = s; out[7] = f[0];
 }

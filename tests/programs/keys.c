@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that has taken every key for thread-local data which a process can have: CUDA says that
-// it cannot work and works once there are keys, and the program goes on.
+// A program that has taken all keys for thread-specific data of the process: CUDA calls fail, and
+// work once there are keys again; the program continues.
 #include <pthread.h>
 
 #include "tests/programs/driver.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A kernel is launched for the first time while a stream of its GPU waits for what another GPU is still to bring. A driver
-// that loads the kernel's code only now may wait for that stream, so what is brought must not need the driver any more. The
-// module that prints makes NVIDIA's driver wait: it sets up the buffer of what is printed at the next launch.
+// A kernel is launched for the first time while a stream of its GPU waits for data of another GPU.
+// A driver that loads the kernel's code only then may wait for that stream, so the delivery of the
+// data must not need the driver. The module that prints makes NVIDIA's driver wait: the driver sets
+// up the print buffer at the next launch.
 #include "tests/programs/driver.h"
 #include "tests/programs/printing.h"
 
@@ -31,7 +32,7 @@ int main(void)
     CHECK(cuMemsetD32(number, 41, 1));
     CHECK(cuMemsetD32(sum, 0, 1));
     CHECK(cuCtxSynchronize());
-    // What the first copy between the two makes is made.
+    // The first copy between the two devices has side effects, so make it early.
     CHECK(cuMemcpyPeerAsync(sum, gpu[0].context, one, gpu[1].context, 4, stream[1]));
     CHECK(cuStreamSynchronize(stream[1]));
 

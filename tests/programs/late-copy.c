@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A copy from the device behind something that the GPU waits for: says "waits" when it has been asked for, and lets the GPU go
-// on at the end of a line.
+// A copy from the device is queued while the GPU waits. The program prints "waits" after it has
+// queued the copy, and lets the GPU continue after it has read a line.
 #include "tests/programs/driver.h"
 
 enum { COUNT = 1 << 18 };

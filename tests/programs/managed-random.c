@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Seeded random programs on memory that host and GPUs share, which keep to its rules, against a model: what they write
-// in turns, in several streams and threads, by stores, kernels, copies and fills, is what both read. Page-locked memory
-// they also write at once, each its own bytes.
+// Seeded random programs on managed memory that keep its rules. Host and GPUs write by turns, in
+// several streams and threads, by stores, kernels, copies and fills; both must read the values of a
+// model. Page-locked memory they also write at once, each its own bytes.
 //
 //     managed-random [FIRST-SEED [COUNT [managed|page-locked|registered|mixed]]]
 #include "tests/programs/driver.h"
@@ -157,7 +157,8 @@ static void fill(struct area *area)
     memset(area->model + first, value, size);
 }
 
-// The GPU writes every second byte, and the host those between while it may not have come to that yet.
+// The GPU writes every second byte, and the host those between while it may not have come to that
+// yet.
 static void both_write(struct area *area)
 {
     size_t first, size;
@@ -325,7 +326,7 @@ static void begin_area(struct area *area)
     take_memory(area);
     area->attached = area->last = -1;
     settle(area);
-    // What had the place before may have left something.
+    // Earlier memory at this address may have left data.
     memset(area->memory, 0, area->size);
     memset(area->model, 0, area->size);
     if (below(3) || area->kind != MANAGED)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Managed memory and two GPUs that reach each other's memory: the host and both GPUs use it by turns, whichever of them it
-// was allocated on, moved ahead of use, in streams of both, and by threads of which each has a GPU of its own.
+// Managed memory and two GPUs that can access each other's memory. The host and both GPUs use
+// memory allocated on either GPU by turns, with prefetches, in streams of both, and in threads with
+// one GPU each.
 #include "tests/programs/driver.h"
 
 #include <pthread.h>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Managed memory beside what else a process does: system calls read and write it, children do not have it, handlers of
-// SIGSEGV see their own faults and no others, and who touches it while a GPU works loses nothing.
+// Managed memory and the rest of a process: system calls read and write it, child processes do not
+// have it, handlers of SIGSEGV see only their own faults, and accesses while a GPU works lose no
+// data.
 //
-//     managed-system [strict]    system calls have to work without the program's having touched the memory
+//     managed-system [strict]    system calls have to work without the program's having touched the
+//                                memory
 #include "tests/programs/driver.h"
 
 #include <errno.h>
@@ -44,7 +46,7 @@ static void touch(bool write)
             (void)*at;
 }
 
-// Where system calls cannot wait for the contents they say so.
+// Retries a system call that returned EFAULT because it cannot wait for the contents.
 static ssize_t again(ssize_t result, bool write)
 {
     if (result >= 0 || errno != EFAULT || strict)
@@ -180,7 +182,7 @@ static void early_handler(int number, siginfo_t *info, void *state)
         _exit(70);
 }
 
-// As libraries do that keep what was there.
+// As libraries do that call the previous handler.
 static void late_handler(int number, siginfo_t *info, void *state)
 {
     late_faults++;
@@ -268,7 +270,8 @@ static void at_the_same_time(void)
     CHECK(cuStreamDestroy(stream));
 }
 
-// Tells ThreadSanitizer, too, that the function comes before what waits for its stream: the box says so, which it does not see.
+// Shows ThreadSanitizer that the function precedes the end of the wait for its stream. The real
+// order comes from the box, which it cannot see.
 static _Atomic int written;
 
 static void CUDA_CB write_next(void *argument)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Managed variables of modules and libraries: the host finds them by the address that the driver gives, with what the
-// image says they hold.
+// Managed variables of modules and libraries: the host finds them at the address that the driver
+// returns, with the initial values of the image.
 #include "tests/programs/driver.h"
 
 #include <string.h>
@@ -92,7 +92,7 @@ int main(void)
     step(first);
     is_int(*total, 5 + TABLE, "the end of another module leaves a variable as it is");
     CHECK(cuModuleUnload(first));
-    // Where the variables were there may be memory of another kind now.
+    // Other kinds of memory may take the variables' addresses.
     for (int i = 0; i < 20; i++) {
         CUdeviceptr memory = device_alloc(300000);
         uint32_t word = 0;

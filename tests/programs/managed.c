@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Managed memory: what the host writes the GPU sees at the next launch, and what the GPU writes the host sees once it
-// has synchronised.
+// Managed memory: the GPU sees the host's writes at the next launch, and the host sees the GPU's
+// writes after a synchronization.
 #include "tests/programs/driver.h"
 
 #include <pthread.h>
@@ -68,7 +68,8 @@ static void fresh_for_the_gpu(void)
     release(words);
 }
 
-// Of all that came before in the same memory nothing is left, whoever looks first.
+// Checks that new memory at the same address has no old contents, whether the host or the GPU reads
+// first.
 static void fresh_again(void)
 {
     for (int round = 0; round < 3; round++) {

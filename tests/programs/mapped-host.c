@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Page-locked and registered memory that kernels read and write where it is, where the device says that it maps host
-// memory: what the host writes before a launch is seen by it, what the GPU writes is seen once a call has waited for it,
-// both may write to a page at once, and what the host writes before it waits reaches a kernel that waits for it.
+// Page-locked and registered memory that kernels access directly, if the device reports that it
+// maps host memory. A kernel sees the host's writes before its launch. The host sees the GPU's
+// writes after a synchronization. Both may write to a page at once. A kernel that waits for a value
+// sees it if the host has written it before the host waits.
 //
 //     mapped-host [yes|no]    what the device has to say
 #include "tests/programs/driver.h"
@@ -108,7 +109,8 @@ static void other_ways_to_wait(const struct memory *m)
     CHECK(cuEventDestroy(event));
 }
 
-// Tells ThreadSanitizer, too, that a function comes before what waits for its stream: the box says so, which it does not see.
+// Shows ThreadSanitizer that a function precedes the end of the wait for its stream. The real order
+// comes from the box, which it cannot see.
 static _Atomic int functions_done;
 
 static void adds_one(void *words)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Globals, constants and parameters of kernels: what a module holds and how values get in.
+// Globals, constants and parameters of kernels: the contents of a module, and ways to set the
+// values.
 #include <math.h>
 
 #include "tests/programs/driver.h"
@@ -136,7 +137,7 @@ static int shared_of(CUkernel kernel, CUdevice device)
     return value;
 }
 
-// What is asked for again and again is what was set last.
+// Checks that repeated queries return the last value set.
 static void set_attributes(const struct gpu *gpu)
 {
     int value = 0;

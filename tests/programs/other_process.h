@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What two processes of a test tell each other over a socket; either ends when the other has gone.
+// Messages between two processes of a test over a socket; either process ends when the other has
+// gone.
 #ifndef RGPU_TESTS_PROGRAMS_OTHER_PROCESS_H
 #define RGPU_TESTS_PROGRAMS_OTHER_PROCESS_H
 

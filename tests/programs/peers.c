@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: peers [lost DEVICE STREAM | text TEXT | calls | mapped | lent | cut | cut-held]. Copies between two devices, whatever lies between them: right, in the order of the
-// stream that they belong to, and of no other, and without holding up the program. With `lost`, the script that runs
-// this takes the device away in the middle of copies that are in a stream of device STREAM. With `cut` and `cut-held` it
-// cuts what the two devices are linked by, between copies or while one is still to come.
+// usage: peers [lost DEVICE STREAM | text TEXT | calls | mapped | lent | cut | cut-held]. Copies
+// between two devices, over any connection: the data is right, copies follow the order of their own
+// stream only, and they do not block the program. With `lost`, the script that runs this takes the
+// device away in the middle of copies that are in a stream of device STREAM. With `cut` and
+// `cut-held` it cuts what the two devices are linked by, between copies or while one is still to
+// come.
 #include "tests/programs/array_calls.h"
 #include "tests/programs/driver.h"
 #include "tests/programs/graph_calls.h"
@@ -105,7 +107,8 @@ static void let_others_run(int device, int times)
     }
 }
 
-// A copy that is still to come: it does not hold up the program, nor another copy, and work behind it waits.
+// Checks a pending copy: it delays neither the program nor another copy, and later work of its
+// stream waits.
 static void in_order(int from, int with)
 {
     const size_t size = 2 * MIB;
@@ -147,7 +150,8 @@ static void in_order(int from, int with)
     free_on(with, behind);
 }
 
-// As frameworks do it: the source's stream waits for the target's, copies, and the target's waits for that.
+// As frameworks do it: the source's stream waits for the target's, copies, and the target's waits
+// for that.
 static void between_events(void)
 {
     const size_t size = MIB;
@@ -413,7 +417,8 @@ static void refusals(void)
     free_on(1, dst);
 }
 
-// A graph belongs to one box. What is captured there is a copy or an error, and never lost without a word.
+// A graph belongs to one box. A captured copy to another box either becomes part of the graph or
+// fails; it is never lost silently.
 static void captured(void)
 {
     CUdeviceptr src = filled(0, MIB, 70), dst = filled(1, MIB, 71);
@@ -564,7 +569,7 @@ static int lose(int lost, int with)
     CHECK(cuStreamSynchronize(stream[with]));
     printf("# copies\n");
     fflush(stdout);
-    // Some are always under way, so that what is lost is lost in the midst of one.
+    // Some copies are always in progress, so that the loss of the device interrupts one.
     for (unsigned i = 0; result == CUDA_SUCCESS; i++) {
         result = cuMemcpyPeerAsync(dst, gpu[1].context, src, gpu[0].context, SIZE, stream[with]);
         if (result == CUDA_SUCCESS && i % 8 == 7)
@@ -678,7 +683,7 @@ int main(int argc, char **argv)
         // A kernel that is launched for the first time may have to wait for a stream that is held.
         let_others_run(d, 1);
     }
-    // Without it the driver copies by way of the host, and waits for the devices to do so.
+    // Without peer access the driver copies through the host and waits for the devices.
     CHECK(cuDeviceCanAccessPeer(&access, gpu[0].device, gpu[1].device));
     for (int d = 0; access && d < 2; d++) {
         on(d);

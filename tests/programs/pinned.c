@@ -107,7 +107,8 @@ static void mapped(const struct gpu *gpu)
     CHECK(cuMemFreeHost(memory));
 }
 
-// Page-locked memory is an address to the calls for device memory too, whether the GPU can map it or not.
+// Page-locked memory is an address to the calls for device memory too, whether the GPU can map it
+// or not.
 static void by_one_address(void)
 {
     enum { WORDS = 1 << 14 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool between two processes: one makes it for that and allocates from it, the other opens the pool and the
-// allocations, and frees what it has opened; what is not made for it, or is nothing, has no handle.
+// A pool shared by two processes: one creates it as shareable and allocates from it; the other
+// opens the pool and the allocations, and frees them. Pools that are not shareable, and invalid
+// pools, have no handle.
 #include <sys/wait.h>
 
 #include "tests/programs/driver.h"
@@ -44,7 +45,7 @@ static void turn(int link, char what)
 
 // ---- who shares ----
 
-// How many answers to what cannot be shared are not INVALID_VALUE, as they are of the driver.
+// Counts calls on unshareable memory that do not return INVALID_VALUE, the driver's answer.
 static int wrong_answers(const struct gpu *gpu, CUmemoryPool pool, CUdeviceptr shared)
 {
     int fd = -1;
@@ -91,7 +92,7 @@ static void share(int link)
     turn(link, 0); // the other has added one to each word
     offer.wrong = word_at(large + 400) != 12;
     send_all(link, &offer.wrong, sizeof(offer.wrong));
-    turn(link, 0); // it has freed what it had opened
+    turn(link, 0); // it has freed the opened allocations
     CHECK(cuMemFreeAsync(small, NULL));
     CHECK(cuMemFreeAsync(large, NULL));
     CHECK(cuStreamSynchronize(NULL));
@@ -139,7 +140,7 @@ static void check_wrong(CUmemoryPool pool, int fd, const struct offer *offer)
     close(ends[1]);
 }
 
-// An opened pool has what is opened of it, and nothing to give.
+// Allocations of an opened pool can be opened, but calls on the pool itself are refused.
 static void check_pool(CUmemoryPool pool)
 {
     cuuint64_t value = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What printing.ptx holds, in CUDA C++. It is a module of its own, as the code of a module that may print is
-// treated otherwise by the driver and by us: loading it sets up a buffer, and each synchronization empties that.
+// The CUDA C++ source of printing.ptx. It is a separate module, because the driver and rgpu treat a
+// module that may print differently: loading it sets up a buffer, and each synchronization empties
+// the buffer.
 #include <cstdio>
 extern "C" __global__ void hello(int number)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be asked: before cuInit, of the driver, of devices and of memory.
+// Queries: before cuInit, of the driver, of devices and of memory.
 #include "tests/programs/driver.h"
 
 static void before_init(void)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two processes with a GPU each do what a library of collective operations does between ranks of one host: either opens
-// physical memory of the other's GPU, which a thread without a context has exported, and writes there; kernels
-// wait for flags in memory of /dev/shm that both have registered; allocations and events are opened on another GPU than
-// the one that they were made on.
+// Two processes with a GPU each act like ranks of a collective library on one host. Each opens
+// physical memory of the other's GPU, which a thread without a context has exported, and writes
+// there. Kernels wait for flags in memory of /dev/shm that both have registered. Allocations and
+// events are opened on another GPU than that of their creation.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -141,7 +141,7 @@ static CUdeviceptr flag_of(const struct rank *rank, int number, int round)
     return rank->shared_device + (CUdeviceptr)((number * ROUNDS + round) * FLAG_STRIDE);
 }
 
-// A kernel waits for the flag that the other rank's raises behind what it has written.
+// A kernel waits for the flag that the other rank's kernel sets after it has written its data.
 static void exchange_by_flags(struct rank *rank, int round)
 {
     CUdeviceptr wanted = flag_of(rank, rank->number, round),

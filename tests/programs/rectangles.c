@@ -177,7 +177,8 @@ static size_t wrong_bytes(const unsigned char *got, const unsigned char *in,
     return wrong;
 }
 
-// There, back to other memory, and there again from what the second copy is still writing.
+// Copies to the device, back to other memory, and to the device again from the memory that the
+// second copy is still writing.
 static void many_rows(const struct shape *shape, bool locked)
 {
     size_t size = shape->host_pitch * shape->host_rows * shape->depth;

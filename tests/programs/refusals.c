@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions that have no answer, and arguments at the edge of what a call may read: the driver's own
-// error, from the call itself, and nothing read that was not given.
+// Invalid queries, and arguments at the edge of the memory that a call may read: the call itself
+// returns the driver's error, and reads no byte beyond its arguments.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ static void peers(void)
               CUDA_ERROR_INVALID_VALUE, "two devices have no attribute 99");
 }
 
-// What an attribute promises, the call that belongs to it does.
+// Checks that each attribute agrees with the call that it describes.
 static void promises(const struct gpu *gpu)
 {
     static const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of the program's own that it registers: files that it shares with others, of /dev/shm and without a name, with
-// pointers for the device where the device says that it maps host memory, and refused where it says that it does not.
+// Memory that the program registers: shared files of /dev/shm and without a name. Pointers for the
+// device work if the device reports that it maps host memory, and are refused otherwise.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -189,7 +189,7 @@ static void check_private(CUstream stream)
     munmap(memory, SIZE);
 }
 
-// What the driver (580) cannot lock it refuses.
+// Checks memory that the driver (580) cannot lock and refuses.
 static void check_refused(void)
 {
     uint8_t *memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

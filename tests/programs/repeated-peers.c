@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: repeated-peers [BYTES [COUNT [FROM]]]   Copies of one size between two devices, so many of each kind that the way they
-//                                                take is chosen by what they took: from device FROM, or both ways, in a stream
-//                                                of either, one by one, and several at a time.
+// usage: repeated-peers [BYTES [COUNT [FROM]]]
+//
+// Copies of one size between two devices, enough of each kind that their times decide the path:
+// from device FROM, or both ways, in a stream of either, one by one, and several at a time.
 #include "tests/programs/driver.h"
 
 enum { STREAMS = 4 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: repeated [BYTES [COUNT]]    Copies of one size to and from page-locked memory, so many of each that the way
-//                                    they take is chosen by what they took: one by one, and several at a time.
+// usage: repeated [BYTES [COUNT]]
+//
+// Copies of one size to and from page-locked memory, enough of each kind that their times decide
+// the path: one by one, and several at a time.
 #include "tests/programs/driver.h"
 
 enum { ROW = 8 };

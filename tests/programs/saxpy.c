@@ -47,7 +47,8 @@ int main(void)
     CHECK(cuMemcpyDtoH(got, dy, size));
     is_int(wrong(got, x, y, -0.75f, n), 0, "parameters in one buffer: every element is right");
 
-    // As NCCL launches kernels of 4 KiB of parameters, which look at what they are given.
+    // NCCL launches kernels that have 4 KiB of parameters with shorter buffers; the kernels read
+    // only the given bytes.
     CUfunction poke = kernel(&gpu, "poke");
     packed_size = sizeof(packed.y);
     gives(cuLaunchKernel(poke, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra), CUDA_SUCCESS,

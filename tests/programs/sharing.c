@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory between two processes: one shares allocations and physical memory, the other opens them; both see what either
-// writes, and what is open outlives who has shared it.
+// Tests memory between two processes: one shares allocations and physical memory, the other opens
+// them. Both see each other's writes, and open memory outlives the process that shared it.
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small asynchronous copies from the GPU to page-locked memory: each is there when the program learns that the GPU is done with
-// it, in whatever way it does, and not in the place of a later one.
+// Small asynchronous copies from the GPU to page-locked memory: the data of each is there when the
+// program learns, in any of the ways, that the copy is complete, and a later copy has not
+// overwritten it.
 #include <sched.h>
 
 #include "tests/programs/driver.h"
@@ -90,7 +91,7 @@ static void by_host_function(CUstream stream)
     is_int(seen, 4711, "a host function finds it");
 }
 
-// No call tells the box that anybody waits.
+// The program polls its memory without a call, so the box does not know that it waits.
 static void by_looking(CUstream stream)
 {
     volatile uint32_t *word = &memory[9];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program whose memory runs out: every allocation of the library fails in its turn, and each time
-// the calls say so, nothing crashes, and the same calls work as soon as there is memory again.
+// A program without free memory: every allocation of the library fails once, one after the other.
+// Each time the calls report it, nothing crashes, and the same calls succeed when there is memory
+// again.
 #include <errno.h>
 
 #include "tests/programs/driver.h"
@@ -44,7 +45,7 @@ static bool succeeds(CUresult result)
     return result == CUDA_SUCCESS;
 }
 
-// Whatever gives the library something to remember.
+// Makes calls whose state the library has to keep.
 static void work(const struct gpu *gpu)
 {
     CUlibrary library;

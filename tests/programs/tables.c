@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Private tables of the driver, as cuBLASLt uses one of them: without a look at the result. What it
-// is told of the GPU's processors is printed, so that it can be compared with what another way tells.
+// Calls private tables of the driver as cuBLASLt does, without a check of the result. Prints the
+// reported processors of the GPU, for comparison with another source.
 #include "tests/programs/driver.h"
 
 static CUuuid identifier(const unsigned char bytes[16])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texture and surface objects as programs use them: as arguments, inside structures, in lists in memory of the
-// device; over arrays, levels, layers and linear memory; written as surfaces and read as textures, in the order of
-// streams.
+// Texture and surface objects as programs use them: as arguments, inside structures, in lists in
+// memory of the device; over arrays, levels, layers and linear memory; written as surfaces and read
+// as textures, in the order of streams.
 #include "tests/programs/driver.h"
 #include "tests/programs/texture_calls.h"
 
@@ -160,7 +160,8 @@ static void halfway_between_texels(void)
     CHECK(cuArrayDestroy(array));
 }
 
-// What a kernel writes by a surface, the next one reads by a texture, and a copy takes to the host.
+// Checks that a kernel's surface writes are visible to the next kernel's texture reads and to
+// copies.
 static void surfaces(void)
 {
     unsigned width = WIDTH, height = HEIGHT, wrong = 0;

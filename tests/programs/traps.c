@@ -199,7 +199,7 @@ static void source_can_be_reused(unsigned char *host, bool pinned, const char *k
     free(got);
 }
 
-// Work behind a copy of its own stream waits for the bytes, however long they are on their way.
+// Checks that work after a copy of its own stream waits for the bytes, however long they take.
 static void kernel_waits_for_copy(unsigned char *host, const char *kind)
 {
     unsigned n = SIZE / 4, one = 1, wrong = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Virtual memory: addresses are reserved, physical memory is made, mapped there and opened, chunk by chunk, and
-// what is next to each other is one range for copies, sets and kernels.
+// Virtual memory: addresses are reserved; physical memory is created, mapped there and made
+// accessible chunk by chunk. Adjacent chunks are one range for copies, sets and kernels.
 #include "tests/programs/driver.h"
 
 enum { CHUNKS = 4 };
@@ -55,7 +55,7 @@ static void end_range(struct range *range)
     CHECK(cuMemAddressFree(range->base, range->size));
 }
 
-// ---- what is next to each other is one range ----
+// ---- adjacent chunks are one range ----
 
 static void check_copies(const struct range *range)
 {
@@ -235,7 +235,7 @@ static void check_answers(const struct range *range)
     is_int(ordinal, range->device, "and to a device");
 }
 
-// ---- what is wrong is refused ----
+// ---- wrong calls are refused ----
 
 static void check_refusals(const struct range *range)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events between two processes: one records them behind its work, the other has its stream wait for that, asks, and waits
-// itself; and where the first dies before its event has come, the other goes on (with the argument "orphan").
+// Tests events between two processes. One records them after its work; the other makes its stream
+// wait for them, queries them, and waits itself. If the first process dies before its event is
+// reached, the other continues (argument "orphan").
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lanes that go different ways: each computes what it would alone, and they run together again
-// as soon as the program lets them.
+// Divergent lanes: each computes the same as it would alone, and they reconverge as soon as the
+// program allows it.
 #include "tests/ptx/engine.h"
 
 static const char text[] = PTX_HEAD

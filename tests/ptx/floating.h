@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What single and double precision have in common: rounding modes, and the conversions to integers and to
-// 16-bit floats that instructions are compared with.
+// The common part of the tests of single and double precision: rounding modes, and reference
+// conversions to integers and to 16-bit floats.
 #ifndef RGPU_TESTS_PTX_FLOATING_H
 #define RGPU_TESTS_PTX_FLOATING_H
 

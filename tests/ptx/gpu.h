@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same kernels on a real GPU: with PTX_ON_GPU=1 the tables of instruction cases are run by the
-// driver that the system has instead of by the engine, which shows whether what the tests expect
-// is what the hardware does.
+// The same kernels on a real GPU: with PTX_ON_GPU=1 the system's driver runs the tables of
+// instruction cases instead of the engine. So the expected results can be compared with the
+// hardware's.
 #ifndef RGPU_TESTS_PTX_GPU_H
 #define RGPU_TESTS_PTX_GPU_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texts that are no PTX, PTX that is too new, and instructions that the engine does not have: each
-// is refused with a message that names the line and the culprit.
+// Invalid PTX, PTX that is too new, and instructions that the engine lacks are refused with a
+// message that names the line and the cause.
 #include "tests/ptx/engine.h"
 
 static void refused_text(const char *text, int code, const char *says)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lanes of a warp tell each other: shuffles, votes, matches, reductions, synchronization.
+// Exchange between lanes of a warp: shuffles, votes, matches, reductions, synchronization.
 #include "tests/ptx/engine.h"
 #include "tests/ptx/gpu.h"
 
@@ -243,7 +243,7 @@ int main(void)
           "bra B; A: mov.u32 %r9, 121; B:",
           idx);
 
-    // Lanes that have left are waited for by nobody.
+    // A vote does not wait for lanes that have exited.
     is_int(run("setp.ge.u32 %p1, %r0, 20; @%p1 exit; vote.sync.ballot.b32 %r9, 1, -1;", 32), 0,
            "a vote after the exit of some lanes ends");
     is_int(out[3], 0xfffff, "and counts those that are left");

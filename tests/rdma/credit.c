@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows that are full in both directions at once: both ends send until they must wait, with
-// nobody receiving, and everything arrives in order once somebody does.
+// Tests windows that are full in both directions at once: both ends send until they must wait,
+// while neither receives. Everything arrives in order when they receive.
 #include "tests/transport/pairs.h"
 
 enum { RECORDS = 6000 };
@@ -42,7 +42,7 @@ static void *receive_main(void *argument)
 }
 
 // Until neither end gets on.
-static void await_standstill(struct end ends[2])
+static void await_quiesce(struct end ends[2])
 {
     uint32_t before[2] = {UINT32_MAX, UINT32_MAX};
     int quiet = 0;
@@ -56,8 +56,8 @@ static void await_standstill(struct end ends[2])
     }
 }
 
-// Records of SIZE bytes exhaust receives where they are small and each is flushed, the ring where they
-// are large or gather.
+// Records of SIZE bytes exhaust receives where they are small and each is flushed, the ring where
+// they are large or gather.
 static void check(uint32_t size, bool flushes)
 {
     struct link_options options = {.spin_us = 5, .block_size = 4096, .block_count = 1};
@@ -68,7 +68,7 @@ static void check(uint32_t size, bool flushes)
 
     for (int i = 0; i < 2; i++)
         pthread_create(&ends[i].sender, NULL, send_main, &ends[i]);
-    await_standstill(ends);
+    await_quiesce(ends);
     ok(ends[0].sent < RECORDS && ends[1].sent < RECORDS && ends[0].sent && ends[1].sent,
        "records of %u bytes %s: both senders wait, after %u and %u", size, how, ends[0].sent,
        ends[1].sent);

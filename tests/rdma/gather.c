@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records that are followed by others or by a flush leave together, which is counted in messages, not
-// timed; one that nobody flushes arrives all the same.
-#include "common/scope.h"
+// Tests that records followed by others or by a flush leave together, counted in messages, not
+// timed. A record without a flush arrives, too.
+#include "common/base/scope.h"
 #include "tests/transport/pairs.h"
-#include "transport/rdma_private.h"
+#include "transport/rdma/rdma_private.h"
 
 enum { SMALL = 64, BURST = 200, ROW = 20, PAIRS_MAX = 4000 };
 
@@ -86,7 +86,8 @@ static void check_flush(struct pair *pair)
        "a flush lets the record that waits leave");
 }
 
-// A record that waits. Where this thread was kept from its processor after it had learned, that is forgotten.
+// Commits a record that waits for the next one. If this thread lost its processor after learn(),
+// the link has forgotten the pattern, so it is learned again.
 static bool commit_one_that_waits(struct pair *pair)
 {
     for (int turn = 0; turn < 100; turn++) {

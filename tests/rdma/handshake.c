@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the two ends of an rdma link find each other: only the holder of the token gets in, and only
-// once; nothing waits beyond its time.
+// The handshake of an rdma link: only the holder of the token is accepted, and only once; no wait
+// exceeds its timeout.
 #include "tests/transport/pairs.h"
 
 static const struct link_options options = {.spin_us = 1, .block_size = 4096, .block_count = 2};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that no client of ours would ask for, and answers that no worker of ours would give:
-// each is refused, and a client that knows the token is served after them.
+// Connection requests that no correct client sends, and answers that no correct worker gives, are
+// refused; afterwards a client that knows the token is served.
 #include <arpa/inet.h>
 
 #include "tests/transport/pairs.h"
-#include "transport/rdma_address.h"
-#include "transport/rdma_handshake.h"
-#include "common/wait.h"
+#include "transport/rdma/rdma_address.h"
+#include "transport/rdma/rdma_handshake.h"
+#include "common/base/wait.h"
 
 static const struct link_options options = {.spin_us = 1, .block_size = 4096, .block_count = 2};
 static struct shm_memory *memory;
@@ -104,7 +104,7 @@ static void raw_close(struct raw *raw)
     verbs.rdma_destroy_event_channel(raw->end.events);
 }
 
-// Asks for a connection with SIZE bytes of DATA, and gets to know what comes back.
+// Requests a connection with SIZE bytes of DATA, and receives the answer.
 static enum outcome raw_ask(struct raw *raw, const void *data, size_t size,
                             struct rdma_answer *answer)
 {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of registered ranges: each is registered once, however it is named, for as long as
-// somebody uses it or a part of it; many are found as fast as few; and there are limits.
+// The table of registered ranges: each range is registered once, however often it is named, for as
+// long as it or a part of it is in use. Lookups take as long with many ranges as with few. The
+// limits hold.
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "tests/tap.h"
-#include "transport/rdma_regions.h"
+#include "transport/rdma/rdma_regions.h"
 
 enum { PAGE = 4096, MANY = 4000, TURNS = 20000, RANGES = 64 };
 
@@ -60,8 +61,8 @@ static void check_counting(void)
     ok(!rdma_regions_take_any(&regions), "the table is empty");
 }
 
-// A part that was registered first keeps its own; which of the two a later part uses must be the one
-// that it gives up.
+// A part that was registered first keeps its own; which of the two a later part uses must be the
+// one that it gives up.
 static void check_overlaps(void)
 {
     struct rdma_regions regions = {0};

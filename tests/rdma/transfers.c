@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The worker reads and writes memory that the client exposes, while the client does nothing, and may sleep meanwhile; and no
-// other memory.
+// The worker reads and writes memory that the client exposes, while the client does nothing, and
+// may sleep meanwhile; and no other memory.
 #include "tests/transport/pairs.h"
 
 enum { SIZE = 1 << 20, MANY = 200, HOUR_US = 3600u * 1000000 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on graphs, virtual memory, pools and events in any order, right ones and wrong ones: prints what each gives, and what
-// memory holds now and then. Each is waited for, so that what fails later is told of the call that it is of.
+// Makes calls on graphs, virtual memory, pools and events in any order, valid and invalid ones, and
+// prints each result and sometimes the contents of memory. It waits after each call, so that late
+// errors are reported for the call that caused them.
+//
 // usage: any-order SEED STEPS
 #include "tests/programs/graph_calls.h"
 
@@ -95,7 +97,8 @@ static CUresult add_any(CUgraphNode *node, CUgraph graph, const CUgraphNode *aft
     }
 }
 
-// Behind the last one of its graph, as what is unordered may give one result or the other; so nodes stay, too.
+// Adds a node after the last one of its graph, because unordered nodes may give different results;
+// for that reason nodes stay.
 static CUresult add_node(void)
 {
     unsigned in = pick(GRAPHS), slot = pick(NODES);
@@ -168,7 +171,7 @@ static CUresult depend(void)
 
 // ---- memory ----
 
-// What new memory holds is nobody's business, so it is filled first.
+// Fills new memory first, because its contents are undefined.
 static CUresult fill_and_copy(CUdeviceptr from)
 {
     CUresult result = cuMemsetD32Async(from, pick(9), 100, streams[1]);
@@ -219,7 +222,7 @@ static CUresult event_call(void)
     }
 }
 
-// No handle of what is gone is used: what a driver does with one is its own affair.
+// No handle of a destroyed object is used, because the driver's behaviour is undefined then.
 static CUresult end_graph(void)
 {
     unsigned i = pick(GRAPHS);

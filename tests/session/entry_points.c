@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: entry_points <SYMBOLS    What libraries reach the driver by is there: each name that is read, by name and by
-// cuGetProcAddress as they ask for it, and each place of the private tables. Libraries jump there without a look.
+// usage: entry_points <SYMBOLS
+//
+// The entry points that libraries use exist: each name that is read, by name and by
+// cuGetProcAddress, and each slot of the private tables. Libraries call these without a check.
 #include <dlfcn.h>
 #include <string.h>
 
 #include "tests/programs/driver.h"
 
-// What the runtime, cuBLAS, cuBLASLt, cuFFT, cuSOLVER, cuSPARSE, cuDNN, cuRAND and NCCL of CUDA 13 ask for.
+// The tables that the runtime, cuBLAS, cuBLASLt, cuFFT, cuSOLVER, cuSPARSE, cuDNN, cuRAND and NCCL
+// of CUDA 13 request.
 static const char *const tables[] = {
     "6bd5fb6c5bf4e74a8987d93912fd9df9", "42d85a8123f6cb478298f6e78a3aecdc",
     "a094798c2e742e7493f20800200c0a66", "0ca50b8c1004929a89a7d0df10e77286",
@@ -56,7 +59,7 @@ static void private_tables(void)
        "nor one of the table %.8s", storage);
 }
 
-// The name without what tells its versions and variants apart.
+// The name without the suffixes of its versions and variants.
 static void base_of(const char *symbol, char *base, size_t size)
 {
     static const char *const variants[] = {"_ptsz", "_ptds"};

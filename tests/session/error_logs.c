@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program's log of errors: it is told of each call that fails, and reads them afterwards, in memory or in a file.
+// Tests a program's error log: the program is notified of each failed call, and reads the log
+// afterwards, in memory or in a file.
 #include <errno.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles of graphs, nodes and executable graphs that are gone, or never were any. A driver may crash on these; a
-// box and its client do not.
+// Handles of graphs, nodes and executable graphs that are gone, or never were any. A driver may
+// crash on these; a box and its client do not.
 #include "tests/programs/graph_calls.h"
 
 static void what_is_gone(CUstream stream)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program in the middle of a graph: 512 MiB held, a kernel that waits for a word which nobody writes, copies of
-// its memory and a function before and behind it. It says so and waits for its end.
+// A program in the middle of a graph: it holds 512 MiB, and a kernel waits for a word that is never
+// written. Before and after the kernel are copies of its memory and a host function. Prints a line
+// and waits for its end.
 #include <unistd.h>
 
 #include "tests/programs/graph_calls.h"

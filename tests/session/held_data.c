@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Holds data in every kind of memory that a session has, and on each line of standard input has the GPU look whether
-// they are still right, and changes them. usage: held-data MIB [NANOSECONDS], where a kernel runs
-// for so long first; with a third word "plain" none of it is managed, which NVIDIA's driver does not suspend
+// Holds data in every kind of memory that a session has, and on each line of standard input has the
+// GPU look whether they are still right, and changes them. usage: held-data MIB [NANOSECONDS],
+// where a kernel runs for so long first; with a third word "plain" none of it is managed, which
+// NVIDIA's driver does not suspend
 #include "tests/programs/driver.h"
 #include "tests/programs/graph_calls.h"
 

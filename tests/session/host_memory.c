@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Page-locked memory as programs have it by the ten thousand: small pieces, freed and allocated again while work is under
-// way, and processes that may have no more mappings.
+// Page-locked memory as programs have it by the ten thousand: small pieces, freed and allocated
+// again while work is under way, and processes that may have no more mappings.
 //
-//     host-memory many COUNT BYTES | again COUNT BYTES | busy | captured | forked | full | until-refused COUNT BYTES
+//     host-memory many COUNT BYTES | again COUNT BYTES | busy | captured | forked | full |
+//     until-refused COUNT BYTES
 #include "tests/programs/graph_calls.h"
 
 #include <signal.h>
@@ -73,7 +74,7 @@ static void again(int count, size_t bytes)
     launches("after them");
 }
 
-// What is given out again is no longer written to by what was under way.
+// Memory that is allocated again is not written by operations on its earlier use.
 static void busy(void)
 {
     enum { SIZE = 32768, WORDS = SIZE / 4, ROUNDS = 100 };
@@ -137,7 +138,7 @@ static void full(void)
     CHECK(cuMemFreeHost(memory));
 }
 
-// What a child of a fork finds where its parent has page-locked memory, small and large.
+// Tests page-locked memory, small and large, in a forked child.
 static void forked(void)
 {
     static const size_t sizes[] = {4096, 1 << 20};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When the library takes a session's GPUs for idle, with requests and waits of several threads, streams and contexts: never
-// while something that was sent has not been waited for.
+// When the library takes a session's GPUs for idle, with requests and waits of several threads,
+// streams and contexts: never while something that was sent has not been waited for.
 #include <pthread.h>
 #include <string.h>
 
-#include "client-lib/objects/known_idle.h"
-#include "client-lib/objects/object.h"
-#include "client-lib/objects/thread.h"
+#include "client-lib/cuda/objects/known_idle.h"
+#include "client-lib/cuda/objects/object.h"
+#include "client-lib/cuda/objects/thread.h"
 #include "cuda_ops.h"
 #include "tests/tap.h"
 

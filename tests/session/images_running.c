@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program in the middle of its work with arrays and managed memory: 256 MiB of an array with levels that kernels read
-// as a texture and write as a surface, copies of it from and to ordinary memory, and 64 MiB of managed memory that it
-// and kernels write in turns. It says so, and goes on until a call fails.
+// A program in the middle of its work with arrays and managed memory. It has a mipmapped array of
+// 256 MiB that kernels read as a texture and write as a surface, copies between the array and
+// pageable memory, and 64 MiB of managed memory that the program and kernels write by turns. It
+// says so, and goes on until a call fails.
 #include <string.h>
 
 #include "tests/programs/array_calls.h"
@@ -76,7 +77,7 @@ static CUresult go_round(unsigned round)
     CUresult result = copy_rows(round & 1);
     if (result == CUDA_SUCCESS)
         result = run_kernels(round);
-    // Where the session has gone meanwhile this is the end, as for memory that is no more.
+    // If the session has ended meanwhile, the program ends here, as memory access would end it.
     if (result == CUDA_SUCCESS)
         ((unsigned *)(uintptr_t)managed)[round % 1024]++;
     return result;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Java virtual machine in the process of a program that uses managed memory: its code for null references, which is a
-// fault that its handler of SIGSEGV turns into an exception, and faults of managed memory, by turns and at once.
+// A Java virtual machine in a program that uses managed memory. The machine's handler of SIGSEGV
+// turns the fault of a null reference into an exception. Such faults and faults of managed memory
+// occur by turns and at once.
 //
-//     java-beside LIBJVM first|last    when the machine is made: before the first managed memory, or after it
+//     java-beside LIBJVM first|last    when the machine is made: before the first managed memory,
+//                                      or after it
 #include "tests/programs/driver.h"
 
 #include <dlfcn.h>
@@ -54,7 +56,8 @@ static void make_machine(const char *library)
         bail("no strings in Java");
 }
 
-// How many of the null references became what they are in Java. Often enough that the machine compiles the code.
+// Returns how many null references raised a Java exception. Repeats often enough that the virtual
+// machine compiles the code.
 static int null_references(void)
 {
     int right = 0;

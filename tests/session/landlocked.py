@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a program under Landlock: it may read and execute all files, and write, make and remove none.
+"""Runs a program under Landlock: it may read and execute all files, and write, make and remove none but in /dev, as no
+program with a GPU or an RDMA device could do with less.
 
     landlocked.py PROGRAM [ARGUMENT...]      status 77: the kernel has no Landlock"""
 import ctypes
@@ -15,8 +16,11 @@ attributes = struct.pack("Q", ALL)
 rules = libc.syscall(CREATE_RULESET, attributes, len(attributes), 0)
 if rules < 0:
     sys.exit(77)
-rule = struct.pack("=Qi", READ_AND_EXECUTE, os.open("/", os.O_PATH))
-if libc.syscall(ADD_RULE, rules, 1, rule, 0) or libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+for allowed, folder in (READ_AND_EXECUTE, "/"), (ALL, "/dev"):
+    rule = struct.pack("=Qi", allowed, os.open(folder, os.O_PATH))
+    if libc.syscall(ADD_RULE, rules, 1, rule, 0):
+        sys.exit(77)
+if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
     sys.exit(77)
 if libc.syscall(RESTRICT_SELF, rules, 0):
     sys.exit(77)

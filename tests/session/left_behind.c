@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a context leaves behind when it goes: graphs, what was instantiated of them, functions of libraries, green
-// contexts. A driver crashes on these; a box refuses them, and lets them be ended.
+// Objects that outlive their context: graphs, executable graphs, functions of libraries, green
+// contexts. A driver crashes if they are used; a box refuses their use, and allows their
+// destruction.
 #include "tests/programs/graph_calls.h"
 
 CUresult cuCtxFromGreenCtx(CUcontext *, CUgreenCtx);
@@ -11,7 +12,7 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *, CUdevResource *, unsigne
 
 enum { N = 32, GRAPHS = 12 };
 
-// A context with what work of graphs needs, and the graphs that it leaves behind.
+// A context with the objects that its graphs need, and the graphs that outlive it.
 struct side {
     struct gpu gpu;
     CUfunction add;
@@ -138,7 +139,7 @@ static void captured_with(struct side *side, const struct side *stays)
 
 // ---- afterwards ----
 
-// What is instantiated of a graph of STAYS and brought up to date with one that needs the context which goes.
+// Instantiates a graph of STAYS and updates it with a graph that needs the context to be destroyed.
 static CUgraphExec brought_up_to_date(const struct side *side, struct side *stays)
 {
     CUgraphExecUpdateResultInfo info;

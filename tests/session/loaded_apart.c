@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several copies of the library in one process, as interpreters and plugins have them, or one that prefers its own symbols.
-// Each copy has a session of its own.
+// Several copies of the library in one process, as interpreters and plugins have them, or one that
+// prefers its own symbols. Each copy has a session of its own.
 //
 //     loaded-apart namespaces|deepbind
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Touches managed memory of which the GPU has the contents, once a line has come from standard input, or (`busy`) at
-// once, while the GPU works. With `untouched` it only has a gigabyte.
+// Touches managed memory of which the GPU has the contents, once a line has come from standard
+// input, or (`busy`) at once, while the GPU works. With `untouched` it only has a gigabyte.
 #include "tests/programs/driver.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes and frees memory of the GPU by every kind of call, in any order and more than there is. Each round uses two kinds, in the
-// primary context or in one of its own. After each call, what cuMemGetInfo reports as free and what the program has
-// are no more than the total; after each round, all is free again.
-// usage: memory-in-any-order SEED ROUNDS
+// Takes and frees memory of the GPU by every kind of call, in any order and more than there is.
+// Each round uses two kinds, in the primary context or in one of its own. After each call, what
+// cuMemGetInfo reports as free and what the program has are no more than the total; after each
+// round, all is free again. Drivers keep memory of streams and nodes for later ones, so as many of
+// them as the rounds make are made before. usage: memory-in-any-order SEED ROUNDS
 #include "tests/programs/array_calls.h"
 #include "tests/programs/graph_calls.h"
 
@@ -11,23 +12,26 @@
 enum {
     SLOTS = 6,
     STEPS = 40,
-    KINDS = 7,
+    KINDS = 10,
     SECONDS_MAX = 120, // of a round
-    PIECE = 2 << 20
+    PIECE = 2 << 20,
+    STREAMS = 4, // of a slot
+    NODES = 40   // of the body of a conditional node
 };
 
-// What the program has: a slot is free while its size is 0.
+// The program's allocations; a slot is free while its size is 0.
 struct slot {
     size_t size;
     CUdeviceptr address;
-    void *handle; // an array, a module, an executable graph
+    void *handle; // an array, a module, a library, an executable graph
+    CUstream streams[STREAMS];
     CUmemGenericAllocationHandle piece;
     unsigned kind;
 };
 
 static struct gpu gpu;
 static CUstream streams[2], releasing;
-static CUdeviceptr flag; // what a held stream waits for
+static CUdeviceptr flag; // the word that a held stream waits for
 static CUmemoryPool pool;
 static struct slot slots[KINDS][SLOTS];
 static uint64_t state;
@@ -58,7 +62,7 @@ static void release(void)
     held = false;
 }
 
-// Calls that wait for the GPU would wait for ever behind a held stream.
+// Releases the stream first, since calls that wait for the GPU would never return.
 static void complete(void)
 {
     release();
@@ -167,7 +171,8 @@ static CUresult free_piece(struct slot *slot, CUstream stream)
     return cuMemAddressFree(slot->address, slot->size);
 }
 
-// A graph that allocates, and one in two frees it as well. What is left is freed by the program, if it has run.
+// Builds a graph that allocates memory; every second one also frees it. The program frees the
+// memory of the others if the graph has run.
 static CUresult take_graph(struct slot *slot, CUstream stream)
 {
     CUDA_MEM_ALLOC_NODE_PARAMS params = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -228,6 +233,110 @@ static CUresult free_module(struct slot *slot, CUstream stream)
     return cuModuleUnload((CUmodule)slot->handle);
 }
 
+// A library takes memory when it is used.
+static CUresult use_library(CUlibrary library, CUstream stream)
+{
+    CUfunction function;
+    CUdeviceptr address;
+    CUmodule module;
+    CUkernel kernel;
+
+    CHECK(cuLibraryGetKernel(&kernel, library, "f"));
+    switch (pick(4)) {
+    case 0: return cuLibraryGetGlobal(&address, NULL, library, "large");
+    case 1: return cuLibraryGetModule(&module, library);
+    case 2: return cuKernelGetFunction(&function, kernel);
+    default: return cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL);
+    }
+}
+
+static CUresult take_library(struct slot *slot, CUstream stream)
+{
+    static char text[512 + (64 << 10)];
+    CUlibrary library;
+
+    int length = snprintf(text, sizeof(text),
+                          ".version 7.0\n.target sm_50\n.address_size 64\n"
+                          ".visible .global .align 16 .b8 large[%zu];\n"
+                          ".visible .entry f() { ret; }\n//",
+                          slot->size);
+    memset(text + length, 'x', sizeof(text) - (size_t)length);
+    text[(size_t)length + pick(64 << 10)] = '\0';
+    complete();
+    CUresult result = cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0);
+    if (result == CUDA_SUCCESS && (result = use_library(library, stream)) != CUDA_SUCCESS)
+        CHECK(cuLibraryUnload(library));
+    slot->handle = library;
+    return result;
+}
+
+static CUresult free_library(struct slot *slot, CUstream stream)
+{
+    complete();
+    return cuLibraryUnload((CUlibrary)slot->handle);
+}
+
+static CUresult free_streams(struct slot *slot, CUstream stream)
+{
+    for (unsigned i = 0; i < slot->kind; i++)
+        CHECK(cuStreamDestroy(slot->streams[i]));
+    return CUDA_SUCCESS;
+}
+
+// Some have work when they are destroyed.
+static CUresult take_streams(struct slot *slot, CUstream stream)
+{
+    unsigned count = 1 + pick(STREAMS);
+    CUresult result = CUDA_SUCCESS;
+
+    for (slot->kind = 0; slot->kind < count && result == CUDA_SUCCESS; slot->kind++)
+        if ((result = cuStreamCreate(&slot->streams[slot->kind], CU_STREAM_NON_BLOCKING)) !=
+            CUDA_SUCCESS)
+            break;
+    if (result != CUDA_SUCCESS)
+        free_streams(slot, stream);
+    else if (pick(2))
+        CHECK(cuStreamWaitValue32(slot->streams[0], flag, wanted, CU_STREAM_WAIT_VALUE_GEQ));
+    return result;
+}
+
+// A graph with a conditional node, in whose body NODES follow each other.
+static CUresult conditional_graph(unsigned nodes, CUgraphExec *exec)
+{
+    CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
+    CUgraph graph = new_graph();
+    CUgraphNode node, before;
+    CUcontext context;
+
+    CHECK(cuCtxGetCurrent(&context));
+    CHECK(cuGraphConditionalHandleCreate(&params.conditional.handle, graph, context, 1, 1));
+    params.conditional.type = CU_GRAPH_COND_TYPE_IF;
+    params.conditional.size = 1;
+    params.conditional.ctx = context;
+    CHECK(cuGraphAddNode(&node, graph, NULL, NULL, 0, &params));
+    for (unsigned i = 0; i < nodes; i++, before = node)
+        CHECK(cuGraphAddEmptyNode(&node, params.conditional.phGraph_out[0], i ? &before : NULL,
+                                  i > 0));
+    CUresult result = cuGraphInstantiate(exec, graph, 0);
+    CHECK(cuGraphDestroy(graph));
+    return result;
+}
+
+static CUresult take_conditional(struct slot *slot, CUstream stream)
+{
+    CUresult result = conditional_graph(1 + pick(NODES), (CUgraphExec *)&slot->handle);
+
+    if (result == CUDA_SUCCESS && pick(2))
+        CHECK(cuGraphLaunch((CUgraphExec)slot->handle, stream));
+    return result;
+}
+
+static CUresult free_conditional(struct slot *slot, CUstream stream)
+{
+    complete();
+    return cuGraphExecDestroy((CUgraphExec)slot->handle);
+}
+
 static CUresult take_managed(struct slot *slot, CUstream stream)
 {
     CUresult result = cuMemAllocManaged(&slot->address, slot->size, CU_MEM_ATTACH_GLOBAL);
@@ -246,10 +355,16 @@ static const struct kind {
     CUresult (*take)(struct slot *, CUstream), (*free)(struct slot *, CUstream);
     bool counted; // the program knows what of it is taken at any time
 } kinds[KINDS] = {
-    {"plain", take_plain, free_plain, true},       {"pooled", take_pooled, free_pooled, true},
-    {"array", take_array, free_array, true},       {"piece", take_piece, free_piece, true},
-    {"graph", take_graph, free_graph, false},      {"module", take_module, free_module, true},
+    {"plain", take_plain, free_plain, true},
+    {"pooled", take_pooled, free_pooled, true},
+    {"array", take_array, free_array, true},
+    {"piece", take_piece, free_piece, true},
+    {"graph", take_graph, free_graph, false},
+    {"module", take_module, free_module, true},
     {"managed", take_managed, free_managed, true},
+    {"library", take_library, free_library, true},
+    {"streams", take_streams, free_streams, false},
+    {"conditional", take_conditional, free_conditional, false},
 };
 
 // ---- rounds ----
@@ -377,6 +492,21 @@ static void round_of(unsigned number)
              before, free_bytes());
 }
 
+// At most twice as many streams as slots have exist at one time, since those with work may be
+// destroyed.
+static void make_most(void)
+{
+    CUstream most[2 * SLOTS * STREAMS + 4];
+    CUgraphExec exec;
+
+    for (unsigned i = 0; i < sizeof(most) / sizeof(most[0]); i++)
+        CHECK(cuStreamCreate(&most[i], CU_STREAM_NON_BLOCKING));
+    for (unsigned i = 0; i < sizeof(most) / sizeof(most[0]); i++)
+        CHECK(cuStreamDestroy(most[i]));
+    CHECK(conditional_graph(2 * SLOTS * NODES, &exec));
+    CHECK(cuGraphExecDestroy(exec));
+}
+
 int main(int argc, char **argv)
 {
     unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 20;
@@ -386,6 +516,7 @@ int main(int argc, char **argv)
     state = argc > 1 ? strtoull(argv[1], NULL, 10) + 1 : 1;
     gpu = open_gpu(0);
     CHECK(cuMemGetInfo(&left, &total));
+    make_most();
     for (unsigned i = 0; i < rounds; i++)
         round_of(i);
     for (unsigned k = 0; k < KINDS; k++)

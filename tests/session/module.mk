@@ -13,8 +13,8 @@ endef
 $(foreach p,$(SESSION_PROGRAMS),$(eval $(call session_program,$(p))))
 $(B)/obj/tests/session/images_running.o: tests/programs/images.ptx
 
-$(call test_program,session-stopwatch,tests/session/stopwatch.c client-lib/report/stopwatch.c common/descriptor.c)
-$(call test_program,session-idle_or_not,tests/session/idle_or_not.c client-lib/objects/known_idle.c)
+$(call test_program,session-stopwatch,tests/session/stopwatch.c client-lib/cuda/report/stopwatch.c common/base/descriptor.c)
+$(call test_program,session-idle_or_not,tests/session/idle_or_not.c client-lib/cuda/objects/known_idle.c)
 
 # It has the kernel refuse system calls.
 TEST_EXTRAS += $(B)/tests/rough-process

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many copies of one size, waited for one by one and in rows, between ordinary and page-locked memory and the GPU, all of
-// whose data are looked at.
+// Makes many copies of one size, with a wait for each and for several, between ordinary and
+// page-locked memory and the GPU, and checks all data.
 #include <stdlib.h>
 
 #include "tests/programs/driver.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Page-locked memory is there when the program has it: to write all of it meets next to no missing page. Skips where
-// the kernel cannot make pages ahead, and where page-locked memory is ordinary memory.
+// Page-locked memory is there when the program has it: to write all of it meets next to no missing
+// page. Skips where the kernel cannot make pages ahead, and where page-locked memory is ordinary
+// memory.
 #include <sys/mman.h>
 #include <sys/resource.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registers a file that is mapped at addresses which the box has in use: those of device memory that was freed. Its
-// pointer for the device is another one then, and as good.
-// usage: registered_elsewhere, on a box with software GPUs over shared memory
+// Registers a file that is mapped at addresses which the box has in use: those of device memory
+// that was freed. Its pointer for the device is another one then, and as good. usage:
+// registered_elsewhere, on a box with software GPUs over shared memory
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that looks again and again whether there is a GPU, and unloads the library each time: reloaded LIBRARY
-// ROUNDS. It is linked without the library, and statically as well.
+// A program that looks again and again whether there is a GPU, and unloads the library each time:
+// reloaded LIBRARY ROUNDS. It is linked without the library, and statically as well.
 #include <dirent.h>
 #include <dlfcn.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stopwatch tells the time of the clock, in each thread, and never goes back.
-#include "client-lib/report/stopwatch.h"
+// The stopwatch returns the time of the clock, in each thread, and never goes back.
+#include "client-lib/cuda/report/stopwatch.h"
 
 #include <pthread.h>
 
 #include "tests/tap.h"
 
-// What a comparison may be wrong by, with much room: the machine may take the processor away in the middle.
+// The allowed error of a comparison, generous because the thread may be preempted in the middle.
 enum { OFF_NS = 200000, LOOKS = 400000, THREADS = 3 };
 
 struct finding {

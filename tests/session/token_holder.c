@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Does what lines of its standard input say with memory that processes share, and answers each with one line.
-// share BYTES, free, open TOKEN, close, take BYTES, left; physical BYTES, import TOKEN; pool BYTES, adopt TOKEN TOKEN
+// Does what lines of its standard input say with memory that processes share, and answers each with
+// one line. share BYTES, free, open TOKEN, close, take BYTES, left; physical BYTES, import TOKEN;
+// pool BYTES, adopt TOKEN TOKEN
 #include <sys/mman.h>
 #include <unistd.h>
 

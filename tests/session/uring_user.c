@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that reads files into page-locked memory and writes them from it by an io_uring with fixed buffers, so that the
-// kernel holds the same pages as the library.
+// A program that reads files into page-locked memory and writes them from it by an io_uring with
+// fixed buffers, so that the kernel holds the same pages as the library.
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <string.h>

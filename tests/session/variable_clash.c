@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A module's variable lies where the GPU's driver puts it, which may be where this process has memory of its own. Memory that
-// the program asks for does not: small memory neither, of which the driver gives piece after piece.
+// A module's variable lies where the GPU's driver puts it, which may be where this process has
+// memory of its own. Memory that the program asks for does not: small memory neither, of which the
+// driver gives piece after piece.
 #include <sys/mman.h>
 
 #include "tests/programs/driver.h"
@@ -21,7 +22,8 @@ static CUdeviceptr load_variable(CUmodule *module)
     return at;
 }
 
-// Both SIDES of memory that the driver has just given become the program's own; then it asks for more.
+// Both SIDES of memory that the driver has just given become the program's own; then it asks for
+// more.
 static void allocate_where_the_program_is(void)
 {
     enum { SIDE = 256 << 20, SMALL = 512, COUNT = 40 };
@@ -47,7 +49,7 @@ int main(void)
     struct gpu gpu = open_gpu(0);
     CUmodule first, second;
     CUdeviceptr at = load_variable(&first);
-    // The next one comes close behind it.
+    // The next one follows it closely.
     char *start = (char *)(uintptr_t)((at + SIZE + 4095) & ~4095ull);
     char *own = mmap(start, OWN, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);

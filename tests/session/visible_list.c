@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prints what a program sees of its devices, and of what it does with each: the same natively and through boxes.
+// Prints a program's view of its devices and the results of its calls on each: the same natively
+// and through boxes.
 #include "tests/programs/driver.h"
 
 static void show_device(CUdevice device)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A CUDA program that copies a text to its first GPU and back until so many of its connections have carried data each
-// way, or for a few rounds. usage: wide-copies TEXT CONNECTIONS [cut], where it cuts the last of them in the end
+// A CUDA program that copies a text to its first GPU and back until so many of its connections have
+// carried data each way, or for a few rounds. usage: wide-copies TEXT CONNECTIONS [cut], where it
+// cuts the last of them in the end
 #include <arpa/inet.h>
 #include <linux/tcp.h>
 #include <stdint.h>

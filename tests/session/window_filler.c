@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes page-locked memory beyond what a window has, in pieces of 8 MiB, and computes with all of it. usage:
-// window-filler PIECES
+// Allocates more page-locked memory than a window has, in pieces of 8 MiB, and computes with all of
+// it. usage: window-filler PIECES
 #include "tests/programs/driver.h"
 
 #include <string.h>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A machine that writes all over its window, while others of its processes work: random words everywhere, and in the
-// rings and positions of sessions again and again. usage: window-vandal SOCKET ROUNDS
+// A machine that writes all over its window, while others of its processes work: random words
+// everywhere, and in the rings and positions of sessions again and again. usage: window-vandal
+// SOCKET ROUNDS
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "transport/vm_window_probe.h"
+#include "transport/vm/vm_window_probe.h"
 
 static uint64_t state = 0x9e3779b97f4a7c15u;
 
@@ -51,7 +52,7 @@ int main(int argc, char **argv)
     if (words == MAP_FAILED)
         return 1;
     for (int round = atoi(argv[2]); round; round--) {
-        // The head says which window it is, and is nobody's business.
+        // Spares the head, which identifies the window.
         for (size_t page = VM_WINDOW_HEAD; page < window->size; page += 4096)
             words[page / 8 + next() % 512] = bad_word();
         // Positions, where parts of sessions begin.

@@ -67,11 +67,11 @@ like "$(cat "$TMP/three.log")" "the GPU's MPS daemon or its server is gone" "and
 await_log 4 'gpu=0 the MPS daemon is ready'
 ok "another daemon serves new sessions" on_box "$BUILD/tests/programs/saxpy"
 
-keepers() { spawned "$BOX_PID" -f rgpu-mps-keeper || true; }
-kill -KILL "$(keepers)"
-await_log 1 'reason="rgpu-mps-keeper ended'
+supervisors() { spawned "$BOX_PID" -f "rgpu-mps " || true; }
+kill -KILL "$(supervisors)"
+await_log 1 'reason="rgpu-mps ended'
 await_log 5 'gpu=0 the MPS daemon is ready'
-ok "and so after its keeper was killed" on_box "$BUILD/tests/programs/saxpy"
+ok "and so after its supervisor was killed" on_box "$BUILD/tests/programs/saxpy"
 last=$(daemon)
 stop "$BOX_PID"
 gone() { ! [ -e "/proc/$last" ]; }

@@ -35,8 +35,8 @@ ok "a program runs beside links that are in the pipe's folder" serves
 kept "which are removed, and not what they lead to"
 is "$(stat -c '%u %g %a' "$TMP/mps" "$TMP/mps/0" "$TMP/mps/0/pipe" "$TMP/mps/0/log" | tr '\n' ' ')" \
     "0 0 711 0 $user 750 0 $user 771 0 $user 770 " "the daemon's user writes in the two folders of its own, and in nothing above them"
-keeper=$(spawned "$BOX_PID" -f rgpu-mps-keeper)
-is "$(awk '/^Uid/ { print $2, $3, $4, $5 }' "/proc/$keeper/status")" "$user $user $user $user" "its supervisor is its user"
-is "$(awk '/^Cap(Prm|Eff)/ { print $2 }' "/proc/$keeper/status" | sort -u)" 0000000000000000 "without a capability"
+supervisor=$(spawned "$BOX_PID" -f "rgpu-mps ")
+is "$(awk '/^Uid/ { print $2, $3, $4, $5 }' "/proc/$supervisor/status")" "$user $user $user $user" "its supervisor is its user"
+is "$(awk '/^Cap(Prm|Eff)/ { print $2 }' "/proc/$supervisor/status" | sort -u)" 0000000000000000 "without a capability"
 stop "$BOX_PID"
 done_testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Host functions and callbacks: called once each, with their own data, and refused when they call
-// CUDA themselves; after a fault only callbacks run, and are told.
+// Tests host functions and callbacks: each is called once with its own data, and CUDA calls in it
+// are refused. After a fault only callbacks run, and receive the fault.
 #include "tests/sim/sim_test.h"
 
 static CUstream stream;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a copy reads its source and writes its destination: pageable memory at the call, pinned
-// memory when the stream comes to it; copies to pageable memory are done when the call returns.
+// The times at which a copy reads its source and writes its destination: pageable memory during the
+// call, pinned memory when the stream reaches the copy. Copies to pageable memory are complete when
+// the call returns.
 #include "tests/sim/sim_test.h"
 
 enum { SMALL = 1000, LARGE = 3 << 20 };

@@ -7,8 +7,8 @@ static uint32_t *gate;
 static struct sim_trace trace;
 static struct sim_mark mark = {&trace, 1};
 
-// Closes a stream, gives work to another, and says whether that ran before the gate opened. Work that
-// is free to run is waited for as long as a loaded machine may need.
+// Closes a stream, gives work to another, and says whether that ran before the gate opened. Work
+// that is free to run is waited for as long as a loaded machine may need.
 static bool runs_within(CUstream held, CUstream probe, int patience_ms)
 {
     bool ran = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Launches: both forms of parameters, attributes, shapes and what is refused, and streams that
-// really run kernels beside each other.
+// Launches: both forms of parameters, attributes, shapes, refused launches, and streams that run
+// kernels concurrently.
 #include "tests/sim/sim_test.h"
 
 static CUfunction add, wait_flag;

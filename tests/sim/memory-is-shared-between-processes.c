@@ -13,8 +13,9 @@ struct child {
     int from;
 };
 
-// A process that waits for a word, then holds `size` bytes of the device until it is told to go.
-// It is made before this one calls cuInit, as children of a process that did are of no use.
+// Forks a process that waits for a word, then holds `size` bytes of the device until it is
+// released. It is forked before this process calls cuInit, because a child cannot use CUDA after
+// that.
 static struct child make_child(size_t size)
 {
     int to[2], from[2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loading code: what is refused, with which error, and what the logs say; what a module tells of
-// its functions and variables.
+// Loading code: refused images, their errors and log texts; the attributes of a module's functions
+// and variables.
 #include "tests/sim/sim_test.h"
 
 #define HEADER ".version 8.0\n.target sm_90\n.address_size 64\n"

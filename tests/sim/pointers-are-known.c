@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What addresses say of themselves, and host memory that is pinned.
+// Attributes of addresses, and pinned host memory.
 #include "tests/sim/sim_test.h"
 
 static void check_device(CUcontext context)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What kernels print is held back until the program synchronizes, then comes out whole and in
-// order, on the process's standard output.
+// Text that kernels print is held back until the program synchronizes, then appears completely and
+// in order on the process's standard output.
 #include <fcntl.h>
 
 #include "tests/programs/printing.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Another process is locked, its memory given to others and brought back, and its calls wait meanwhile; orders that do
-// not fit its state change nothing.
+// Another process is locked, its memory given to others and brought back, and its calls wait
+// meanwhile; orders that do not fit its state change nothing.
 #include <poll.h>
 #include <signal.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of the software GPU share: a device of their own, gates in streams, and the calls
-// that the programs of tests/programs have no use for.
+// Functions for the tests of the software GPU: a device of their own, gates in streams, and calls
+// that the programs of tests/programs do not use.
 #ifndef RGPU_TESTS_SIM_TEST_H
 #define RGPU_TESTS_SIM_TEST_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Textures over memory that is not there, or of no rows, and views of parts of cubes: refused or a fault of the
-// kernel, and never a read of what is not the program's.
+// Textures over unallocated memory or without rows, and views of parts of cubes: they are refused
+// or make the kernel fault, and never read memory outside the program's.
 #include "tests/programs/driver.h"
 #include "tests/programs/texture_calls.h"
 

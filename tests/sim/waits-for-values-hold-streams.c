@@ -89,7 +89,7 @@ int main(void)
     gives(cuStreamWriteValue32_v2(writer, address, 2, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER),
           CUDA_ERROR_INVALID_VALUE, "and no word is written without a barrier");
 
-    // Nobody will ever open this one.
+    // This wait never ends.
     CUcontext doomed;
     CHECK(cuCtxCreate_v2(&doomed, 0, 0));
     uint32_t *never = sim_word();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the broker says is counted as Slurm is to count it: what is free, what jobs hold, and how many of each
-// kind of request could start. What is no answer changes nothing.
+// The broker's answer becomes Slurm's counts: free GPUs, GPUs that jobs hold, and the number of
+// requests of each class that could start. An invalid answer changes nothing.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "slurm-plugin/busy_note.h"
+#include "slurm-plugin/sync/busy_note.h"
 #include "slurm-plugin/count.h"
 #include "slurm-plugin/job_lease.h"
 #include "slurm-plugin/lent.h"

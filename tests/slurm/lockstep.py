@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Plays the events of studies/programs/cluster_model.py (standard input) on the cluster that SLURM_CONF names: ends the jobs
+"""Plays the events of bench/studies/programs/cluster_model.py (standard input) on the cluster that SLURM_CONF names: ends the jobs
 in its order, and after each end waits until the jobs run that it says. Prints how Slurm differs, or nothing.
 
     lockstep.py gpu|rgpu USER [PARTITION]

@@ -21,7 +21,7 @@ seed=${QUEUE_SEED:-$RANDOM}
 echo "# QUEUE_SEED=$seed"
 # play WAY GRES: the model's events one after the other; prints where Slurm differs.
 play() {
-    python3 "$TOP/studies/programs/cluster_model.py" "$1" 14 "$seed" --gpus 4 --nodes 4 --cores 8 --parts 8 --per-hour 1e9 --json |
+    python3 "$TOP/bench/studies/programs/cluster_model.py" "$1" 14 "$seed" --gpus 4 --nodes 4 --cores 8 --parts 8 --per-hour 1e9 --json |
         python3 "$TOP/tests/slurm/lockstep.py" "$2" $ALICE
 }
 is "$(play node gpu)" "" "GPUs of the nodes: the jobs run together that the model lets run"
@@ -29,7 +29,7 @@ is "$(play remote rgpu)" "" "remote GPUs: the jobs run together that the model l
 # Ranks, and with them suspension, job by job as they come; not where an urgent job begins as another one ends for which a job
 # was suspended: whether that goes on in between is chance. RANK_SEED chooses other jobs, the next for which that is so.
 ranked_plan() { # WAY SEED
-    python3 "$TOP/studies/programs/cluster_model.py" "$1" 9 "$2" --gpus 4 --nodes 4 --cores 8 --parts 8 --per-hour 14 --json
+    python3 "$TOP/bench/studies/programs/cluster_model.py" "$1" 9 "$2" --gpus 4 --nodes 4 --cores 8 --parts 8 --per-hour 14 --json
 }
 is_clear() {
     python3 -c '

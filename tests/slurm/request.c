@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a job asks for is read from Slurm's texts strictly, and becomes the right licences.
+// The request of a job is parsed strictly from Slurm's texts, and becomes the right licences.
 #include <stdlib.h>
 #include <string.h>
 

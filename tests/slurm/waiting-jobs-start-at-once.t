@@ -31,6 +31,7 @@ ok "a job that needs them waits" await "its reason" pending_for "$four" Licenses
 ok "and starts when they are back" await "its start" job_is "$four" RUNNING
 scancel "$three" "$four"
 ok "all end" await "no leases" no_leases
+await "the counters" counters_agree # jobs that end hold licences for longer than their leases
 outsider=$(api POST /v1/leases '{"request": {"gpus": [{"count": 4}]}}' | at lease.id)
 ok "GPUs that somebody else has count no more" await "the count" free_licenses_are rgpu 0
 five=$(submit --gres=rgpu:1 --wrap "$hold")

@@ -12,8 +12,8 @@ mv "$other/bin/rgpud" "$other/bin/really-rgpud"
 # What was started with which words; the worker lies beside the program that runs.
 printf '#!/bin/sh\necho "$*" >>"%s"\nexec "%s" "$@"\n' "$TMP/started" "$other/bin/really-rgpud" >"$other/bin/rgpud"
 chmod +x "$other/bin/rgpud"
-cp "$TOP/studies/columns/another-build.ini" "$other/"
-run() { "$TOP/studies/run" --build "$BUILD" --miniature --columns native,another-build "$@" 2>"$TMP/err"; }
+cp "$TOP/bench/studies/columns/another-build.ini" "$other/"
+run() { "$TOP/bench/studies/run" --build "$BUILD" --miniature --columns native,another-build "$@" 2>"$TMP/err"; }
 ok "studies run in it" run kernels:saxpy copies:pinned copies:blocks --column "$other/another-build.ini" --output "$TMP/run"
 diag "$(grep failed "$TMP/err" || true)"
 is "$(grep -c '"status": "failed"' "$TMP/run/results.jsonl")" 0 "nothing fails"
@@ -24,7 +24,7 @@ like "$(cat "$TMP/started")" '^--standalone --devices sim:1 --listen 127.0.0.1:'
 rm "$other/lib/libcuda.so.1"
 ok "without it" run kernels:saxpy --column "$other/another-build.ini" --output "$TMP/none"
 like "$(cat "$TMP/none/results.jsonl")" '"column": "another-build", "why": ".*libcuda.so.1 is not there' "it is left out, with what is missing"
-for file in "$TOP"/studies/columns/*.ini; do
+for file in "$TOP"/bench/studies/columns/*.ini; do
     ok "${file##*/} is a declaration" run kernels:saxpy --column "$file" --columns native --output "$TMP/${file##*/}"
 done
 done_testing

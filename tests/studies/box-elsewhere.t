@@ -34,7 +34,7 @@ Host nowhere
     ProxyCommand false
 END
 ok "sshd lets us in" ssh -F "$TMP/ssh_config" -o BatchMode=yes gpubox true || diag "$(cat "$TMP/sshd.log")"
-run() { "$TOP/studies/run" --build "$BUILD" --miniature --box-shell "ssh -F $TMP/ssh_config -o BatchMode=yes" "$@" 2>"$TMP/err"; }
+run() { "$TOP/bench/studies/run" --build "$BUILD" --miniature --box-shell "ssh -F $TMP/ssh_config -o BatchMode=yes" "$@" 2>"$TMP/err"; }
 
 ok "it runs" run --box gpubox --box-address 127.0.0.1 --output "$TMP/run" kernels processors
 diag "$(grep failed "$TMP/err" || true)"

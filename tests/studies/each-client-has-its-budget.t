@@ -3,7 +3,7 @@
 # The box that lends shares for the study of sharing gives each client a budget of its own, and as much of the GPU as it says.
 . "$(dirname "$0")/../lib.sh"
 requires python3
-programs=$TOP/studies/programs
+programs=$TOP/bench/studies/programs
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 export TMPDIR=$TMP
 start lent python3 "$programs/lent_box.py" "$BUILD" "$port" 2 25 sim:1

@@ -6,7 +6,7 @@
 requires python3
 run=$TMP/run
 
-"$TOP/studies/run" --build "$BUILD" --miniature --output "$run" >"$TMP/out" 2>"$TMP/err" ||
+"$TOP/bench/studies/run" --build "$BUILD" --miniature --output "$run" >"$TMP/out" 2>"$TMP/err" ||
     diag "$(tail -n 20 "$TMP/err")"
 is "$(cat "$TMP/out")" "$run" "all studies run"
 is "$(python3 - "$run/results.jsonl" <<'END'
@@ -16,11 +16,11 @@ for row in map(json.loads, open(sys.argv[1])):
         print("%(study)s %(program)s %(size)s in column %(column)s: %(error)s" % row)
 END
 )" "" "no run fails"
-declared=$(cd "$TOP/studies/declared" && for file in *.py; do echo "${file%.py}"; done)
-is "$("$TOP/studies/run" --list | cut -d' ' -f1)" "$declared" "each file declares a study"
+declared=$(cd "$TOP/bench/studies/declared" && for file in *.py; do echo "${file%.py}"; done)
+is "$("$TOP/bench/studies/run" --list | cut -d' ' -f1)" "$declared" "each file declares a study"
 
 /usr/bin/python3 -c 'import matplotlib' 2>/dev/null || { skip "python3-matplotlib is not there"; done_testing; }
-ok "the report is made" "$TOP/studies/report" --no-pdf "$run"
+ok "the report is made" "$TOP/bench/studies/report" --no-pdf "$run"
 page=$run/report.html
 is "$(grep -o 'class="warning gap">[^<]*' "$page" || true)" "" "nothing that was declared is missing"
 is "$(grep -oE '<[^>]*\b(src|href|xlink:href)="(https?:)?//[^"]*"|@import' "$page" || true)" "" "nothing comes from elsewhere"

@@ -3,7 +3,7 @@
 # The recipe for LAMMPS says what it misses and how to get it, before it fetches or writes anything, and mends the source for
 # newer toolkits; what it cannot mend it says.
 . "$(dirname "$0")/../lib.sh"
-recipe=$TOP/studies/build-lammps
+recipe=$TOP/bench/studies/build-lammps
 export TMPDIR=$TMP/scratch
 mkdir "$TMPDIR"
 said() { "$recipe" --to "$TMP/out" "$@" 2>&1 || true; }

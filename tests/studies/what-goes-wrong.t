@@ -4,7 +4,7 @@
 # runs that are interrupted. And figures come out as they went in. seconds: 600
 . "$(dirname "$0")/../lib.sh"
 requires python3
-run() { "$TOP/studies/run" --build "$BUILD" "$@" 2>"$TMP/err"; }
+run() { "$TOP/bench/studies/run" --build "$BUILD" "$@" 2>"$TMP/err"; }
 # refused DESCRIPTION REGEX ARGUMENTS...
 refused() {
     local what=$1 regex=$2 status=0
@@ -79,7 +79,7 @@ like "$(of missing)" 'no/such/program: No such file' "one that is not there"
 like "$(of slow)" 'took more than 0.2 s' "one that takes too long"
 like "$(of gone)" 'no/such/file is not there: .make studies.' "and what cannot run is left out, with the way out"
 if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
-    ok "and a report is made of it" "$TOP/studies/report" --no-pdf "$TMP/faults"
+    ok "and a report is made of it" "$TOP/bench/studies/report" --no-pdf "$TMP/faults"
     like "$(cat "$TMP/faults/report.html")" 'status 3: too bad' "which names the failures"
     like "$(cat "$TMP/faults/report.html")" 'another system' "and has the other column"
 else
@@ -95,7 +95,7 @@ like "$(grep skipped "$TMP/one/results.jsonl")" '"program": "matmul".*not asked 
 like "$(grep skipped "$TMP/one/results.jsonl")" '"column": "tcp".*not asked for' "of columns too"
 if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
     ok "another run has another program" run kernels:matmul --miniature --columns native,shm --output "$TMP/two"
-    ok "and a report is made of both" "$TOP/studies/report" --no-pdf "$TMP/one" "$TMP/two"
+    ok "and a report is made of both" "$TOP/bench/studies/report" --no-pdf "$TMP/one" "$TMP/two"
     left_out=$(sed -n 's|.*Left out here:</p><ul>\(.*\): it was not asked for.*|\1|p' "$TMP/one/report.html")
     like "$left_out" 'program start' "it names what neither run has measured"
     unlike "$left_out" 'saxpy|matmul|column shm' "and nothing that one of them has"
@@ -122,13 +122,13 @@ like "$(cat "$TMP/err")" 'takes studies' "and says so"
 cp -r "$TMP/cut" "$TMP/foreign"
 sed -i '1s/"host": "[^"]*"/"host": "elsewhere"/' "$TMP/foreign/results.jsonl"
 refused "another machine's run" 'another machine: its host .elsewhere, now .* start anew' --resume "$TMP/foreign"
-start halted "$TOP/studies/run" --build "$BUILD" kernels --miniature --rounds 99 --output "$TMP/halted"
+start halted "$TOP/bench/studies/run" --build "$BUILD" kernels --miniature --rounds 99 --output "$TMP/halted"
 await "a program has run through a box" grep -q '"column": "tcp".*"kind": "done"\|"kind": "done".*"column": "tcp"' "$TMP/halted/results.jsonl"
 children=$(ps -o pid= --ppid "$PID")
 ok "a box is there" [ -n "$children" ]
 kill -TERM "$PID"
 wait "$PID" || true
-like "$(cat "$TMP/halted.log")" 'ended by SIGTERM; studies/run --resume .*/halted goes on' "a run that is told to end does"
+like "$(cat "$TMP/halted.log")" 'ended by SIGTERM; bench/studies/run --resume .*/halted goes on' "a run that is told to end does"
 gone() { for pid in $children; do ! kill -0 "$pid" 2>/dev/null || return 1; done; }
 ok "and leaves nothing behind" await "its children end" gone
 ok "and can be gone on with" run --resume "$TMP/halted" --limit 0
@@ -142,7 +142,7 @@ refused "no file of results" 'results.jsonl:1: this line is no result' --resume 
 refused "a directory without one" 'no results.jsonl' --resume "$TMP/own"
 
 # Which GPUs are those of a box, where a user has chosen some of several real ones.
-is "$(CUDA_VISIBLE_DEVICES=GPU-b,0 python3 - "$TOP/studies" "$TMP" <<'END'
+is "$(CUDA_VISIBLE_DEVICES=GPU-b,0 python3 - "$TOP/bench/studies" "$TMP" <<'END'
 import sys
 sys.path.insert(0, sys.argv[1])
 from house.declare import Box, NATIVE, SHM
@@ -178,20 +178,20 @@ END
 }
 make_run "$TMP/a" 20
 make_run "$TMP/b" 200
-compared=$("$TOP/studies/compare" "$TMP/a" "$TMP/b")
+compared=$("$TOP/bench/studies/compare" "$TMP/a" "$TMP/b")
 like "$compared" '^10\.00 .*kernels +saxpy +time .* 60 ms -> 600 ms|^10\.00 .*saxpy +time' "what changed is found"
 like "$compared" '^10\.00 .*rate .*5 GB/s -> 0.5 GB/s' "a rate that fell is worse too"
 like "$compared" '^4 figures in both runs, 2 differ' "and what did not is left out"
-like "$("$TOP/studies/compare" --ratios "$TMP/a" "$TMP/b")" 'time .* 2 × -> 20 ×' "ratios are of each round: noise that all columns share is none"
-fails "a run that is not there" "$TOP/studies/compare" "$TMP/a" "$TMP/nowhere"
+like "$("$TOP/bench/studies/compare" --ratios "$TMP/a" "$TMP/b")" 'time .* 2 × -> 20 ×' "ratios are of each round: noise that all columns share is none"
+fails "a run that is not there" "$TOP/bench/studies/compare" "$TMP/a" "$TMP/nowhere"
 gzip -k "$TMP/a/results.jsonl"
 rm "$TMP/a/results.jsonl"
-like "$("$TOP/studies/compare" --all "$TMP/a" "$TMP/a")" 'kernels' "packed results are read"
+like "$("$TOP/bench/studies/compare" --all "$TMP/a" "$TMP/a")" 'kernels' "packed results are read"
 if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
-    ok "a report of two runs" "$TOP/studies/report" --no-pdf "$TMP/a" "$TMP/b" --output "$TMP/both" --note "On a <quiet> day."
+    ok "a report of two runs" "$TOP/bench/studies/report" --no-pdf "$TMP/a" "$TMP/b" --output "$TMP/both" --note "On a <quiet> day."
     like "$(cat "$TMP/both/report.html")" '<p class="note">On a &lt;quiet&gt; day\.</p>' "says what it is told to say"
     like "$(cat "$TMP/both/report.html")" 'figures spread by more than 10 %' "says that figures spread"
-    fails "what is no result makes none" "$TOP/studies/report" --no-pdf "$TMP/damaged"
+    fails "what is no result makes none" "$TOP/bench/studies/report" --no-pdf "$TMP/damaged"
 fi
-for program in run report compare; do ok "$program --help" "$TOP/studies/$program" --help; done
+for program in run report compare; do ok "$program --help" "$TOP/bench/studies/$program" --help; done
 done_testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: bereaved. A member waits for another one's signals in a stream and for its part of a reduction, when that one's
-// GPU is taken away, as the script that runs this does.
+// usage: bereaved. A member waits for another one's signals in a stream and for its part of a
+// reduction, when that one's GPU is taken away, as the script that runs this does.
 #include "tests/team/teams.h"
 
 int main(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: collect [MEMBERS]. Collectives over all GPUs that there are, against what the host computes.
+// usage: collect [MEMBERS]. Collectives over all available GPUs, compared with the host's results.
 #include "tests/team/teams.h"
 
 enum { MIB = 1 << 20 };
@@ -21,7 +21,7 @@ static bool has(struct area *area, int member, size_t offset, const void *want, 
     return same;
 }
 
-// Nobody passes a barrier before the last one comes.
+// No member passes a barrier before the last one arrives.
 static void barriers(void)
 {
     int last = members - 1;
@@ -209,8 +209,9 @@ static void in_a_row(void)
     free_area(&area);
 }
 
-// Kernels of a reduction are there before it: where the first launch waits for all work of a context, the call comes back
-// though a stream waits for what the program has still to ask for.
+// The kernels of a reduction are loaded before the call. Otherwise the first launch could wait for
+// all work of the context, and block if a stream waits for work that the program has not queued
+// yet.
 static void behind_a_later_signal(void)
 {
     struct area area = new_area(4, 1), go = new_area(64, 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: far [lost|wait]. Kernels put into windows of another box by way of their mailboxes: what these have to hold, and
-// what happens to letters that nobody should have written. With `lost` the script that runs this takes the other box away,
+// Tests kernels that put into windows of another box through its proxy queues: their correct use,
+// and hostile put requests. usage: far [lost|wait]. With `lost` the script removes the other box
 // while kernels wait for it; with `wait` they wait until the program is killed.
-#include "team-lib/rgpu_device.h"
+#include "client-lib/putnotify/rgpu_device.h"
 #include "tests/team/teams.h"
 
 enum { BLOCKS = 3, THREADS = 32, COUNT = 700, LARGE = 5 << 19, GUARD = 256 };
@@ -62,7 +62,7 @@ static void many(void)
     for (int i = 0; i < 2; i++)
         start_kernel(i, "far_many", (void *[]){&handles[i], &source[i], &results[i], &count});
     synchronize_all();
-    is_int(result_of(1, 0), 0, "more puts than a mailbox has slots come, before their signals");
+    is_int(result_of(1, 0), 0, "more puts than a proxy queue has slots come, before their signals");
     for (int i = 0; i < 2; i++) {
         on(i);
         CHECK(cuMemFree(source[i]));
@@ -92,7 +92,7 @@ static void put_large(uint64_t bytes, uint64_t at)
 }
 
 // Each is wrong in one way.
-static const struct rgpu_device_letter wrong[] = {
+static const struct rgpu_device_put_request wrong[] = {
     {.rank = 2 * BLOCKS, .tag = 0},
     {.rank = UINT32_MAX, .tag = 0},
     {.rank = 0, .tag = 0}, // which is no other box's
@@ -124,27 +124,27 @@ static bool is_clear(int member, size_t at, size_t bytes)
 static void hostile(void)
 {
     uint32_t count = sizeof wrong / sizeof *wrong, mark = 0x5aa5;
-    CUdeviceptr letters, source;
+    CUdeviceptr put_requests, source;
     on(1);
     CHECK(cuMemsetD8(area.base[1], 0, LARGE + 2 * GUARD));
     CHECK(cuCtxSynchronize());
     on(0);
-    letters = device_alloc(sizeof wrong);
+    put_requests = device_alloc(sizeof wrong);
     source = device_alloc(4);
-    CHECK(cuMemcpyHtoD(letters, wrong, sizeof wrong));
+    CHECK(cuMemcpyHtoD(put_requests, wrong, sizeof wrong));
     CHECK(cuMemcpyHtoD(source, &mark, 4));
     for (int i = 0; i < 2; i++)
         start_kernel(i, "far_hostile",
-                     (void *[]){&handles[i], &letters, &count, &source, &results[i]});
+                     (void *[]){&handles[i], &put_requests, &count, &source, &results[i]});
     synchronize_all();
     on(1);
     is_int(word_at(area.base[1] + GUARD), mark,
-           "behind letters that make no sense a good one comes");
+           "behind put requests that make no sense a good one comes");
     ok(is_clear(1, 0, GUARD) && is_clear(1, GUARD + 4, LARGE + GUARD - 4),
        "and nothing else is written, in the window or outside it");
     ok(is_clear(0, 0, 2 * GUARD), "on neither GPU");
     on(0);
-    CHECK(cuMemFree(letters));
+    CHECK(cuMemFree(put_requests));
     CHECK(cuMemFree(source));
 }
 

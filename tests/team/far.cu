@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What far.ptx holds. Made by `nvcc -ptx -arch=compute_75 -Iteam-lib`.
+// The source of far.ptx, compiled by `nvcc -ptx -arch=compute_75 -Iteam-lib`.
 #include "rgpu_device.h"
 
-// The blocks of member 0 put COUNT numbers each, more than a mailbox has slots, and then one signal; those of member 1 find all.
-extern "C" __global__ void far_many(const struct rgpu_device_window *w, uint32_t *source, uint32_t *wrong,
-                                    uint32_t count)
+// The blocks of member 0 put COUNT numbers each, more than a proxy queue has slots, and then one
+// signal; those of member 1 find all.
+extern "C" __global__ void far_many(const struct rgpu_device_window *w, uint32_t *source,
+                                    uint32_t *wrong, uint32_t count)
 {
     uint32_t *mine = source + blockIdx.x * count, first = blockIdx.x * count;
     if (!w->member) {
@@ -23,9 +24,10 @@ extern "C" __global__ void far_many(const struct rgpu_device_window *w, uint32_t
     rgpu_barrier(w);
 }
 
-// Block 0 of member 0 puts BYTES to AT of member 1, whose block 0 is told, and says when they are there.
-extern "C" __global__ void far_large(const struct rgpu_device_window *w, const char *source, uint64_t bytes, uint64_t at,
-                                     uint32_t *result)
+// Block 0 of member 0 puts BYTES at AT of member 1, signals its block 0, and reports when they have
+// arrived.
+extern "C" __global__ void far_large(const struct rgpu_device_window *w, const char *source,
+                                     uint64_t bytes, uint64_t at, uint32_t *result)
 {
     if (blockIdx.x)
         return;
@@ -35,23 +37,26 @@ extern "C" __global__ void far_large(const struct rgpu_device_window *w, const c
         *result = rgpu_signal_wait(w, 0, 1);
 }
 
-static __device__ void scribble(const struct rgpu_device_window *w, const struct rgpu_device_letter *letter)
+static __device__ void scribble(const struct rgpu_device_window *w,
+                                const struct rgpu_device_put_request *put)
 {
     uint32_t turn = rgpu_turn_(w);
-    volatile struct rgpu_device_letter *slot =
-        &((volatile struct rgpu_device_mailbox *)w->mailbox)->slots[turn % RGPU_DEVICE_SLOTS];
-    slot->rank = letter->rank;
-    slot->block = letter->block;
-    slot->tag = letter->tag;
-    slot->offset = letter->offset;
-    slot->bytes = letter->bytes;
-    slot->data[0] = letter->data[0];
+    volatile auto *queue = (volatile struct rgpu_device_proxy_queue *)w->proxy_queue;
+    volatile struct rgpu_device_put_request *slot = &queue->slots[turn % RGPU_DEVICE_SLOTS];
+    slot->rank = put->rank;
+    slot->block = put->block;
+    slot->tag = put->tag;
+    slot->offset = put->offset;
+    slot->bytes = put->bytes;
+    slot->data[0] = put->data[0];
     asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(&slot->turn), "r"(turn + 1) : "memory");
 }
 
-// Writes COUNT letters as they are, one good put behind them, and at last whatever it likes over all of the mailbox.
-extern "C" __global__ void far_hostile(const struct rgpu_device_window *w, const struct rgpu_device_letter *letters,
-                                       uint32_t count, const char *source, uint32_t *result)
+// Writes COUNT put requests as they are, then a valid put, and at last garbage over the whole
+// queue.
+extern "C" __global__ void far_hostile(const struct rgpu_device_window *w,
+                                       const struct rgpu_device_put_request *puts, uint32_t count,
+                                       const char *source, uint32_t *result)
 {
     if (blockIdx.x || threadIdx.x)
         return;
@@ -60,12 +65,12 @@ extern "C" __global__ void far_hostile(const struct rgpu_device_window *w, const
         return;
     }
     for (uint32_t i = 0; i < count; i++)
-        scribble(w, letters + i);
+        scribble(w, puts + i);
     *result = rgpu_put_signal(w, w->blocks, 0, source, 4, 0);
-    while (rgpu_load_(w->mailbox) != ((const volatile uint32_t *)w->shared)[1])
+    while (rgpu_load_(w->proxy_queue) != ((const volatile uint32_t *)w->shared)[1])
         ;
-    volatile uint32_t *words = (volatile uint32_t *)w->mailbox;
-    for (uint32_t i = 0; i < sizeof(struct rgpu_device_mailbox) / 4; i++)
+    volatile uint32_t *words = (volatile uint32_t *)w->proxy_queue;
+    for (uint32_t i = 0; i < sizeof(struct rgpu_device_proxy_queue) / 4; i++)
         words[i] = 0x9e3779b9u * (i + 1);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: joined NAME SIZE FIRST COUNT [wait|meet MS]. One of several processes that are a team: they exchange data, reduce, free
-// windows together, and part. With `wait` it waits for a signal that does not come, until a process is killed; with `meet` it tells
-// only what comes of the meeting.
+// Runs one of several processes that form a team: they exchange data, reduce, free windows
+// together, and leave. usage: joined NAME SIZE FIRST COUNT [wait|meet MS]. With `wait` it waits for
+// a signal that never comes, until a process is killed; with `meet` it prints only the result of
+// the rendezvous.
 #include "tests/team/teams.h"
 
 static int first, count;
@@ -102,7 +103,7 @@ static void in_use(int size)
     free_area(&area);
 }
 
-// What one process cannot make, none has.
+// A window that one process cannot create exists in none.
 static void not_everywhere(int size)
 {
     struct area area = new_area(64, 1);

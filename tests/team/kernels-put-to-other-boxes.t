@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Kernels put into memory of another box's GPU by way of their mailboxes, over each kind of link: letters that make no sense, or memory
+# Kernels put into memory of another box's GPU by way of their proxy queues, over each kind of link: put requests that make no sense, or memory
 # that is gone, and nothing is written outside a window. When the other box goes the kernels are told; when their own program goes
 # they go with it.
 . "$(dirname "$0")/../lib.sh"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: puts [MEMBERS]. Puts and signals between all GPUs that there are: data and signals arrive, in order, where they
-// should and nowhere else; streams wait for as many as they are to; and what makes no sense is refused.
+// usage: puts [MEMBERS]. Puts and signals between all available GPUs: data and signals arrive in
+// order and only at their targets; streams wait for the requested number of signals; invalid calls
+// are refused.
 #include "tests/team/teams.h"
 
 enum { SIZE = 256 * 1024, GUARD = 4096 };
@@ -31,7 +32,7 @@ static bool is_zero(int member, CUdeviceptr data, size_t size)
     return i == size;
 }
 
-// From everybody to everybody, the target's copy behind its wait.
+// Puts from every member to every member; the target copies after its wait.
 static void everywhere(void)
 {
     unsigned wrong = 0, outside = 0;
@@ -70,7 +71,7 @@ static void everywhere(void)
     is_int(outside, 0, "nothing beside them is written");
 }
 
-// A stream waits for as many signals as it is told to, of that sender and tag.
+// A stream waits for the given number of signals of that sender and tag.
 static void counted(int from, int to)
 {
     struct area area = new_area(64, 3);
@@ -137,7 +138,8 @@ static void across_streams(int from, int to)
     free_area(&area);
 }
 
-// A program may get ahead as far as its streams have room, though nothing goes on until its last call.
+// A program may queue calls as long as its streams have free space, even if no work can proceed
+// before its last call.
 static void ahead(int from, int to)
 {
     enum { EACH = 210, STREAMS = 24 };
@@ -173,7 +175,7 @@ static void ahead(int from, int to)
     CHECK(cuMemFree(source));
 }
 
-// More puts than anything keeps at one time; the target adds up what it finds, put by put.
+// More puts than any queue holds at one time; the target adds up the received values, put by put.
 static void many(int from, int to)
 {
     enum { MANY = 600 };

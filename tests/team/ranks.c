@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: ranks [MEMBERS [wait]]. Blocks of kernels put to each other and wait for each other. With `wait` they wait for what does
-// not come, until the program is killed.
+// usage: ranks [MEMBERS [wait]]. Blocks of kernels put to each other and wait for each other. With
+// `wait` they wait for what does not come, until the program is killed.
 #include "tests/team/teams.h"
 
 enum { BLOCKS = 4, STEPS = 20 };

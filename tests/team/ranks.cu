@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks.ptx holds. Made by `nvcc -ptx -arch=compute_75 -Iteam-lib`.
+// The source of ranks.ptx, compiled by `nvcc -ptx -arch=compute_75 -Iteam-lib`.
 #include "rgpu_device.h"
 
-// Each rank puts its number and the step's to the next one, which answers; refused calls are counted.
-extern "C" __global__ void ranks_around(const struct rgpu_device_window *w, uint32_t *source, uint32_t *wrong,
-                                        uint32_t steps)
+// Each rank puts its number and the step's to the next one, which answers; refused calls are
+// counted.
+extern "C" __global__ void ranks_around(const struct rgpu_device_window *w, uint32_t *source,
+                                        uint32_t *wrong, uint32_t steps)
 {
     uint32_t ranks = w->members * w->blocks, own = rgpu_rank(w);
     uint32_t next = (own + 1) % ranks, before = (own + ranks - 1) % ranks;
@@ -29,7 +30,7 @@ extern "C" __global__ void ranks_around(const struct rgpu_device_window *w, uint
             atomicAdd(wrong, 1000);
 }
 
-// A signal that nobody sends.
+// Waits for a signal that is never sent.
 extern "C" __global__ void ranks_wait(const struct rgpu_device_window *w)
 {
     rgpu_signal_wait(w, 0, 1);

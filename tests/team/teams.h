@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the programs of this folder share: a team over all GPUs that there are.
+// Functions for the programs of this folder: a team over all available GPUs.
 #ifndef RGPU_TESTS_TEAMS_H
 #define RGPU_TESTS_TEAMS_H
 
-#include "team-lib/rgpu.h"
+#include "client-lib/putnotify/rgpu.h"
 #include "tests/programs/driver.h"
 #include "tests/programs/graph_calls.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sections of the recorder: which descriptors are accepted, and what is answered about objects.
+// Sections of the recorder: accepted and refused descriptors, and the attributes of objects.
 #include "tests/textures/sampling.h"
 
 #define LINEAR CU_TR_FILTER_MODE_LINEAR
@@ -88,7 +88,7 @@ static void samplers(void)
     image_free(&image);
 }
 
-// Which formats may be read how.
+// Records which formats support which read modes.
 static void format_filters(void)
 {
     struct image image;
@@ -199,7 +199,7 @@ static void descriptor_line(const char *name, const void *descriptor, size_t siz
     words_line(name, descriptor, size / 4);
 }
 
-// What was given is what is answered, beside the handles.
+// Queries return the given descriptors.
 static void answers(void)
 {
     struct image image;

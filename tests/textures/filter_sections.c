@@ -23,7 +23,7 @@ static void one(const char *name, struct image *image, CUDA_TEXTURE_DESC texture
         cuTexObjectDestroy(object);
 }
 
-// How a coordinate becomes weights: the texels differ by one, so that the result is the weight.
+// Records how a coordinate becomes weights: the texels differ by one, so the result is the weight.
 static void weights(void)
 {
     static const unsigned widths[] = {4, 5, 37, 1000, 16384};

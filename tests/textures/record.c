@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prints what a device gives for textures and surfaces: every section in a process of its own, as a
-// fault ends the context. `textures-record [SECTION...]`; the tests compare the text with that of a GPU.
+// Prints a device's results for textures and surfaces. Every section runs in a process of its own,
+// because a fault ends the context. `textures-record [SECTION...]`; the tests compare the text with
+// that of a GPU.
 #include "tests/textures/sampling.h"
 
 #include <sys/wait.h>

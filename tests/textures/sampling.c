@@ -299,7 +299,8 @@ static struct kernel_module {
     CUresult result;
 } kernels[MAX_KERNELS];
 
-// Each kernel is a module of its own, as drivers refuse a module for one instruction that they do not take.
+// Each kernel is a module of its own, as drivers refuse a module for one instruction that they do
+// not take.
 static CUresult load_kernel(const char *name, CUfunction *function)
 {
     const char *first = strstr(sampling_ptx, ".visible .entry");
@@ -363,7 +364,7 @@ CUresult kernel_run(const char *name, unsigned count, void **arguments)
     return result ? result : cuCtxSynchronize();
 }
 
-static CUdeviceptr inputs, outputs; // room for MAX_SAMPLES
+static CUdeviceptr inputs, outputs; // space for MAX_SAMPLES
 
 static CUresult find_room(void)
 {

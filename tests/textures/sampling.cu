@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sampling.ptx holds, in CUDA C++: one kernel for each way to read a texture or to reach a
+// The CUDA C++ source of sampling.ptx: one kernel for each way to read a texture or to access a
 // surface. A sample is twelve floats: x, y, z, layer, level, and the two derivatives.
 #define SAMPLE_FLOATS 12
 #define KERNEL(name, T, expression) \
@@ -65,7 +65,7 @@ BOTH(gather1, E_gather1)
 BOTH(gather2, E_gather2)
 BOTH(gather3, E_gather3)
 
-// What CUDA C++ does not say: PTX with an offset, and the half and sparse forms.
+// Reads that CUDA C++ does not offer: PTX with an offset, and the half and sparse forms.
 __device__ float4 offset_2d(cudaTextureObject_t t, float x, float y)
 {
     float4 r;
@@ -162,7 +162,8 @@ template <class T> __device__ uint4 words(T value)
     return r;
 }
 #define SURFACE(name, T, boundary, READ, WRITE) \
-    extern "C" __global__ void read_##name(cudaSurfaceObject_t s, const int4 *in, uint4 *out, unsigned n) \
+    extern "C" __global__ void read_##name(cudaSurfaceObject_t s, const int4 *in, uint4 *out, \
+                                           unsigned n) \
     { \
         unsigned i = blockIdx.x * blockDim.x + threadIdx.x; \
         if (i >= n) \
@@ -170,7 +171,8 @@ template <class T> __device__ uint4 words(T value)
         int4 p = in[i]; \
         out[i] = words<T>(READ(T, boundary)); \
     } \
-    extern "C" __global__ void write_##name(cudaSurfaceObject_t s, const int4 *in, const uint4 *values, unsigned n) \
+    extern "C" __global__ void write_##name(cudaSurfaceObject_t s, const int4 *in, \
+                                            const uint4 *values, unsigned n) \
     { \
         unsigned i = blockIdx.x * blockDim.x + threadIdx.x; \
         if (i >= n) \
@@ -209,39 +211,42 @@ MODES(cube_4, unsigned, R_cube, W_cube)
 
 // Formatted stores take texels and four 32-bit components; reductions work on 32 or 64 bits.
 #define FORMATTED(mode) \
-    extern "C" __global__ void format_##mode(cudaSurfaceObject_t s, const int4 *in, const uint4 *values, unsigned n) \
+    extern "C" __global__ void format_##mode(cudaSurfaceObject_t s, const int4 *in, \
+                                             const uint4 *values, unsigned n) \
     { \
         unsigned i = blockIdx.x * blockDim.x + threadIdx.x; \
         if (i >= n) \
             return; \
         int4 p = in[i]; \
         uint4 v = values[i]; \
-        asm volatile("sust.p.2d.v4.b32." #mode " [%0, {%1, %2}], {%3, %4, %5, %6};" ::"l"(s), "r"(p.x), \
-                     "r"(p.y), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)); \
+        asm volatile("sust.p.2d.v4.b32." #mode " [%0, {%1, %2}], {%3, %4, %5, %6};" ::"l"(s), \
+                     "r"(p.x), "r"(p.y), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)); \
     }
 FORMATTED(zero)
 FORMATTED(clamp)
 FORMATTED(trap)
 #define REDUCE(name, form, op, ctype, mode) \
-    extern "C" __global__ void reduce_##name(cudaSurfaceObject_t s, const int4 *in, const uint4 *values, unsigned n) \
+    extern "C" __global__ void reduce_##name(cudaSurfaceObject_t s, const int4 *in, \
+                                             const uint4 *values, unsigned n) \
     { \
         unsigned i = blockIdx.x * blockDim.x + threadIdx.x; \
         if (i >= n) \
             return; \
         int4 p = in[i]; \
-        asm volatile("sured." form "." op ".2d." ctype "." mode " [%0, {%1, %2}], %3;" ::"l"(s), "r"(p.x), \
-                     "r"(p.y), "r"(values[i].x)); \
+        asm volatile("sured." form "." op ".2d." ctype "." mode " [%0, {%1, %2}], %3;" ::"l"(s), \
+                     "r"(p.x), "r"(p.y), "r"(values[i].x)); \
     }
 #define REDUCE64(name, form, op, ctype, mode) \
-    extern "C" __global__ void reduce_##name(cudaSurfaceObject_t s, const int4 *in, const uint4 *values, unsigned n) \
+    extern "C" __global__ void reduce_##name(cudaSurfaceObject_t s, const int4 *in, \
+                                             const uint4 *values, unsigned n) \
     { \
         unsigned i = blockIdx.x * blockDim.x + threadIdx.x; \
         if (i >= n) \
             return; \
         int4 p = in[i]; \
         unsigned long long v = (unsigned long long)values[i].y << 32 | values[i].x; \
-        asm volatile("sured." form "." op ".2d." ctype "." mode " [%0, {%1, %2}], %3;" ::"l"(s), "r"(p.x), \
-                     "r"(p.y), "l"(v)); \
+        asm volatile("sured." form "." op ".2d." ctype "." mode " [%0, {%1, %2}], %3;" ::"l"(s), \
+                     "r"(p.x), "r"(p.y), "l"(v)); \
     }
 REDUCE(add_u32, "b", "add", "u32", "zero")
 REDUCE(min_u32, "b", "min", "u32", "zero")

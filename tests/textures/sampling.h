@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the parts of the recorder of textures share: arrays with known contents, texture and surface
-// objects, and lines of results. A line is a name, and the words that the device gave; where a call
-// failed, its result.
+// Functions for the files of the texture recorder: arrays with known contents, texture and surface
+// objects, and lines of results. A line has a name and the words that the device returned or, if a
+// call failed, its result.
 #ifndef RGPU_TESTS_TEXTURES_SAMPLING_H
 #define RGPU_TESTS_TEXTURES_SAMPLING_H
 

@@ -41,7 +41,8 @@ static CUDA_TEXTURE_DESC mip_sampler(CUfilter_mode filter, CUfilter_mode between
     return t;
 }
 
-// Every texel of a level is the level's number: what is read says which levels are mixed how.
+// Every texel of a level has the level's number, so the result shows which levels are mixed, and
+// how.
 static bool make_numbered(struct image *image, unsigned width, unsigned height)
 {
     if (!image_make_mipmap("levels", image, "f32x1", width, height, 0, 0, LEVELS))
@@ -201,7 +202,7 @@ static void anisotropy(void)
     for (unsigned level = 0; level < LEVELS; level++) {
         float texels[32 * 32];
 
-        for (unsigned i = 0; i < COUNT(texels); i++) // rows are alike: what is mixed along x shows
+        for (unsigned i = 0; i < COUNT(texels); i++) // equal rows: only the mix along x shows
             texels[i] = ldexpf(1.0f, (int)(i % (32u >> level)) - 16) * (float)(level + 1);
         image_put("anisotropy", &image, level, texels);
     }

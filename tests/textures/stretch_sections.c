@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The section of the recorder that shows where anisotropic filters read, and with which weights: one column of texels is
-// 1, and reads go across it in steps.
+// The section of the recorder that shows where anisotropic filters read, and with which weights:
+// one column of texels is 1, and reads go across it in steps.
 #include "tests/textures/sampling.h"
 
 enum { EXTENT = 64, STEPS = 64 };

@@ -320,7 +320,7 @@ static void queries(void)
     }
 }
 
-// Which kernels a device takes at all.
+// Records which kernels a device accepts.
 static void kernels(void)
 {
     kernels_try();

@@ -26,7 +26,7 @@ static int find(void *argument, const void *identity, size_t size, uint8_t key[T
     return refusal;
 }
 
-// What a client does, and the box behind it; `public_part` may differ from the token's.
+// Runs a client and its box; `public_part` may differ from the token's.
 static int present(const char *token, const char *public_part)
 {
     struct tls_secret secret = {.identity = public_part, .identity_size = strlen(public_part)};

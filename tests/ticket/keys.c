@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Key files are private, say exactly what they mean, and each box's keys differ from all others.
+// Key files are private and unambiguous, and each box's keys differ from all others.
 #include "tests/ticket/sample.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef RGPU_TESTS_TICKET_SAMPLE_H
 #define RGPU_TESTS_TICKET_SAMPLE_H
 
-#include "common/ticket.h"
+#include "common/security/ticket.h"
 #include "tests/tap.h"
 
 #define SAMPLE_NOW 1700000000

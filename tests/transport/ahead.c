@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payloads that are sent and received ahead: they arrive whole and in their order once they have settled, and a link that
-// goes down leaves nothing under way.
+// Payloads that are sent and received ahead: they arrive whole and in their order once they have
+// settled, and a link that goes down leaves nothing under way.
 #include "tests/transport/pairs.h"
 
 enum { PAYLOADS = 24, ROOM = 2 << 20 };
 
-// Large ones are spread over strands, small ones are not.
+// Large payloads are spread over strands, small ones are not.
 static size_t length_of(uint32_t i)
 {
     static const size_t lengths[] = {512 << 10, 1 << 20, 9, (512 << 10) - 3, ROOM, 200000};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp: a peer whose host answers no more is given up after ten seconds, by a sender and by a receiver
-// that waits for an answer; a peer that is merely stopped is not, however long its window is closed.
+// tcp: a sender, and a receiver that waits for an answer, detect after ten seconds that the peer's
+// host is dead. A peer that is merely stopped is not treated as dead, even if its window stays
+// closed.
 #include "tests/transport/pairs.h"
 
 #include <net/if.h>

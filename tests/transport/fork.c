@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A child of fork() lets go of a link without disturbing its parent's, whoever ends first.
+// Tests that a child of fork() drops a link without disturbing its parent's, whichever ends first.
 #include "tests/transport/pairs.h"
 
 static bool exchange(const struct pair *pair, uint32_t value)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Over tcp, a record that a flush has often followed soon leaves with it, in one segment, which is counted at the socket and not
-// timed. One that nobody flushes arrives all the same, also then.
+// Tests that over tcp, a record often followed by a flush leaves together with the flush in one
+// segment, counted at the socket and not timed. A record without a flush arrives, too.
 #include <linux/tcp.h>
 #include <netinet/in.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the two ends of a shm link find each other: only the holder of the token gets in, nothing waits
-// beyond its time, and a client maps only what is what the worker says.
+// The handshake of a shm link: only the holder of the token is accepted, no wait exceeds its
+// timeout, and a client maps only descriptors that match the worker's description.
 #include "tests/transport/pairs.h"
 
 #include <sys/un.h>
 
-#include "common/fdpass.h"
-#include "transport/shm_memory.h"
+#include "common/net/fdpass.h"
+#include "transport/shm/shm_memory.h"
 
 static const struct link_options options = {.spin_us = 1, .block_size = 4096, .block_count = 2};
 static const uint8_t wrong_token[32] = "a token that only these two kno?";
@@ -109,7 +109,7 @@ static void check_worker_waits(void)
            "an empty name is no name");
 }
 
-// ---- a worker that is not what it seems ----
+// ---- a false worker ----
 
 struct fake {
     pthread_t thread;

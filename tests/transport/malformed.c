@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A record that cannot be right ends the link with -EPROTO, and a hostile peer that writes what it
-// likes into shared memory gets no further than that.
+// An invalid record ends the link with -EPROTO; a hostile peer that writes arbitrary bytes into
+// shared memory cannot do more than that.
 #include "tests/transport/pairs.h"
-#include "transport/shm_private.h"
+#include "transport/shm/shm_private.h"
 
 static const uint32_t bad_sizes[] = {0,           1,           4,          7,
                                      9,           12,          63,         WIRE_RECORD_MAX + 8,
@@ -96,7 +96,7 @@ static void hostile_free(struct hostile *hostile)
     close(hostile->socket);
 }
 
-// Publishes PRODUCED bytes that begin with a record of SIZE; what the receiver makes of it.
+// Publishes PRODUCED bytes that begin with a record of SIZE. Returns the receiver's result.
 static int shm_result(uint64_t produced, uint32_t size, size_t room)
 {
     struct hostile hostile = hostile_new();
@@ -109,7 +109,7 @@ static int shm_result(uint64_t produced, uint32_t size, size_t room)
     return r;
 }
 
-// What sending gives once the peer claims to have consumed CONSUMED bytes.
+// Returns the result of sending when the peer claims to have consumed CONSUMED bytes.
 static int shm_sending(uint64_t consumed)
 {
     struct hostile hostile = hostile_new();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Over shared memory, records that need no waiting take no system call, on either side: a process that
-// may make none but write() sends and receives thousands, and nobody was woken by that.
+// Tests that over shared memory, records without waiting need no system call on either side. A
+// process limited to write() sends and receives thousands, and no thread was woken.
 #include "tests/transport/pairs.h"
 
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "transport/shm_private.h"
+#include "transport/shm/shm_private.h"
 
 enum { TURNS = 5000, SIZES = 300 };
 

@@ -26,13 +26,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/control_stream.h"
+#include "common/base/clock.h"
+#include "common/net/control_stream.h"
 #include "proto/wire.h"
 #include "tests/tap.h"
-#include "transport/link.h"
-#include "transport/rdma.h"
-#include "transport/vm.h"
+#include "transport/link/link.h"
+#include "transport/rdma/rdma.h"
+#include "transport/vm/vm.h"
 
 struct pair {
     const char *name;
@@ -350,7 +350,8 @@ static const struct pair_kind pair_all_kinds[] = {
 
 enum { PAIR_KINDS_MAX = sizeof(pair_all_kinds) / sizeof(pair_all_kinds[0]) };
 
-// RGPU_TEST_TRANSPORT names the only one to be tested; rdma, which needs devices, is tested on request.
+// RGPU_TEST_TRANSPORT names the only one to be tested; rdma, which needs devices, is tested on
+// request.
 static struct pair_kind pair_kinds[PAIR_KINDS_MAX];
 __attribute__((unused)) static size_t pair_kind_count(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that is killed is noticed by who waits for it in whatever way; what it sent before is
-// still received.
+// Every kind of wait detects that the peer was killed; the data that it sent before is still
+// received.
 #include "tests/transport/pairs.h"
 
 enum { LARGE = 32 << 20 };
@@ -58,7 +58,7 @@ static void receive_payload(struct waiter *waiter)
     free(payload);
 }
 
-// What a thread of ours in BODY sees when the peer, which runs PEER, is killed.
+// Returns the result of a thread that runs BODY when the peer, which runs PEER, is killed.
 static int64_t killed_while(const struct pair_kind *kind, void (*peer)(struct link *),
                             void (*body)(struct waiter *), const char *doing)
 {

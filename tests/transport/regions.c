@@ -2,7 +2,7 @@
 // Memory that both sides see: the staging region that the worker made, and memory files that travel
 // under a number.
 #include "tests/transport/pairs.h"
-#include "transport/shm_private.h"
+#include "transport/shm/shm_private.h"
 
 static int memory_file(const char *text, bool sealed)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who receives where nobody kicks has what comes, before it sleeps or while it does; this side's shutdown and the peer's
-// end wake it.
+// Tests that a receiver without wake-ups receives all records, before it sleeps and while it
+// sleeps. Its own shutdown and the peer's end wake it.
 #include "tests/transport/pairs.h"
 
 static void receive_unkicked(struct waiter *waiter)

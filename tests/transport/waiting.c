@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Time-outs, kicks and the question whether something is there.
+// Timeouts, wake-ups and queries for pending records.
 #include "tests/transport/pairs.h"
 
 static void check_timeouts(const struct pair *pair)

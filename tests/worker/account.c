@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory counts against a session's budget from before the driver takes it until the GPU has passed what still uses it. The
-// software GPU ends the worker where it takes more than the budget and its contexts.
+// Memory counts against a session's budget from before the driver takes it until the GPU has passed
+// what still uses it. The software GPU ends the worker where it takes more than the budget and its
+// contexts.
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ static CUresult take(struct peer *peer, uint64_t bytes, CUdeviceptr *address)
     return result;
 }
 
-// All of the budget can be had, so nothing is left of what was there.
+// The whole budget can be allocated, so no earlier allocation remains.
 static void all_is_back(struct peer *peer, const char *when)
 {
     CUdeviceptr all;
@@ -36,7 +37,7 @@ static void all_is_back(struct peer *peer, const char *when)
     is_int(ASK(peer, cuMemFree_v2, .dptr = all), CUDA_SUCCESS, "and given back");
 }
 
-// STREAM waits; MEMORY has been given back behind that.
+// STREAM waits; MEMORY was freed in it after that.
 static void counts_until_passed(struct peer *peer, const struct brake *brake, uint64_t stream,
                                 const char *what)
 {
@@ -117,7 +118,7 @@ static void pools_destroyed_before_their_frees(struct peer *peer)
     all_is_back(peer, "behind a pool");
 }
 
-// What waits in one stream is of no use to another one: the pool takes more.
+// Memory that waits in one stream is useless to another stream, so the pool grows.
 static void pools_do_not_grow_by_what_they_cannot_use(struct peer *peer)
 {
     struct reply_cuMemAllocAsync pooled = {0};
@@ -153,7 +154,7 @@ static void handles_of_pools_that_are_none(struct peer *peer)
                CUDA_ERROR_INVALID_VALUE, "a pool that is none is not destroyed");
 }
 
-// A graph that allocates BYTES on DEVICE and frees them; what was instantiated of it.
+// Builds a graph that allocates BYTES on DEVICE and frees them. Returns the executable graph.
 static uint64_t allocating_graph(struct peer *peer, int device, uint64_t bytes, uint64_t flags)
 {
     uint64_t graph = peer_mint(peer, HANDLE_GRAPH), node = peer_mint(peer, HANDLE_NODE);
@@ -183,7 +184,7 @@ static uint64_t allocating_graph(struct peer *peer, int device, uint64_t bytes, 
     return exec;
 }
 
-// What was posted before has failed with.
+// Returns the error of earlier posted requests.
 static CUresult deferred(struct peer *peer, CUresult result)
 {
     result = result ? result : peer->deferred;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of what the GPU did, as a worker keeps them: each with the number of its call and of its name, a name being told
-// once however often it comes and told anew where another is at its address; bounded, with what was lost counted.
+// Tests the worker's store of activity records. Each record has the number of its call and of its
+// name. A name is sent once, and again if another name has taken its address. The store is limited
+// and counts lost records.
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/tap.h"
-#include "worker/activity/activity_store.h"
-#include "worker/setup.h"
+#include "daemon/worker/activity/activity_store.h"
+#include "daemon/worker/core/setup.h"
 
 enum { ROOM = 60 * 1024, LIMIT = 256 * 1024 };
 

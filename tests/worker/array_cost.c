@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What arrays are counted as is no less than what the driver wants for them, and for small ones no more than it takes:
-// compared with what a driver of NVIDIA's (580, on an H100) has said and taken.
-#include "worker/account/array_cost.h"
+// The worker charges for an array at least the memory that the driver requires and, for small
+// arrays, at most the memory that the driver takes. The reference values are those of NVIDIA's
+// driver 580 on an H100.
+#include "daemon/worker/account/array_cost.h"
 
 #include "tests/tap.h"
 
-// Bytes that so many of an array took together, in pages of 2 MiB, and bytes that one wants.
+// TAKEN: bytes that COUNT such arrays took together, in pages of 2 MiB. WANTED: bytes that one
+// requires.
 static const struct record {
     CUDA_ARRAY3D_DESCRIPTOR descriptor;
     unsigned levels, count;

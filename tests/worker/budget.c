@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session's memory budget holds on every way to use memory, and is what the session sees.
+// A session's memory budget holds for every way to use memory, and the session sees it as the
+// device's memory.
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,7 +101,8 @@ static CUresult run_alone(struct peer *peer, uint64_t function)
     return result ? result : ASK(peer, cuCtxSynchronize);
 }
 
-// The driver makes stacks for all threads that can be resident, as large as a kernel's threads need.
+// The driver makes stacks for all threads that can be resident, as large as a kernel's threads
+// need.
 static void frames(struct peer *peer)
 {
     enum { THREADS = 16 * 2048 };
@@ -151,9 +153,9 @@ static void libraries(struct peer *peer, uint64_t second)
     is_int(ASK(peer, library_load, .library = library, .image = image), CUDA_SUCCESS,
            "a library with a variable of 8 MiB");
     POST(peer, image_free, .image = image);
-    info(peer, 56 * MIB - cost, 64 * MIB, "with it");
+    info(peer, 64 * MIB - cost, 64 * MIB, "before it is used");
     is_int(use_library(peer, library), CUDA_SUCCESS, "it is used in one context");
-    info(peer, 56 * MIB - cost, 64 * MIB, "after that");
+    info(peer, 56 * MIB - cost, 64 * MIB, "with its variables");
     peer->context = second;
     is_int(use_library(peer, library), CUDA_SUCCESS, "and in another");
     info(peer, 48 * MIB - cost, 64 * MIB, "with its variables twice");
@@ -197,8 +199,8 @@ static void take_and_free(struct peer *peer, uint64_t stream)
     POST(peer, cuMemFreeAsync, .dptr = taken.dptr, .hStream = stream);
 }
 
-// A pool keeps memory that was freed until its stream comes to that, and for longer where its release
-// threshold says so.
+// A pool keeps memory that was freed until its stream comes to that, and for longer where its
+// release threshold says so.
 static void pools(struct peer *peer)
 {
     uint64_t pool = peer_mint(peer, HANDLE_POOL), stream = peer_mint(peer, HANDLE_STREAM);

@@ -119,7 +119,8 @@ static void over_tcp(void)
     peer_stop(&peer);
 }
 
-// The client's side of staging: fills a block, has it copied, waits for the flag behind it.
+// Plays the client's side of staging: fills a block, requests its copy, waits for the flag after
+// it.
 static void staging(struct peer *peer)
 {
     const struct link_staging *staging = link_staging(peer->link);
@@ -247,7 +248,7 @@ static void boxes(struct peer *peer)
     is_int(peer->deferred, CUDA_ERROR_INVALID_VALUE, "one that leaves its memory is refused");
 }
 
-// Where the worker has mapped its staging blocks, which the GPU knows as well.
+// Returns the address of the worker's staging blocks, which the GPU knows as well.
 static uint64_t blocks_of_worker(const struct peer *peer)
 {
     char path[64], line[512];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls inside which a driver waits for all work of the context, and lets nobody queue more, never meet a
-// stream that is held back for data which are still to be copied.
+// Tests that calls in which a driver waits for all work of the context, and blocks new work, never
+// coincide with a stream that waits for data still to be copied.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -40,7 +40,7 @@ static void push_data(struct peer *peer, uint32_t job)
     free(data);
 }
 
-// Whether they are in MEMORY in the end.
+// Returns true if MEMORY has the data in the end.
 static bool has_data(struct peer *peer, uint32_t job, CUdeviceptr memory, uint64_t stream)
 {
     uint8_t *data = malloc(SIZE), *got = calloc(1, SIZE);
@@ -72,8 +72,7 @@ static void newcomers_are_kept_out(struct peer *peer)
     ok(has_data(peer, 2, other, second), "whose data come later");
 }
 
-// Blocks that were read before their push could begin are not left behind a copy that is kept out until they
-// are there.
+// Blocks read before their push could begin are not queued after a copy that waits for them.
 static void blocks_come_first(struct peer *peer)
 {
     uint64_t streams[3];
@@ -105,7 +104,7 @@ static void blocks_come_first(struct peer *peer)
     ok(right, "which are right in the end");
 }
 
-// ---- each of the calls, behind a push whose data have not come ----
+// ---- each of the calls, after a push whose data is missing ----
 
 static uint32_t load_image(struct peer *peer)
 {
@@ -245,7 +244,8 @@ static void each_call_waits(struct peer *peer)
     call_waits(peer, send_limit, 4096, "cuCtxSetLimit");
 }
 
-// A rectangle whose pitch is known only when the driver has given the memory, and which must be given back.
+// A rectangle whose pitch is known only when the driver has given the memory, and which must be
+// given back.
 static void too_much_is_given_back(void)
 {
     struct peer peer;

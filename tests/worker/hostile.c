@@ -69,7 +69,7 @@ static void block_of_a_graph_too_large(void)
     ends_session("a graph's block larger than blocks are", &record, sizeof(record));
 }
 
-// Its bytes are taken off the link, so that what follows is read as what it is.
+// Its bytes are taken off the link, so that the following records are read correctly.
 static void block_that_no_graph_wants(void)
 {
     static const uint8_t bytes[100000];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels: they run with their parameters, not with others; they print before the answer that tells
-// of their end; and what fails in them is said.
+// Kernels run with their own parameters, their prints precede the answer that reports their end,
+// and their failures are reported.
 #include <string.h>
 
 #include "tests/worker/peer.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Physical memory counts against the budget from when it is made until neither a handle nor a mapping keeps it,
-// and requests that name what is not there change nothing.
+// Physical memory counts against the budget from its creation until it has neither a handle nor a
+// mapping. Requests that name unknown objects change nothing.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By which path the worker's device moves bytes, with times that are made up: what is usual, tried and kept, what is not
-// measured because it says nothing, what the box and the program force, and what goes back to the box.
+// The worker's choice of the path by which its device moves bytes, with invented times: usual,
+// tried and kept paths, moves that are not measured because they show nothing, paths that the box
+// and the program force, and the report to the box.
 //
-// What a move needed before it could be placed counts, so that is where these times come from: seconds, which a machine that
-// stands still for a moment does not change.
+// The time that a move needed before it could be placed counts too. The test writes its invented
+// times there, in seconds, so that a short stall of the machine changes nothing.
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/control.h"
+#include "common/net/control.h"
 #include "proto/wire.h"
 #include "tests/tap.h"
-#include "worker/move/one_sided/move_paths.h"
-#include "worker/session.h"
-#include "worker/told_paths.h"
+#include "daemon/worker/copy/one_sided/move_paths.h"
+#include "daemon/worker/core/session.h"
+#include "daemon/worker/core/told_paths.h"
 #include "worker_serve.h"
 
 enum {
@@ -64,7 +65,7 @@ static unsigned moves_until_settled(const struct move_path_wish *asked, const ui
     return MANY;
 }
 
-// What the supervisor hears, of how many rows; *last is the last of them.
+// Returns the number of rows that the supervisor received; *last is the last of them.
 static unsigned told(struct path_row *last)
 {
     static struct control_frame frame;
@@ -216,7 +217,7 @@ static void forcing(void)
     ok(way.measured, "and nothing forced is a choice again");
 }
 
-// What the box knows, as a worker finds it.
+// Starts a worker with the paths that the box keeps.
 static void start_with(uint32_t forced_paths, const struct path_kept *kept, size_t count)
 {
     static uint8_t section[1024];

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session that has been moved counts, and is bounded, under the number of the GPU that it is on now.
-#include "common/ledger.h"
+// A session that has been moved counts, and is bounded, under the number of the GPU that it is on
+// now.
+#include "common/service/ledger.h"
 #include "tests/tap.h"
-#include "worker/account/budget.h"
-#include "worker/gpus.h"
-#include "worker/session.h"
+#include "daemon/worker/account/budget.h"
+#include "daemon/worker/core/gpus.h"
+#include "daemon/worker/core/session.h"
 
 enum { MIB = 1024 * 1024, SESSION = 7 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits for what: data on its way holds back its own stream and no other, a wait of one client
-// thread holds up no other, and nobody learns of a copy's end before its data.
+// Tests the order of operations: pending data delays only its own stream, a wait of one client
+// thread delays no other thread, and no client sees the end of a copy before it has the data.
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,7 +195,8 @@ struct change_of_word {
     uint32_t at, size, value;
 };
 
-// What a function of the client writes comes before its end, also where both are read in front of their turn.
+// A write by a client's function arrives before the function's end, even if both are read out of
+// turn.
 static void full_queue_waits_for_what_a_function_wrote(struct peer *peer)
 {
     enum { PAGE = 4096, REGION = 7 };
@@ -235,8 +236,8 @@ static void full_queue_waits_for_what_a_function_wrote(struct peer *peer)
     ASK(peer, host_mirror_end, .region = REGION);
 }
 
-// Freeing is taken for quick; where it is not, it holds up nobody for long. What lets the stream go on
-// may not need the driver, which lets nobody queue work in a context while it frees memory there.
+// Frees are assumed to be quick; a slow free delays other calls only briefly. The call that lets
+// the stream continue may not need the driver, which blocks new work in the context during a free.
 static void freeing_holds_up_nobody(struct peer *peer)
 {
     uint64_t stream = peer_stream(peer), other = peer_stream(peer);
@@ -259,8 +260,8 @@ static void freeing_holds_up_nobody(struct peer *peer)
     ok(early, "while memory that is in use is being freed others are answered");
 }
 
-// A driver that frees memory waits for all work of the context and lets nobody queue more, so the copies
-// that a held stream waits for have to be over before it is asked.
+// A driver that frees memory waits for all work of the context and blocks new work. So the copies
+// that a waiting stream depends on must end before the driver is called.
 static void freeing_waits_for_data_first(struct peer *peer)
 {
     uint64_t stream = peer_stream(peer);

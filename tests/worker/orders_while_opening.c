@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the supervisor says while a session is being opened does not end it: a pause begins when it is open.
+// The supervisor's orders while a session is being opened do not end the session: a pause begins
+// when it is open.
 #include "tests/worker/peer.h"
 
 static bool take_paused(struct peer *peer, struct control_paused *paused)

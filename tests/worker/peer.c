@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // See peer.h.
-#include "common/config.h"
-#include "common/clock.h"
-#include "common/control_stream.h"
+#include "common/service/config.h"
+#include "common/base/clock.h"
+#include "common/net/control_stream.h"
 #include "tests/worker/peer.h"
 
 #include <errno.h>
@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/spawn.h"
-#include "common/worker_socket.h"
-#include "transport/transport.h"
+#include "common/base/spawn.h"
+#include "common/net/worker_socket.h"
+#include "transport/link/transport.h"
 
 enum { PATIENCE_MS = 60000 };
 
@@ -51,7 +51,7 @@ static void tcp_pair(int ends[2])
 static const struct config_option settings_table[] = {
     CONTROL_WORKER_SETTINGS_ROWS(struct control_setup, worker), CONFIG_END};
 
-// What rgpud says by default, for a worker that nobody confines further.
+// Sends rgpud's default setup of a worker without further confinement.
 static void send_setup(int control)
 {
     static struct control_setup setup = {.list = CONTROL_DIGEST, .measures_context = 1};

@@ -9,12 +9,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/control.h"
-#include "common/handle_table.h"
+#include "common/net/control.h"
+#include "common/base/handle_table.h"
 #include "cuda_ops.h"
 #include "proto/wire.h"
 #include "tests/tap.h"
-#include "transport/link.h"
+#include "transport/link/link.h"
 
 struct peer_options {
     const char *transport; // NULL: tcp
@@ -26,7 +26,7 @@ struct peer_options {
 
 enum { PEER_JOBS = 64, PEER_HOST_CALLS = 16 };
 
-// What came by events, by job where there is one.
+// Data received by events, by job if the event has one.
 struct peer_job {
     uint8_t *data;
     uint64_t size, received;
@@ -60,12 +60,12 @@ struct peer {
 void peer_start(struct peer *peer, const struct peer_options *options);
 // Ends both connections and waits for the process.
 void peer_stop(struct peer *peer);
-// Waits for the end that the worker tells, then for the process.
+// Waits for the worker's report of its end, then for the process.
 void peer_await_end(struct peer *peer, struct control_ended *ended);
 
 uint64_t peer_mint(struct peer *peer, enum handle_kind kind);
 
-// One request without and with a reply. TAIL goes behind the arguments.
+// Sends a request without or with a reply. TAIL follows the arguments.
 void peer_post(struct peer *peer, unsigned op, const void *args, size_t size, const void *tail,
                size_t tail_size);
 CUresult peer_ask(struct peer *peer, unsigned op, const void *args, size_t size, const void *tail,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptions of multiprocessors, which drivers take as they are: a client only has those used that it was given.
+// Descriptions of multiprocessors, which drivers take as they are: a client only has those used
+// that it was given.
 #include <string.h>
 
 #include "tests/worker/peer.h"

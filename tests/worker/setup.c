@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a worker is told comes in one message from its supervisor: one of the same version, and from nowhere else.
+// Tests that a worker's setup comes in one message from its supervisor, of the same version, and
+// from no other source.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/control.h"
-#include "common/scope.h"
-#include "common/spawn.h"
-#include "common/worker_socket.h"
+#include "common/net/control.h"
+#include "common/base/scope.h"
+#include "common/base/spawn.h"
+#include "common/net/worker_socket.h"
 #include "tests/worker/peer.h"
 
 enum { ROOM = 4096 };
@@ -23,8 +24,8 @@ static const char *program(void)
     return path;
 }
 
-// Starts it with CONTROL where a worker expects its supervisor, and standard error in a pipe. Without ARGUMENT its
-// command line is the spawner's.
+// Starts it with CONTROL where a worker expects its supervisor, and standard error in a pipe.
+// Without ARGUMENT its command line is the spawner's.
 static pid_t start(char *argument, int control, int *errors)
 {
     char name[] = "rgpu-worker", driver[] = "libcuda-missing.so", none[] = "", refuse[] = "refuse";
@@ -49,7 +50,7 @@ static pid_t start(char *argument, int control, int *errors)
     return pid;
 }
 
-// What it wrote until it ended, and its exit status; -1: it was killed.
+// Returns the exit status, or -1 if it was killed; stores its output.
 static int end_of(pid_t pid, int errors, char text[ROOM])
 {
     size_t used = 0;
@@ -83,7 +84,7 @@ static void by_hand(void)
     close(file);
 }
 
-// What it answers to SETUP, or to MESSAGE in its place.
+// Stores the worker's answer to SETUP, or to MESSAGE instead.
 static void answer_to(enum control_message_type type, const void *message,
                       struct control_failed *failed)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A flag that stands for the answer to who waits: it comes when the stream has come so far and not before, and where an
-// answer would have said more than that, it says that the box is to be asked.
+// Tests the flag that replaces the answer to a wait: it is set when the stream has reached the
+// point and not earlier. If an answer would say more, the flag says that the client must query the
+// box.
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ static uint32_t flag_now(struct peer *peer)
     return atomic_load((_Atomic uint32_t *)&link_staging(peer->link)->flags[FLAG]);
 }
 
-// Whatever it becomes.
+// Returns the flag's next value, whatever it is.
 static uint32_t flag_after(struct peer *peer, uint32_t before)
 {
     while (flag_now(peer) == before)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Generated from proto/cuda.spec: the calls that are requests and nothing else. */
-#include "client-lib/api/exports.h"
-#include "client-lib/objects/stream_names.h"
+#include "client-lib/cuda/api/exports.h"
+#include "client-lib/cuda/work/stream_names.h"
 #include "client_calls.h"
 
 % for c in sent:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Generated from proto/cuda.spec: the calls of the driver that the client library carries. Each is written
- * under its own name and compiled as NAME_call: what is exported is in api_watched.c. */
+// Generated from proto/cuda.spec: the driver calls that the client library implements. Each is
+// written under its own name and compiled as NAME_call; api_watched.c has the exported functions.
 #ifndef GEN_API_CALLS_H
 #define GEN_API_CALLS_H
 #include "cuda_ops.h"

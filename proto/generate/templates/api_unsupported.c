@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Generated from proto/cuda.spec. */
-#include "client-lib/api/unsupported.h"
+#include "client-lib/cuda/api/unsupported.h"
 
 /* Calls that the client library does not carry: refused, and named once in the log. */
 % for c in calls:

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Generated from proto/cuda.spec: the calls as they are exported. Each does what its NAME_call does without being
- * cancelled meanwhile, tells those who watch (client-lib/report/watch.h), and leaves a line in the program's log of errors
- * if it fails. A call that is too short to be timed waits for nothing, and has no point at which it could be cancelled. */
-#include "client-lib/objects/captures.h"
-#include "client-lib/objects/error_log.h"
-#include "client-lib/report/watch.h"
-#include "common/uncancelled.h"
+// Generated from proto/cuda.spec: the exported calls. Each runs its NAME_call with thread
+// cancellation disabled, notifies the watchers (client-lib/cuda/report/watch.h), and writes a line
+// to the program's log of errors if it fails. A call that is too short to be timed never blocks, so
+// it has no cancellation point.
+#include "client-lib/cuda/work/captures.h"
+#include "client-lib/cuda/report/error_log.h"
+#include "client-lib/cuda/report/watch.h"
+#include "common/base/uncancelled.h"
 #include "cuda_ops.h"
 
 #define EXPORT __attribute__((visibility("default")))

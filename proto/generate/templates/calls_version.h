@@ -3,7 +3,8 @@
 #ifndef GEN_CALLS_VERSION_H
 #define GEN_CALLS_VERSION_H
 
-// Of the list of calls. Releases of one version understand each other: each knows what the other lacks.
+// The version of the list of calls. Releases with the same version are compatible: each knows which
+// calls the other one lacks.
 #define CALLS_VERSION ${protocol.version}
 
 #endif

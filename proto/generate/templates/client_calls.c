@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Generated from proto/cuda.spec. */
 #include "client_calls.h"
-#include "client-lib/objects/call.h"
+#include "client-lib/cuda/objects/call.h"
 #include <string.h>
 
 % for c in sent:

@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/cursor.h"
+#include "common/base/cursor.h"
 
 #define CONTROL_VERSION ${protocol.version}
 #define CONTROL_VERSION_OLDEST ${protocol.oldest}
-// Of the whole list.
+// The digest of the whole list.
 #define CONTROL_DIGEST UINT64_C(0x${digest})
 
 % said = lambda comment: f' // {comment}' if comment else ''
@@ -76,8 +76,8 @@ struct control_${group.name} {
 
 % end
 % for group in spec.settings.values():
-// The rows of section [${group.section}] for a table of settings (common/config.h) whose structure TYPE_ has a
-// struct control_${group.name} MEMBER_; outside of functions.
+// The rows of section [${group.section}] for a table of settings (common/service/config.h) whose
+// structure TYPE_ has a struct control_${group.name} MEMBER_; outside of functions.
 #define CONTROL_${group.name.upper()}_ROWS(type_, member_) ${chr(92)}
 %   for f in group.fields:
     ${f.row(group.section)}${', ' + chr(92) if f is not group.fields[-1] else ''}
@@ -90,23 +90,23 @@ enum control_message_type {
 % end
 };
 
-// Every message in one, for code that handles whatever comes.
+// A union of all messages, for code that handles any of them.
 union control_message {
 % for message in spec.messages:
     struct control_${message.name} ${message.name};
 % end
 };
 
-// NULL for a number that is no message.
+// Returns the name of a message; NULL if TYPE is no message.
 const char *control_message_name(unsigned type);
-// The longest body that a message may have; 0 for a number that is no message.
+// Returns the longest body that a message may have; 0 if TYPE is no message.
 size_t control_message_max(unsigned type);
-// Whether a longer body, as a newer peer may send it, is accepted.
+// Returns true if a longer body, as a newer peer may send it, is accepted.
 bool control_message_open(unsigned type);
 
-// The body alone, without a frame header. Encoding fails (sticky, in the cursor) where a
-// value is over its limit or the room is short. Decoding validates everything: 0 or
-// -EBADMSG; views point into what BODY reads.
+// Encode and decode the body alone, without a frame header. Encoding fails (sticky, in the cursor)
+// if a value exceeds its limit or the space is short. Decoding validates all fields and returns 0
+// or -EBADMSG; views point into the memory that BODY reads.
 void control_encode_body(enum control_message_type type, const void *message,
                          struct cursor_writer *body);
 int control_decode_body(enum control_message_type type, struct cursor_reader *body,

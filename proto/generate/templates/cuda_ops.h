@@ -14,11 +14,11 @@ enum cuda_op {
 };
 #define CUDA_OP_LIMIT ${limit}
 const char *cuda_op_name(unsigned int op);
-// Whether its answer may take as long as work of the GPU does.
+// Returns true if its answer may take as long as work of the GPU does.
 bool cuda_op_waits_for_gpu(unsigned int op);
-// Whether its success may tell the caller that work of the GPU is complete.
+// Returns true if its success may show the caller that work of the GPU is complete.
 bool cuda_op_completes(unsigned int op);
-// Whether it sends work to a GPU that may touch any memory.
+// Returns true if it sends work to a GPU that may touch any memory.
 bool cuda_op_touches(unsigned int op);
 // The requests of this release, and whether boxes of the first one, which do not say, know one.
 #define CUDA_REQUESTS ${len(sent)}

@@ -3,7 +3,7 @@
 #ifndef GEN_WORKER_SERVE_H
 #define GEN_WORKER_SERVE_H
 #include "cuda_ops.h"
-#include "worker/serve.h"
+#include "daemon/worker/request/serve.h"
 
 enum serve_trait { /* what they say: proto/cuda.spec */
 % for i, trait in enumerate(traits):

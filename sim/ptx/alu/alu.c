@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arithmetic over the 32 lanes of a warp: one function per operation and type, made from the lists
-// in alu_*.def. Every function computes all lanes; the caller keeps what inactive lanes had. Also
-// compiled by alu_v3.c with the vector instructions of newer CPUs.
+// Implements arithmetic over the 32 lanes of a warp: one function per operation and type, generated
+// from the lists in alu_*.def. Every function computes all lanes; the caller preserves the values
+// of inactive lanes. alu_v3.c compiles this file again with the vector instructions of newer CPUs.
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define ALU_TABLE alu_rows_base
 #endif
 
-// What a lane of a type is in a register (slot), and in the expressions.
+// Declare a lane of each type, in a register slot and in expressions.
 #define IN_u8(p) const uint32_t *p##_ = p##v
 #define IN_s8(p) const uint32_t *p##_ = p##v
 #define IN_u16(p) const uint32_t *p##_ = p##v
@@ -104,7 +104,7 @@ static inline float flush(float x)
     return bits_float(u & 0x7f800000 ? u : u & 0x80000000);
 }
 
-// What would be subnormal before it is rounded is flushed, even if rounding made it normal.
+// Flushes a result that was subnormal before rounding, even if rounding made it normal.
 static inline float flush_result(float r, float scaled)
 {
     return flush(__builtin_fabsf(scaled) < 0x1p-102f ? 0 * r : r);
@@ -122,7 +122,7 @@ static inline uint32_t flush_small(uint32_t h, bool bf16)
     return h & (bf16 ? 0x7f80 : 0x7c00) ? h : h & 0x8000;
 }
 
-// A NaN yields the other operand; -0 is below +0.
+// Returns the smaller value. A NaN yields the other operand; -0 is below +0.
 static inline float min_float(float a, float b)
 {
     float m = a < b ? a : b;
@@ -164,8 +164,8 @@ static inline uint32_t quiet_small(uint32_t h, uint32_t infinity, uint32_t value
     return (h & 0x7fff) > infinity ? 0x7fff : value;
 }
 
-// a * b + c for 16-bit floats: the product is exact in double, and the sum is rounded to odd so
-// that rounding it once more gives what one rounding would have given.
+// Returns a * b + c for 16-bit floats. The product is exact in double, and the sum is rounded to
+// odd, so that rounding it again equals rounding once.
 static inline double fma_small(float a, float b, float c)
 {
     double p = (double)a * b, s = p + c, part = s - p, error = (p - (s - part)) + (c - part);
@@ -223,7 +223,7 @@ static inline uint32_t shift_amount(uint32_t position, uint32_t top)
     return position == UINT32_MAX ? position : top - position;
 }
 
-// The offset-th set bit at or above base, or below it for a negative offset.
+// Returns the offset-th set bit at or above base, or below it for a negative offset.
 static inline uint32_t find_nth_set(uint32_t mask, uint32_t base, int32_t offset)
 {
     int32_t step = offset < 0 ? -1 : 1, left = offset < 0 ? offset : offset - 1;
@@ -239,7 +239,7 @@ static inline uint32_t find_nth_set(uint32_t mask, uint32_t base, int32_t offset
     return UINT32_MAX;
 }
 
-// Positions and lengths count modulo 256 for fields of 32 bits, and in full for 64.
+// Reduces positions and lengths modulo 256 for 32-bit fields; 64-bit fields use them in full.
 static inline uint32_t field_count(uint32_t n, uint32_t width)
 {
     return width == 32 ? n & 0xff : n;
@@ -255,7 +255,8 @@ static inline uint64_t field_u(uint64_t x, uint32_t pos, uint32_t len, uint32_t 
     return len >= 64 ? x : x & ((1ull << len) - 1);
 }
 
-// x is sign-extended to 64 bits; bits beyond the top are copies of the sign.
+// Extracts a field of x, which is sign-extended to 64 bits; bits beyond the top are copies of the
+// sign.
 static inline uint64_t field_s(uint64_t x, uint32_t pos, uint32_t len, uint32_t width)
 {
     pos = field_count(pos, width);
@@ -376,7 +377,7 @@ static inline uint32_t halves(uint32_t a, uint32_t b, bool max, bool is_signed)
     return r;
 }
 
-// One part of a word as a number.
+// Returns one part of a word as a number.
 static inline int32_t video_part(uint32_t x, uint32_t k, uint32_t width, bool is_signed)
 {
     uint32_t part = x >> k * width & ((1u << width) - 1);
@@ -461,7 +462,7 @@ static inline uint32_t video(uint32_t a, uint32_t b, uint32_t c, uint32_t imm)
             d_[i] = PUT_##D(value); \
         } \
     }
-// Predicates as whole masks.
+// Defines operations on predicates, computed as whole masks.
 #define OPP(name, key, value) \
     FUNCTION(name) \
     { \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds arithmetic operations by name, in the table that suits this machine's CPU.
+// Finds arithmetic operations by name, in the table that matches this machine's CPU.
 #include <pthread.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 static const struct alu_row *buckets[BUCKETS];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static unsigned hash(const char *key)
+static unsigned alu_table_hash(const char *key)
 {
     uint32_t h = 2166136261u;
 
@@ -33,7 +33,7 @@ static const struct alu_row *best_rows(void)
 static void add_rows(const struct alu_row *row)
 {
     for (; row->key; row++) {
-        unsigned at = hash(row->key);
+        unsigned at = alu_table_hash(row->key);
 
         while (buckets[at])
             at = (at + 1) % BUCKETS;
@@ -50,7 +50,7 @@ static void build(void)
 const struct alu_row *alu_find(const char *key)
 {
     pthread_once(&once, build);
-    for (unsigned at = hash(key); buckets[at]; at = (at + 1) % BUCKETS)
+    for (unsigned at = alu_table_hash(key); buckets[at]; at = (at + 1) % BUCKETS)
         if (!strcmp(buckets[at]->key, key))
             return buckets[at];
     return NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The slow side of floating point: results in roundings other than to nearest, and conversions
-// that saturate, flush, or round in some special way. Compiled with -frounding-math.
+// Implements rare floating-point operations: results in rounding modes other than to nearest, and
+// conversions that saturate, flush, or round specially. Compiled with -frounding-math.
 #include <fenv.h>
 #include <math.h>
 
@@ -54,10 +54,10 @@ static void round_f64(void *dv, const void *av, const void *bv, const void *cv, 
     fesetround(FE_TONEAREST);
 }
 
-// A value on its way from one type to another: exact as an integer or as a double.
+// A value during conversion: exact as an integer or as a double.
 struct exact_value {
     bool is_float;
-    bool is_negative; // of an integer
+    bool is_negative; // for integers
     uint64_t magnitude;
     double real;
 };
@@ -100,8 +100,8 @@ static double round_integral(double x, enum rounding mode)
     return x;
 }
 
-// Floats saturate when they become integers; a NaN becomes 0, or the top bit when 64 bits are
-// on either side.
+// Converts a float to an integer, saturating. NaN becomes 0, or the top bit if either type has 64
+// bits.
 static uint64_t real_integer(double x, enum type from, enum type to, enum rounding mode)
 {
     unsigned width = 8 * type_size(to);
@@ -137,7 +137,7 @@ static uint64_t integer_integer(struct exact_value v, enum type to, bool saturat
 
 static float to_float(struct exact_value v)
 {
-    volatile float f; // rounded here, in the mode that is set
+    volatile float f; // rounds here, in the current mode
 
     if (v.is_float)
         f = (float)v.real;
@@ -186,11 +186,12 @@ static uint64_t to_real(struct exact_value v, enum type from, enum type to, enum
     }
     if (to == TY_F16 && from == TY_F64 && v.real != v.real)
         return (double_bits(v.real) >> 48 & 0x8000) | 0x7e00 | (double_bits(v.real) >> 42 & 0x1ff);
-    // 64-bit integers need not fit a double, but are far above what the small types hold.
+    // A double may not represent a 64-bit integer exactly, but such values far exceed the small
+    // types.
     return small_encode(to_double(v), to == TY_F16 ? 10 : 7, mode);
 }
 
-static void convert(void *dv, const void *av, const void *bv, const void *cv, uint32_t imm)
+static void rounding_convert(void *dv, const void *av, const void *bv, const void *cv, uint32_t imm)
 {
     enum type to = imm & 0xff, from = imm >> 8 & 0xff;
     enum rounding mode = imm >> 16 & 0xff;
@@ -223,9 +224,9 @@ static void convert(void *dv, const void *av, const void *bv, const void *cv, ui
 const struct alu_row alu_rows_slow[] = {
     {"round.f32", round_f32, "wwww"},
     {"round.f64", round_f64, "dddd"},
-    {"convert.ww", convert, "ww00"},
-    {"convert.wd", convert, "wd00"},
-    {"convert.dw", convert, "dw00"},
-    {"convert.dd", convert, "dd00"},
+    {"convert.ww", rounding_convert, "ww00"},
+    {"convert.wd", rounding_convert, "wd00"},
+    {"convert.dw", rounding_convert, "dw00"},
+    {"convert.dd", rounding_convert, "dd00"},
     {NULL, NULL, ""},
 };

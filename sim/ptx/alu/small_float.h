@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// 16-bit floats: conversions between their bits and wider types, in any rounding.
+// Converts 16-bit floats to and from wider types, in any rounding mode.
 #ifndef RGPU_SIM_PTX_SMALL_FLOAT_H
 #define RGPU_SIM_PTX_SMALL_FLOAT_H
 
@@ -40,8 +40,8 @@ static inline double bits_double(uint64_t u)
     return f;
 }
 
-// Encodes a double as a 16-bit float of `mantissa` stored bits, rounding once. NaN becomes 0x7fff;
-// what is too large becomes infinity or the largest finite value, as the rounding says.
+// Encodes a double as a 16-bit float with `mantissa` stored bits, rounding once. NaN becomes
+// 0x7fff; overflow becomes infinity or the largest finite value, depending on the rounding mode.
 static inline uint16_t small_encode(double x, int mantissa, enum rounding mode)
 {
     int bias = mantissa == 10 ? 15 : 127;
@@ -80,7 +80,7 @@ static inline uint16_t small_encode(double x, int mantissa, enum rounding mode)
     case ROUND_RM: whole += sign && rest > 0; break;
     case ROUND_RP: whole += !sign && rest > 0; break;
     }
-    // A carry out of the mantissa runs into the exponent, which is right.
+    // A carry out of the mantissa correctly increments the exponent.
     bits = (uint32_t)((exponent + bias - 1) << mantissa) + (uint32_t)whole;
     if (bits >= infinity) {
         bool to_largest = mode == ROUND_RZ || (mode == ROUND_RM && !sign) ||

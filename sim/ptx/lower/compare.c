@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of comparisons: setp and set, of all types, with boolean operators.
+// Lowers comparisons: setp and set, of all types, with boolean operators.
 #include "sim/ptx/lower/lower.h"
 
 #include <stdio.h>
 #include <string.h>
 
-// The comparison named by a modifier, as the key's word for the type.
+// Returns the comparison named by a modifier, as written in the key for the type.
 static const char *comparison(struct compiler *c, enum type t)
 {
     static const char *const names[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",
@@ -25,7 +25,7 @@ static const char *comparison(struct compiler *c, enum type t)
     refuse(c, "no comparison");
 }
 
-static uint32_t half_of(struct compiler *c, uint32_t pair, bool high)
+static uint32_t compare_half_of(struct compiler *c, uint32_t pair, bool high)
 {
     uint32_t d = new_temp(c, TY_B32);
 
@@ -45,9 +45,9 @@ static uint32_t flush_input(struct compiler *c, uint32_t ref, enum type t)
     return d;
 }
 
-// The predicate of a cmp b.
-static uint32_t compare(struct compiler *c, const char *cmp, bool ftz, enum type t, uint32_t a,
-                        uint32_t b)
+// Returns the predicate of a cmp b.
+static uint32_t compare_lower(struct compiler *c, const char *cmp, bool ftz, enum type t,
+                              uint32_t a, uint32_t b)
 {
     uint32_t d = new_temp(c, TY_PRED);
     enum type k = t;
@@ -72,7 +72,7 @@ static const char *boolean(struct compiler *c)
                            : NULL;
 }
 
-// p = t op c, q = !t op c
+// Computes p = t op c, q = !t op c.
 static void finish_setp(struct compiler *c, uint32_t t, const char *op, uint32_t with,
                         struct operand *p, struct operand *q)
 {
@@ -100,9 +100,11 @@ static void setp_pair(struct compiler *c, const char *cmp, const char *op, bool 
 
     if (to->kind != OPD_PAIR)
         malformed(c, "two destinations expected");
-    low = compare(c, cmp, ftz, half, half_of(c, a, false), half_of(c, b, false));
-    high = compare(c, cmp, ftz, half, half_of(c, a, true), half_of(c, b, true));
-    // A copy, as the first destination may be the predicate combined with.
+    low = compare_lower(c, cmp, ftz, half, compare_half_of(c, a, false),
+                        compare_half_of(c, b, false));
+    high =
+        compare_lower(c, cmp, ftz, half, compare_half_of(c, a, true), compare_half_of(c, b, true));
+    // Copies the other predicate, because it may be the first destination.
     if (op) {
         uint32_t copy = new_temp(c, TY_PRED);
 
@@ -145,7 +147,7 @@ static void lower_setp(struct compiler *c)
         emit_alu(c, key, define(c, to, TY_PRED), a, b, REF_NONE, 0);
         return;
     }
-    finish_setp(c, compare(c, cmp, ftz, t, a, b), op, with,
+    finish_setp(c, compare_lower(c, cmp, ftz, t, a, b), op, with,
                 to->kind == OPD_PAIR ? &to->elements[0] : to,
                 to->kind == OPD_PAIR ? &to->elements[1] : NULL);
 }
@@ -157,7 +159,8 @@ static void set_pair(struct compiler *c, const char *cmp, bool ftz, enum type to
     uint64_t one = to == TY_F16X2 ? 0x3c00 : to == TY_BF16X2 ? 0x3f80 : 0xffff;
 
     for (int i = 0; i < 2; i++) {
-        uint32_t p = compare(c, cmp, ftz, half, half_of(c, a, i), half_of(c, b, i));
+        uint32_t p =
+            compare_lower(c, cmp, ftz, half, compare_half_of(c, a, i), compare_half_of(c, b, i));
 
         halves[i] = new_temp(c, TY_B32);
         emit_alu(c, "selp.b32", halves[i], const_ref(c, one, false), const_ref(c, 0, false), p, 0);
@@ -184,7 +187,7 @@ static void lower_set(struct compiler *c)
         refuse(c, "type");
     a = use(c, opd(c, 1), t);
     b = use(c, opd(c, 2), t);
-    p = compare(c, cmp, ftz, t, a, b);
+    p = compare_lower(c, cmp, ftz, t, a, b);
     if (op) {
         uint32_t combined = new_temp(c, TY_PRED);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of branches, calls, barriers, and what lanes of a warp tell each other.
+// Lowers branches, calls, barriers, and exchanges between the lanes of a warp.
 #include "sim/ptx/lower/lower.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static void add_callee(struct compiler *c, struct ptx_function *callee)
     f->callees[f->callee_count++] = callee;
 }
 
-// Parameters that are registers or constants go through frame memory like the others.
+// Stores a register or constant parameter in frame memory, where other parameters lie.
 static uint32_t spill(struct compiler *c, struct operand *o, enum type t, uint32_t *size)
 {
     uint32_t offset, value;
@@ -232,7 +232,7 @@ static void lower_end(struct compiler *c)
         emit(c, OP_RET);
 }
 
-// bar.sync a{, b}; bar.arrive a, b; bar.red.op d, a{, b}, p
+// Lowers bar.sync a{, b}; bar.arrive a, b; bar.red.op d, a{, b}, p.
 static void lower_bar(struct compiler *c)
 {
     uint32_t kind = BAR_SYNC, a, b = REF_NONE, p = REF_NONE;
@@ -291,7 +291,7 @@ static void lower_fence(struct compiler *c)
                                         "cluster", "gpu",     "gl",      "sys"};
 
     if (mod(c, "proxy")) {
-        // alias and async proxies: one memory here
+        // alias and async proxies: all use one memory here
         static const char *const proxies[] = {"alias",        "async",  "async::generic",
                                               "async.global", "global", "shared::cta"};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of floating-point instructions and conversions.
+// Lowers floating-point instructions and conversions.
 #include "sim/ptx/lower/lower.h"
 
 #include <stdio.h>
@@ -18,14 +18,14 @@ static enum rounding rounding(struct compiler *c)
     return ROUND_RN;
 }
 
-// The scalar type of a pair of 16-bit floats, or TY_NONE.
+// Returns the scalar type of a pair of 16-bit floats, or TY_NONE.
 static enum type pair_half(enum type t)
 {
     return t == TY_F16X2 ? TY_F16 : t == TY_BF16X2 ? TY_BF16 : TY_NONE;
 }
 
 struct float_op {
-    const char *name; // of the row
+    const char *name; // name of the row
     int rounded;      // ROUNDED_... or -1
     unsigned sources;
     enum rounding mode;
@@ -48,7 +48,7 @@ static bool has_ftz_row(const char *name)
            !strcmp(name, "fma");
 }
 
-// One operation on registers of a scalar type, into d.
+// Emits one operation on registers of a scalar type, with the result in d.
 static void float_scalar(struct compiler *c, const struct float_op *op, enum type t, uint32_t d,
                          uint32_t s[3])
 {
@@ -94,7 +94,7 @@ static void float_scalar(struct compiler *c, const struct float_op *op, enum typ
     }
 }
 
-// Pairs are taken apart, computed one half after the other, and put together.
+// Splits pairs, computes each half, and joins the results.
 static void float_pair(struct compiler *c, const struct float_op *op, enum type half, uint32_t d,
                        uint32_t s[3])
 {
@@ -176,7 +176,7 @@ static void lower_fma(struct compiler *c)
     lower_float_fma(c, t);
 }
 
-// div, min, max, abs, neg of floats.
+// Lowers div, min, max, abs, neg of floats.
 void lower_float_plain(struct compiler *c, enum type t)
 {
     const char *name = c->statement->opcode;
@@ -200,7 +200,7 @@ void lower_float_plain(struct compiler *c, enum type t)
     float_op(c, &op, t);
 }
 
-// rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh
+// Lowers rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh.
 static void lower_function(struct compiler *c)
 {
     const char *name = c->statement->opcode;
@@ -278,7 +278,7 @@ static void emit_conversion(struct compiler *c, const struct conversion *v, uint
     emit_alu(c, key, d, a, REF_NONE, REF_NONE, CONVERT(v->to, v->from, v->mode, v->flags));
 }
 
-// The row that does a plain conversion quickly, or NULL.
+// Returns the row that does a plain conversion quickly, or NULL.
 static const char *quick_conversion(const struct conversion *v, char *key, size_t size)
 {
     bool to_float = type_kind(v->to) == 'f', from_float = type_kind(v->from) == 'f';
@@ -311,7 +311,7 @@ static void conversion_mode(struct compiler *c, struct conversion *v)
     v->mode = rounding(c);
 }
 
-// cvt.rn.f16x2.f32 d, a, b: a goes to the high half.
+// Lowers cvt.rn.f16x2.f32 d, a, b; a goes to the high half.
 static void convert_pair(struct compiler *c, struct conversion *v)
 {
     uint32_t a, b, high, low;
@@ -355,7 +355,7 @@ static void lower_cvt(struct compiler *c)
     if (v.to == v.from && !v.flags) {
         emit_alu(c, type_class(v.to) == CLASS_DOUBLE ? "mov.b64" : "mov.b32", d, a, REF_NONE,
                  REF_NONE, 0);
-        if (type_size(v.to) == 1) // the upper bits of the register are extended as well
+        if (type_size(v.to) == 1) // extends the upper bits of the register, too
             emit_alu(c, v.to == TY_U8 ? "cvt.u8.u8" : "cvt.s8.s8", d, d, REF_NONE, REF_NONE, 0);
     } else if (quick_conversion(&v, key, sizeof(key))) {
         emit_alu(c, key, d, a, REF_NONE, REF_NONE, 0);

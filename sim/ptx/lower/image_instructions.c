@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of accesses to texture and surface objects. The object is a 64-bit value, as in unified mode: textures
-// and samplers that a module declares are references, which CUDA no longer has.
+// Lowers accesses to texture and surface objects. The object is a 64-bit value, as in unified mode.
+// Textures and samplers declared by modules are references, which CUDA no longer supports.
 #include "sim/ptx/lower/lower.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static void add_source(struct compiler *c, struct image_op *m, uint32_t ref)
     m->sources[m->source_count++] = ref;
 }
 
-// The first `count` elements of a vector, or the operand itself where it may stand alone; padding is left out.
+// Adds the first `count` elements of a vector, without padding, or a single operand.
 static void add_elements(struct compiler *c, struct image_op *m, struct operand *o, unsigned count,
                          enum type t)
 {
@@ -40,7 +40,7 @@ static void add_elements(struct compiler *c, struct image_op *m, struct operand 
         add_source(c, m, use(c, &o->elements[i], t));
 }
 
-// [object, {layer, x, y, ...}]: gives the object.
+// Parses [object, {layer, x, y, ...}]. Returns the object.
 static uint32_t image_operand(struct compiler *c, struct image_op *m, struct operand *o,
                               enum type t)
 {
@@ -81,7 +81,7 @@ static void result_type(struct compiler *c, struct image_op *m, enum type t, uns
         refuse(c, "type");
 }
 
-// {a, b, c, d} or {a, b, c, d}|resident.
+// Defines the results {a, b, c, d} or {a, b, c, d}|resident.
 static void define_results(struct compiler *c, struct insn *in, struct image_op *m,
                            struct operand *to, enum type t)
 {
@@ -209,7 +209,7 @@ static void skip_caching(struct compiler *c)
         mod(c, hints[i]);
 }
 
-// What a surface instruction says before its operands; gives the type of an element.
+// Reads the modifiers of a surface instruction. Returns the type of an element.
 static enum type surface_modifiers(struct compiler *c, struct image_op *m, unsigned *length)
 {
     enum type t;
@@ -311,7 +311,7 @@ static void lower_sured(struct compiler *c)
         m->atom == ATOM_CAS || m->atom == ATOM_XOR)
         refuse(c, "operation");
     if (t == TY_B32 && (m->atom == ATOM_ADD || m->atom == ATOM_MIN || m->atom == ATOM_MAX))
-        t = TY_U32; // of .p, whose sign is the surface's
+        t = TY_U32; // for .p, whose sign is the surface's
     check_atom(c, (enum atom_op)m->atom, t);
     m->type = (uint8_t)t;
     want_operands(c, 2, 2);
@@ -343,7 +343,7 @@ static bool mod_question(struct compiler *c, struct image_op *m)
     return false;
 }
 
-// txq and suq; a question about a level has it as a third operand.
+// Lowers txq and suq; a query of a level has the level as third operand.
 static void lower_query(struct compiler *c)
 {
     struct image_op *m = new_image_op(c);

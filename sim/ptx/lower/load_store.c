@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of loads, stores, atomics, address conversions and asynchronous copies.
+// Lowers loads, stores, atomics, address conversions and asynchronous copies.
 #include "sim/ptx/lower/lower.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-// Cache and ordering hints that change nothing here.
+// Skips cache and ordering hints, which have no effect here.
 static void skip_hints(struct compiler *c)
 {
     struct ptx_statement *s = c->statement;
@@ -49,7 +49,7 @@ const char *statement_text(struct compiler *c)
     return compile_string(c, text, strlen(text));
 }
 
-// In functions .param is frame memory; in entries, the parameter buffer.
+// Resolves .param: frame memory in functions, the parameter buffer in entries.
 static void settle_param(struct compiler *c, struct memory_op *m, struct operand *base)
 {
     bool frame = base && base->kind == OPD_SYMBOL ? !base->symbol->entry_param
@@ -82,7 +82,7 @@ struct memory_op *memory_operand(struct compiler *c, struct insn *in, struct ope
     m->text = statement_text(c);
     m->scan64 = alu_find("scan.b64")->fn;
     m->scan32 = alu_find("scan.b32")->fn;
-    // An unnamed space with a named variable is that variable's.
+    // Without a named space, a named variable determines the space.
     if (space == SP_GENERIC && base && base->kind == OPD_SYMBOL)
         m->space = (uint8_t)symbol_space(base->symbol);
     else if (base && base->kind == OPD_SYMBOL && symbol_space(base->symbol) != space)
@@ -101,7 +101,7 @@ struct memory_op *memory_operand(struct compiler *c, struct insn *in, struct ope
         m->address32 = type_class(base->type) == CLASS_WORD;
         a = use(c, base, m->address32 ? TY_U32 : TY_U64);
     }
-    // Using the base may have emitted more, which has to come first.
+    // Instructions emitted for the base must come first.
     if (c->code_count - 1 != at) {
         struct insn self = c->code[at];
 
@@ -158,7 +158,7 @@ static void lower_ld(struct compiler *c)
     for (unsigned i = 0; i < n; i++) {
         struct operand *e = element(c, to, n, i);
 
-        // A register wider than the type is extended by the load itself.
+        // The load itself extends a value to a register wider than the type.
         wide_load = e->kind == OPD_REG && type_class(e->type) == CLASS_DOUBLE;
         m->regs[i] = define(c, e, wide_load ? TY_B64 : t);
         m->classes[i] = (uint8_t)(wide_load ? CLASS_DOUBLE : type_class(t));
@@ -337,8 +337,8 @@ static void lower_prefetch(struct compiler *c)
     emit(c, OP_NOP);
 }
 
-// cp.async copies at once; its group and wait forms then have nothing to do. What a program may
-// not read before the wait, it finds there early.
+// Lowers cp.async as an immediate copy; its group and wait forms do nothing. Data that a program
+// may read only after the wait is there earlier.
 static void lower_cp(struct compiler *c)
 {
     struct memory_op *from, *to;

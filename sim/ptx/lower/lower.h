@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From statements to instructions: a table of functions by opcode, and what these are made of. Each
-// reads its operands with the parser, checks them, and appends instructions to the function.
+// Converts statements to instructions with a table of functions by opcode. Each function reads its
+// operands with the parser, checks them, and appends instructions to the function.
 #ifndef RGPU_SIM_PTX_LOWER_H
 #define RGPU_SIM_PTX_LOWER_H
 
 #include "sim/ptx/parse/parse.h"
 
-// statement.c: what the lowering functions are made of
+// statement.c: helpers of the lowering functions
 bool mod(struct compiler *c, const char *name);
 enum type mod_type(struct compiler *c); // the next type modifier
 enum type mod_type_optional(struct compiler *c);
@@ -28,7 +28,7 @@ void define_done(struct compiler *c, struct operand *o, enum type t, uint32_t re
 __attribute__((noreturn)) void refuse(struct compiler *c, const char *why);
 __attribute__((noreturn)) void malformed(struct compiler *c, const char *why);
 
-// the families
+// tables by instruction family
 struct lowering {
     const char *name;
     void (*lower)(struct compiler *c);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of mbarrier objects, and of the copies that complete on them.
+// Lowers operations on mbarrier objects, and the copies that complete on them.
 #include "sim/ptx/lower/lower.h"
 
 #include <string.h>
 
-// Scopes and orders: within a block all of them are the same here.
+// Skips scopes and orders, which are all equal within a block here.
 static void skip_order(struct compiler *c)
 {
     static const char *const words[] = {"release", "acquire", "relaxed", "cta", "cluster", "b64"};
@@ -19,7 +19,7 @@ static enum space mbarrier_space(struct compiler *c)
                                                                                   : SP_GENERIC;
 }
 
-// Emits the operation on the object that `address` names.
+// Emits the operation on the object at `address`.
 static struct insn *emit_mbarrier(struct compiler *c, enum mbarrier_op op, enum space space,
                                   struct operand *address, uint32_t b)
 {
@@ -70,7 +70,7 @@ static void lower_wait(struct compiler *c)
     struct insn *in;
 
     skip_order(c);
-    want_operands(c, 3, 4); // the fourth limits how long a wait may take
+    want_operands(c, 3, 4); // the fourth limits the time of a wait
     state = parity ? use(c, opd(c, 2), TY_U32) : use(c, opd(c, 2), TY_B64);
     in = emit_mbarrier(c, parity ? MBARRIER_WAIT_PARITY : MBARRIER_WAIT, space, opd(c, 1), state);
     in->dst_class = CLASS_PRED;
@@ -126,15 +126,16 @@ void lower_cp_async_mbarrier(struct compiler *c)
         refuse(c, "");
     skip_order(c);
     want_operands(c, 1, 1);
-    // Copies are done when they are issued. Without .noinc the arrival brings its own count, which
-    // leaves things as they were.
+    // Copies are done when they are issued. Without .noinc, the copy increments the expected
+    // arrivals and then arrives, which leaves the object unchanged.
     if (counted)
         emit_mbarrier(c, MBARRIER_ARRIVE, space, opd(c, 0), const_ref(c, 1, false));
     else
         emit(c, OP_NOP);
 }
 
-// cp.async.bulk: whole ranges, with the bytes told to an mbarrier on the way in.
+// Lowers cp.async.bulk: copies whole ranges. A copy to shared memory reports its bytes to an
+// mbarrier.
 void lower_cp_async_bulk(struct compiler *c)
 {
     struct memory_op *from, *to;

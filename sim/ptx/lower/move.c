@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of mov: copies, addresses, and the packing and unpacking of vectors.
+// Lowers mov: copies, addresses, and the packing and unpacking of vectors.
 #include "sim/ptx/lower/lower.h"
 
 #include <string.h>
 
-static uint32_t take(struct compiler *c, const char *key, uint32_t from, uint32_t imm)
+static uint32_t move_take(struct compiler *c, const char *key, uint32_t from, uint32_t imm)
 {
     uint32_t d = new_temp(c, TY_B32);
 
@@ -12,8 +12,8 @@ static uint32_t take(struct compiler *c, const char *key, uint32_t from, uint32_
     return d;
 }
 
-// {a, b, ...} = value: all parts are taken before any is written.
-static void unpack(struct compiler *c, struct operand *to, enum type t, uint32_t value)
+// Lowers {a, b, ...} = value. Extracts all parts before it writes any.
+static void move_unpack(struct compiler *c, struct operand *to, enum type t, uint32_t value)
 {
     unsigned n = to->count, part = n ? type_size(t) / n : 0;
     uint32_t parts[4];
@@ -22,15 +22,15 @@ static void unpack(struct compiler *c, struct operand *to, enum type t, uint32_t
         malformed(c, "vector does not fit the type");
     for (unsigned i = 0; i < n; i++) {
         if (part == 4) {
-            parts[i] = take(c, i ? "high.b32.b64" : "low.b32.b64", value, 0);
+            parts[i] = move_take(c, i ? "high.b32.b64" : "low.b32.b64", value, 0);
         } else if (part == 2 && n == 4) {
-            uint32_t word = take(c, i > 1 ? "high.b32.b64" : "low.b32.b64", value, 0);
+            uint32_t word = move_take(c, i > 1 ? "high.b32.b64" : "low.b32.b64", value, 0);
 
-            parts[i] = take(c, i & 1 ? "high.b16.b32" : "low.b16.b32", word, 0);
+            parts[i] = move_take(c, i & 1 ? "high.b16.b32" : "low.b16.b32", word, 0);
         } else if (part == 2) {
-            parts[i] = take(c, i ? "high.b16.b32" : "low.b16.b32", value, 0);
+            parts[i] = move_take(c, i ? "high.b16.b32" : "low.b16.b32", value, 0);
         } else {
-            parts[i] = take(c, "byte.b32", value, 8 * i);
+            parts[i] = move_take(c, "byte.b32", value, 8 * i);
         }
     }
     for (unsigned i = 0; i < n; i++) {
@@ -53,7 +53,7 @@ static uint32_t pack2(struct compiler *c, const char *key, enum type t, uint32_t
     return d;
 }
 
-static uint32_t pack(struct compiler *c, struct operand *from, enum type t)
+static uint32_t move_pack(struct compiler *c, struct operand *from, enum type t)
 {
     unsigned n = from->count, part = n ? type_size(t) / n : 0;
     uint32_t parts[4];
@@ -70,10 +70,10 @@ static uint32_t pack(struct compiler *c, struct operand *from, enum type t)
         return pack2(c, "pack.b64.b32", TY_B64,
                      pack2(c, "pack.b32.b16", TY_B32, parts[0], parts[1]),
                      pack2(c, "pack.b32.b16", TY_B32, parts[2], parts[3]));
-    // bytes: masked, shifted and joined
+    // bytes are masked, shifted and joined
     uint32_t word = const_ref(c, 0, false);
     for (unsigned i = 0; i < n; i++) {
-        uint32_t byte = take(c, "cvt.u8.u8", parts[i], 0), moved = new_temp(c, TY_B32),
+        uint32_t byte = move_take(c, "cvt.u8.u8", parts[i], 0), moved = new_temp(c, TY_B32),
                  joined = new_temp(c, TY_B32);
 
         emit_alu(c, "shl.u32", moved, byte, const_ref(c, 8 * i, false), REF_NONE, 0);
@@ -93,14 +93,14 @@ static void lower_mov(struct compiler *c)
     if (t == TY_B128)
         refuse(c, "type");
     if (from->kind == OPD_VECTOR)
-        a = pack(c, from, t);
+        a = move_pack(c, from, t);
     else if (from->kind == OPD_REG && from->special && type_class(from->type) == CLASS_WORD &&
              type_class(t) == CLASS_DOUBLE)
         a = use_wide(c, from); // mov.u64 of a 32-bit special register
     else
         a = use(c, from, t);
     if (to->kind == OPD_VECTOR) {
-        unpack(c, to, t, a);
+        move_unpack(c, to, t, a);
         return;
     }
     d = define(c, to, t);

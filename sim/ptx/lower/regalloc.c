@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives virtual registers places in the frame. Liveness is computed over basic blocks as a single
-// thread sees them: lanes never touch each other's values, so what holds for one thread holds for
-// the warp. Registers whose live ranges do not meet share a place, which keeps a warp's registers
-// small enough for the first-level cache.
+// Assigns virtual registers to slots in the frame. Liveness is computed over basic blocks for a
+// single thread; lanes never touch each other's values, so the result holds for the warp. Registers
+// whose live ranges do not overlap share a slot, which keeps a warp's registers small enough for
+// the first-level cache.
 #include "sim/ptx/lower/lower.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Above this many bits of liveness every register gets a place of its own.
+// Above this many liveness bits, every register gets its own slot.
 #define MAX_LIVENESS_BITS (1ull << 30)
 
 void insn_visit(struct insn *in, ref_visitor *visit, void *argument)
@@ -54,14 +54,14 @@ struct allocator {
     struct compiler *c;
     struct basic_block *blocks;
     uint32_t block_count;
-    uint32_t *block_of; // of an instruction that starts one
-    size_t words;       // of one set of registers
+    uint32_t *block_of; // of instructions that start a block
+    size_t words;       // words of one register set
     uint64_t *in, *out, *use, *def;
-    struct live_range *ranges; // by register; first > last: never seen
+    struct live_range *ranges; // by register; first > last: unused
     uint32_t *places;
-    uint32_t at;      // the instruction that is being visited
+    uint32_t at;      // the instruction being visited
     uint32_t current; // its block
-    bool flat;        // no sharing of places
+    bool flat;        // slots are not shared
 };
 
 static uint64_t *set_of(struct allocator *a, uint64_t *sets, uint32_t block)
@@ -144,7 +144,7 @@ static void note_block(void *argument, uint32_t *ref, bool definition)
     use = set_of(a, a->use, a->current);
     def = set_of(a, a->def, a->current);
     if (definition) {
-        // Under a predicate the old value may live on.
+        // Under a predicate the old value may stay live.
         if (a->c->code[a->at].pred == NO_PRED)
             def[r / 64] |= 1ull << r % 64;
         else if (!set_has(def, r))
@@ -194,7 +194,7 @@ static void flow(struct allocator *a)
     }
 }
 
-static void extend(struct allocator *a, uint32_t reg, uint32_t at)
+static void regalloc_extend(struct allocator *a, uint32_t reg, uint32_t at)
 {
     struct live_range *r = &a->ranges[reg];
 
@@ -205,14 +205,14 @@ static void extend(struct allocator *a, uint32_t reg, uint32_t at)
     r->reg = reg;
 }
 
-// Position 2i+1 is where instruction i reads and writes: a destination never shares a place with
-// a source of the same instruction, unless it is the same register.
+// Extends a live range. Instruction i reads and writes at position 2i+1, so a destination never
+// shares a slot with another source register of the same instruction.
 static void note_range(void *argument, uint32_t *ref, bool definition)
 {
     struct allocator *a = argument;
 
     if (REF_BASE(*ref) == REF_REG)
-        extend(a, REF_OFFSET(*ref), 2 * a->at + 1);
+        regalloc_extend(a, REF_OFFSET(*ref), 2 * a->at + 1);
 }
 
 static void find_ranges(struct allocator *a)
@@ -228,9 +228,11 @@ static void find_ranges(struct allocator *a)
             insn_visit(&c->code[a->at], note_range, a);
         for (size_t w = 0; w < a->words; w++) {
             for (uint64_t set = set_of(a, a->in, b)[w]; set; set &= set - 1)
-                extend(a, (uint32_t)(64 * w) + (uint32_t)__builtin_ctzll(set), 2 * block->start);
+                regalloc_extend(a, (uint32_t)(64 * w) + (uint32_t)__builtin_ctzll(set),
+                                2 * block->start);
             for (uint64_t set = set_of(a, a->out, b)[w]; set; set &= set - 1)
-                extend(a, (uint32_t)(64 * w) + (uint32_t)__builtin_ctzll(set), 2 * block->end + 1);
+                regalloc_extend(a, (uint32_t)(64 * w) + (uint32_t)__builtin_ctzll(set),
+                                2 * block->end + 1);
         }
     }
 }
@@ -244,15 +246,15 @@ static int by_start(const void *x, const void *y)
     return a->reg < b->reg ? -1 : a->reg > b->reg;
 }
 
-// Places of one class that are free again after a position; a heap would be overkill for the
-// handful that is ever in use at once.
+// The slots of one class, with the position after which each is free. A heap is not worth it for
+// the few slots in use at once.
 struct register_pool {
     uint32_t *busy_until;
     uint32_t count, capacity;
 };
 
-static uint32_t take_place(struct compiler *c, struct register_pool *pool,
-                           const struct live_range *r, bool flat)
+static uint32_t regalloc_take_place(struct compiler *c, struct register_pool *pool,
+                                    const struct live_range *r, bool flat)
 {
     for (uint32_t i = 0; !flat && i < pool->count; i++) {
         if (pool->busy_until[i] < r->first) {
@@ -288,7 +290,7 @@ static void assign(struct allocator *a, struct ptx_function *f)
     qsort(sorted, n, sizeof(*sorted), by_start);
     for (uint32_t i = 0; i < n; i++)
         a->places[sorted[i].reg] =
-            take_place(c, &pools[c->classes[sorted[i].reg]], &sorted[i], a->flat);
+            regalloc_take_place(c, &pools[c->classes[sorted[i].reg]], &sorted[i], a->flat);
     starts[CLASS_DOUBLE] = 0;
     starts[CLASS_WORD] = pools[CLASS_DOUBLE].count * sizes[CLASS_DOUBLE];
     starts[CLASS_PRED] = starts[CLASS_WORD] + pools[CLASS_WORD].count * sizes[CLASS_WORD];
@@ -334,14 +336,14 @@ void allocate_registers(struct compiler *c, struct ptx_function *f)
         flow(&a);
         find_ranges(&a);
     }
-    // Register formals are written by the caller before the first instruction.
+    // The caller writes register formals before the first instruction.
     for (uint32_t i = 0; i < f->formal_count; i++)
         if (f->formals[i].in_reg)
-            extend(&a, f->formals[i].reg - 1, 0);
+            regalloc_extend(&a, f->formals[i].reg - 1, 0);
     for (uint32_t i = 0; i < f->return_count; i++)
         if (f->returns[i].in_reg) {
-            extend(&a, f->returns[i].reg - 1, 0);
-            extend(&a, f->returns[i].reg - 1, 2 * c->code_count + 2);
+            regalloc_extend(&a, f->returns[i].reg - 1, 0);
+            regalloc_extend(&a, f->returns[i].reg - 1, 2 * c->code_count + 2);
         }
     assign(&a, f);
     for (a.at = 0; a.at < c->code_count; a.at++)

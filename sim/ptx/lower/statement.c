@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the lowering of every instruction needs: modifiers, sources and destinations as operand
-// references, constants, and the emission of compiled instructions.
+// Implements the common parts of lowering: modifiers, operand references for sources and
+// destinations, constants, and the emission of instructions.
 #include "sim/ptx/lower/lower.h"
 
 #include <errno.h>
@@ -209,7 +209,7 @@ void want_operands(struct compiler *c, unsigned least, unsigned most)
         malformed(c, "too many operands");
 }
 
-// Bits of a literal as the instruction's type wants them.
+// Returns the bits of a literal for the instruction's type.
 static uint64_t literal_bits(struct compiler *c, const struct operand *o, enum type t)
 {
     uint64_t bits = o->integer;
@@ -360,7 +360,7 @@ uint32_t define(struct compiler *c, struct operand *o, enum type t)
     return o->ref;
 }
 
-// A value narrower than its register is extended to the register's width.
+// Extends a value narrower than its register to the register's width.
 void define_done(struct compiler *c, struct operand *o, enum type t, uint32_t ref)
 {
     if (o->kind == OPD_REG && o->ref != ref)
@@ -413,7 +413,7 @@ static void lower_statement(struct compiler *c, struct ptx_statement *s)
     token_expect(c, ';');
 }
 
-static void end_function(struct compiler *c, struct ptx_function *f)
+static void statement_end_function(struct compiler *c, struct ptx_function *f)
 {
     emit(c, f->entry ? OP_EXIT : OP_RET);
     resolve_labels(c);
@@ -424,4 +424,5 @@ static void end_function(struct compiler *c, struct ptx_function *f)
     f->frame_bytes = (uint32_t)c->frame_bytes;
 }
 
-const struct lowering_steps lowering_steps = {.statement = lower_statement, .end = end_function};
+const struct lowering_steps lowering_steps = {.statement = lower_statement,
+                                              .end = statement_end_function};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Directives that may stand at module scope and within functions, none of which changes what is run.
+// Parses directives allowed at module scope and within functions. They do not change execution.
 #include "sim/ptx/parse/parse.h"
 
 static void skip_braces(struct compiler *c)
@@ -30,7 +30,7 @@ bool parse_common_directive(struct compiler *c)
             lex_next(c);
         skip_braces(c);
     } else if (token_is(c, '@') && c->at < c->end && *c->at == '@') {
-        lex_skip_line(c); // @@DWARF lines of old compilers
+        lex_skip_line(c); // skips @@DWARF lines of old compilers
     } else {
         return false;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a compilation allocates, and how it fails: with a line in the log and a jump to its start.
+// Implements a compilation's allocations and its failure: a line in the log and a jump to the
+// start.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ void compile_fail(struct compiler *c, int code, unsigned line, const char *fmt, 
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    // Names from the text may hold anything.
+    // Names in the text may contain control characters.
     for (char *p = text; *p; p++)
         if ((unsigned char)*p < ' ')
             *p = '?';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constant expressions: PTX has C's operators over 64-bit integers, and plain float literals.
+// Parses constant expressions: C's operators over 64-bit integers, and plain float literals.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static struct constant parse_unary(struct compiler *c)
     return k;
 }
 
-// Operators by binding strength, weakest first; the conditional operator is level 0.
+// Returns an operator's binding strength, weakest first; the conditional operator is level 0.
 static int operator_level(char punct)
 {
     switch (punct) {
@@ -99,7 +99,8 @@ static int operator_level(char punct)
     return 0;
 }
 
-static uint64_t divide(struct compiler *c, char op, uint64_t a, uint64_t b, bool is_unsigned)
+static uint64_t expression_divide(struct compiler *c, char op, uint64_t a, uint64_t b,
+                                  bool is_unsigned)
 {
     if (!b)
         compile_fail(c, -EINVAL, c->token.line, "division by zero in constant expression");
@@ -110,7 +111,7 @@ static uint64_t divide(struct compiler *c, char op, uint64_t a, uint64_t b, bool
     return (uint64_t)(op == '/' ? (int64_t)a / (int64_t)b : (int64_t)a % (int64_t)b);
 }
 
-static uint64_t apply(struct compiler *c, char op, uint64_t a, uint64_t b, bool u)
+static uint64_t expression_apply(struct compiler *c, char op, uint64_t a, uint64_t b, bool u)
 {
     switch (op) {
     case 'O': return a || b;
@@ -133,7 +134,7 @@ static uint64_t apply(struct compiler *c, char op, uint64_t a, uint64_t b, bool 
     case '-': return a - b;
     case '*': return a * b;
     }
-    return divide(c, op, a, b, u);
+    return expression_divide(c, op, a, b, u);
 }
 
 static struct constant parse_level(struct compiler *c, int level)
@@ -159,7 +160,7 @@ static struct constant parse_level(struct compiler *c, int level)
         struct constant right = parse_level(c, level + 1);
         uint64_t a = need_integer(c, left), b = need_integer(c, right);
         left.is_unsigned = left.is_unsigned || right.is_unsigned;
-        left.integer = apply(c, op, a, b, left.is_unsigned);
+        left.integer = expression_apply(c, op, a, b, left.is_unsigned);
     }
     return left;
 }

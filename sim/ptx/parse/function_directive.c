@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions and entries: heads, bodies statement by statement, labels, and what is known at the
-// end of a body.
+// Parses functions and entries: heads, bodies statement by statement, labels, and the end of a
+// body.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>
@@ -35,8 +35,8 @@ static struct ptx_function *new_function(struct compiler *c, const char *name, b
     return f;
 }
 
-static struct ptx_function *declare(struct compiler *c, const struct token *name, bool shared,
-                                    bool entry)
+static struct ptx_function *function_directive_declare(struct compiler *c, const struct token *name,
+                                                       bool shared, bool entry)
 {
     struct symbol *s = scope_find(c, name->text, name->len);
 
@@ -180,7 +180,7 @@ static void begin_function(struct compiler *c, struct ptx_function *f)
     scope_push(c);
 }
 
-static void end_function(struct compiler *c, struct ptx_function *f)
+static void function_directive_end_function(struct compiler *c, struct ptx_function *f)
 {
     c->lowering->end(c, f);
     f->defined = true;
@@ -188,7 +188,7 @@ static void end_function(struct compiler *c, struct ptx_function *f)
     c->function = NULL;
 }
 
-// The head's parameters as the interface shows them.
+// Describes the head's parameters for the public interface.
 static void describe_params(struct compiler *c, struct ptx_function *f, uint64_t bytes)
 {
     struct ptx_param *params = compile_alloc(c, (f->formal_count + 1) * sizeof(*params));
@@ -209,7 +209,7 @@ void parse_function(struct compiler *c, bool external, bool visible, bool weak, 
     uint64_t bytes = 0;
     struct token name;
 
-    // Parameters belong to the body's scope, and whether there is a body shows at the end.
+    // The parameters belong to the body's scope; only the end shows if there is a body.
     scrap->module = c->module;
     scrap->entry = entry;
     scrap->name = "";
@@ -224,7 +224,7 @@ void parse_function(struct compiler *c, bool external, bool visible, bool weak, 
         formals = parse_formals(c, &formal_count, entry, !entry, &bytes);
     struct scope *body = c->scope;
     c->scope = body->parent;
-    f = declare(c, &name, external || visible || weak || entry, entry);
+    f = function_directive_declare(c, &name, external || visible || weak || entry, entry);
     c->scope = body;
     for (size_t i = 0; external && i < sizeof(builtins) / sizeof(builtins[0]); i++)
         if (!strcmp(builtins[i].name, f->name))
@@ -265,7 +265,7 @@ void parse_function(struct compiler *c, bool external, bool visible, bool weak, 
     target->builtin = BUILTIN_NONE;
     describe_params(c, target, bytes);
     parse_body(c);
-    end_function(c, target);
+    function_directive_end_function(c, target);
     if (entry && !dropped) {
         struct ptx_module *m = c->module;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Labels of a function: where they stand, lists of them, and the uses that wait for one.
+// Implements labels of a function: their positions, lists of labels, and forward uses.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>

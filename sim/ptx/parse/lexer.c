@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns PTX text into tokens, one at a time; the compiler's `token` is the current one.
+// Splits PTX text into tokens, one at a time; the compiler's `token` is the current one.
 #include "sim/ptx/parse/parse.h"
 
 #include <ctype.h>
@@ -22,7 +22,7 @@ static bool name_char(char ch)
     return isalnum((unsigned char)ch) || ch == '_' || ch == '$';
 }
 
-static void skip_space(struct compiler *c)
+static void lexer_skip_space(struct compiler *c)
 {
     while (c->at < c->end) {
         if (*c->at == '\n') {
@@ -50,7 +50,7 @@ static void skip_space(struct compiler *c)
     }
 }
 
-static int hex_digit(char ch)
+static int lexer_hex_digit(char ch)
 {
     if (ch >= '0' && ch <= '9')
         return ch - '0';
@@ -58,7 +58,7 @@ static int hex_digit(char ch)
     return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
 }
 
-// 0f3F800000 and 0d3FF0000000000000: the bits of a number.
+// Reads the bits of a number such as 0f3F800000 or 0d3FF0000000000000.
 static bool lex_float_bits(struct compiler *c, struct token *t)
 {
     unsigned digits = (c->at[1] | 0x20) == 'f' ? 8 : 16;
@@ -67,7 +67,7 @@ static bool lex_float_bits(struct compiler *c, struct token *t)
     if (c->end - c->at < 2 + (ptrdiff_t)digits)
         return false;
     for (unsigned i = 0; i < digits; i++) {
-        int d = hex_digit(c->at[2 + i]);
+        int d = lexer_hex_digit(c->at[2 + i]);
 
         if (d < 0)
             return false;
@@ -134,7 +134,7 @@ static void lex_number(struct compiler *c, struct token *t)
     }
     const char *digits = c->at;
     while (c->at < c->end) {
-        int d = hex_digit(*c->at);
+        int d = lexer_hex_digit(*c->at);
 
         if (d < 0 || (unsigned)d >= base)
             break;
@@ -193,7 +193,7 @@ void lex_next(struct compiler *c)
 {
     struct token t = {.kind = TOK_END};
 
-    skip_space(c);
+    lexer_skip_space(c);
     t.line = c->line;
     t.text = c->at;
     if (c->at >= c->end) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names in scope while compiling. Labels and variables share one name space, as in PTX.
+// Implements the names in scope during compilation. Labels and variables share one name space, as
+// in PTX.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operands as written: registers, constants, symbols, vectors, addresses, special registers.
+// Parses operands: registers, constants, symbols, vectors, addresses, special registers.
 #include "sim/ptx/parse/parse.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@ struct special {
     const char *name;
     uint32_t ref;
     enum type type;
-    bool triple; // .x .y .z
+    bool triple; // has .x .y .z
 };
 
 static const struct special specials[] = {
@@ -39,7 +39,7 @@ static const struct special specials[] = {
     {"%envreg2", REF(REF_LAUNCH, LAUNCH_ENVREG + WORDS(1)), TY_U32, false},
 };
 
-// Those that are the same constant always: without clusters every block is a cluster.
+// Special registers that are always constant: without clusters every block is a cluster.
 static const struct {
     const char *name;
     uint32_t value;
@@ -69,12 +69,12 @@ static const struct {
     {"%globaltimer_hi", GLOBALTIMER_HI, TY_U32},
 };
 
-static bool same(const char *name, unsigned len, const char *other)
+static bool operand_same(const char *name, unsigned len, const char *other)
 {
     return strlen(other) == len && !memcmp(name, other, len);
 }
 
-// .x .y .z behind a special register: 0 to 2, .w 3.
+// Parses .x .y .z after a special register as 0 to 2, and .w as 3.
 static unsigned parse_component(struct compiler *c)
 {
     static const char *const names[] = {"x", "y", "z", "w"};
@@ -95,7 +95,7 @@ bool special_register(struct compiler *c, struct operand *o, const char *name, u
 {
     o->special = true;
     for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++) {
-        if (!same(name, len, specials[i].name))
+        if (!operand_same(name, len, specials[i].name))
             continue;
         o->kind = OPD_REG;
         o->type = specials[i].type;
@@ -111,7 +111,7 @@ bool special_register(struct compiler *c, struct operand *o, const char *name, u
         return true;
     }
     for (size_t i = 0; i < sizeof(fixed_specials) / sizeof(fixed_specials[0]); i++) {
-        if (!same(name, len, fixed_specials[i].name))
+        if (!operand_same(name, len, fixed_specials[i].name))
             continue;
         if (fixed_specials[i].triple)
             parse_component(c);
@@ -119,7 +119,7 @@ bool special_register(struct compiler *c, struct operand *o, const char *name, u
         return true;
     }
     for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
-        if (!same(name, len, clocks[i].name))
+        if (!operand_same(name, len, clocks[i].name))
             continue;
         o->kind = OPD_CLOCK;
         o->integer = clocks[i].kind;
@@ -128,7 +128,7 @@ bool special_register(struct compiler *c, struct operand *o, const char *name, u
     }
     if ((len > 7 && !memcmp(name, "%envreg", 7)) ||
         (len >= 3 && !memcmp(name, "%pm", 3) && isdigit((unsigned char)name[len - 1]))) {
-        fixed(o, 0); // performance counters, and what a driver would tell
+        fixed(o, 0); // performance counters and values of a driver
         return true;
     }
     o->special = false;
@@ -142,7 +142,7 @@ static uint32_t register_ref(struct compiler *c, struct symbol *s, uint32_t inde
     return REF(REF_REG, s->regs[index] - 1);
 }
 
-// %r12 as element 12 of %r<n>.
+// Parses %r12 as element 12 of %r<n>.
 static bool numbered_register(struct compiler *c, struct operand *o, const char *name, unsigned len)
 {
     unsigned digits = len;
@@ -167,7 +167,7 @@ static bool numbered_register(struct compiler *c, struct operand *o, const char 
     return false;
 }
 
-// A vector register stands for {v.x, v.y, ...}; v.x is one of its registers.
+// Expands a vector register to {v.x, v.y, ...}; v.x is one of its registers.
 static void vector_register(struct compiler *c, struct operand *o, struct symbol *s)
 {
     o->type = s->type;
@@ -288,7 +288,7 @@ struct operand *parse_operand_list(struct compiler *c)
     return o;
 }
 
-static void parse_number(struct compiler *c, struct operand *o)
+static void operand_parse_number(struct compiler *c, struct operand *o)
 {
     struct constant k = parse_constant(c);
 
@@ -315,13 +315,13 @@ struct operand *parse_operand(struct compiler *c)
             parse_name(c, o);
             o->negated = true;
         } else {
-            parse_number(c, o);
+            operand_parse_number(c, o);
             o->integer = !o->integer;
         }
     } else if (c->token.kind == TOK_NAME && !token_word(c, TOK_NAME, "WARP_SZ")) {
         parse_name(c, o);
     } else {
-        parse_number(c, o);
+        operand_parse_number(c, o);
     }
     if (token_accept(c, '|')) {
         struct operand *pair = compile_scratch(c, sizeof(*pair));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The compiling side: tokens, names in scope, operands as parsed, and the context in which one
-// set of PTX texts becomes a module. Errors unwind with longjmp to compile's start; whatever was
-// allocated lies in arenas.
+// Defines the compiler's data: tokens, names in scope, parsed operands, and the context that
+// compiles a set of PTX texts to a module. Errors longjmp to the start of compile; arenas hold all
+// allocations.
 #ifndef RGPU_SIM_PTX_PARSE_H
 #define RGPU_SIM_PTX_PARSE_H
 
@@ -83,7 +83,7 @@ enum operand_kind {
     OPD_ADDRESS, // [base + offset]
     OPD_PAIR,    // p|q
     OPD_SINK,    // _
-    OPD_CLOCK,   // special register that has to be read at run time; value says which
+    OPD_CLOCK,   // special register that is read at run time; value says which
     OPD_LIST,    // (a, b) of a call
 };
 
@@ -101,7 +101,7 @@ struct operand {
     const char *name; // OPD_NAME
     unsigned len;
     struct operand *base;        // OPD_ADDRESS: register, symbol or NULL
-    struct operand *coordinates; // OPD_ADDRESS: what follows the base of a texture, or NULL
+    struct operand *coordinates; // OPD_ADDRESS: the list after the base of a texture, or NULL
     struct operand *elements;
     uint32_t count;
 };
@@ -124,12 +124,12 @@ struct ptx_statement {
     struct operand *operands[MAX_OPERANDS];
     unsigned operand_count;
     struct operand *guard; // @p; NULL: none
-    uint32_t pred;         // the same as a reference, or NO_PRED
+    uint32_t pred;         // the guard as a reference, or NO_PRED
     bool pred_negated;
     unsigned line;
 };
 
-// A use of a label, resolved at the function's end from the scope it was used in.
+// A use of a label, resolved at the function's end in the scope of the use.
 struct fixup {
     uint32_t insn;
     uint32_t *where; // in a branch table, or NULL for the instruction's imm
@@ -149,7 +149,7 @@ struct const_entry {
 
 struct compiler;
 
-// What becomes of a function's statements, one by one, and of the function at its end.
+// The functions that process each statement and the end of a function.
 struct lowering_steps {
     void (*statement)(struct compiler *c, struct ptx_statement *s);
     void (*end)(struct compiler *c, struct ptx_function *f);
@@ -204,7 +204,7 @@ __attribute__((noreturn)) void compile_out_of_memory(struct compiler *c);
 void *compile_alloc(struct compiler *c, size_t size);   // lives with the module
 void *compile_scratch(struct compiler *c, size_t size); // lives until compile returns
 void *compile_keep(struct compiler *c, const void *data, size_t size); // a copy that stays
-// Room for one more element in an array of scratch memory.
+// Makes space for one more element in an array of scratch memory.
 void *compile_grow(struct compiler *c, void *array, uint32_t count, uint32_t *capacity,
                    size_t size);
 char *compile_string(struct compiler *c, const char *text, size_t len);

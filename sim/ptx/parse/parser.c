@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One PTX text from its first line to its last: directives of module scope.
+// Parses a whole PTX text: the directives of module scope.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>

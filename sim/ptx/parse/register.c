@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Virtual registers of the function that is being compiled.
+// Implements the virtual registers of the function being compiled.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Declarations of state space: variables with their initial values, registers, parameters.
+// Parses declarations in state spaces: variables with initial values, registers, parameters.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ uint32_t frame_reserve(struct compiler *c, uint64_t size, uint64_t align)
     return (uint32_t)at;
 }
 
-// Where the next element of an initial value goes.
+// The position of the next element of an initial value.
 struct filler {
     struct compiler *c;
     struct variable *v;
@@ -132,7 +132,7 @@ static bool names_address(struct compiler *c)
     return c->token.kind == TOK_NAME && !token_word(c, TOK_NAME, "WARP_SZ");
 }
 
-// 0xFF00(name): one byte of an address.
+// Parses 0xFF00(name): one byte of an address.
 static void fill_mask(struct filler *f, uint64_t mask)
 {
     unsigned shift = mask ? (unsigned)__builtin_ctzll(mask) : 0;
@@ -151,8 +151,8 @@ static void fill_string(struct filler *f)
     lex_next(f->c);
 }
 
-// A list shorter than its dimension leaves the rest zero.
-static void fill(struct filler *f, const uint64_t *dims, unsigned dim_count)
+// Fills a list; missing elements are zero.
+static void variable_fill(struct filler *f, const uint64_t *dims, unsigned dim_count)
 {
     struct compiler *c = f->c;
 
@@ -164,7 +164,7 @@ static void fill(struct filler *f, const uint64_t *dims, unsigned dim_count)
         for (unsigned i = 0; i < dim_count; i++)
             span *= dims[i];
         while (!token_is(c, '}')) {
-            fill(f, dims + (dim_count ? 1 : 0), dim_count ? dim_count - 1 : 0);
+            variable_fill(f, dims + (dim_count ? 1 : 0), dim_count ? dim_count - 1 : 0);
             if (!token_accept(c, ','))
                 break;
         }
@@ -216,9 +216,9 @@ static void add_global(struct compiler *c, struct variable *v)
     m->globals[m->global_count++] = v;
 }
 
-// The variable that a declaration names: a new one, or the one that an .extern stands for.
-static struct variable *declare(struct compiler *c, const struct token *name, enum space space,
-                                bool external, bool visible, bool weak)
+// Returns the variable that a declaration names: a new one, or an earlier .extern.
+static struct variable *variable_declare(struct compiler *c, const struct token *name,
+                                         enum space space, bool external, bool visible, bool weak)
 {
     bool shared_name = external || visible || weak;
     struct scope *scope = c->function ? c->scope : shared_name ? c->globals : c->statics;
@@ -233,7 +233,7 @@ static struct variable *declare(struct compiler *c, const struct token *name, en
         if (!weak && !s->variable->weak)
             compile_fail(c, -EINVAL, name->line, "'%.*s' is defined twice", (int)name->len,
                          name->text);
-        v = compile_alloc(c, sizeof(*v)); // parsed and dropped: the first definition stays
+        v = compile_alloc(c, sizeof(*v)); // parsed and dropped, since the first definition stays
         v->name = s->variable->name;
         return v;
     }
@@ -273,7 +273,7 @@ static unsigned parse_dims(struct compiler *c, uint64_t dims[8], bool *open)
     return count;
 }
 
-// An array whose first size is left out is as long as its initial value.
+// Counts the initial values, for an array whose first dimension is omitted.
 static uint64_t count_initial(struct compiler *c)
 {
     const char *at = c->at;
@@ -302,7 +302,7 @@ static uint64_t count_initial(struct compiler *c)
     return count;
 }
 
-static void place(struct compiler *c, struct variable *v)
+static void variable_place(struct compiler *c, struct variable *v)
 {
     switch (v->space) {
     case SP_GLOBAL:
@@ -341,8 +341,8 @@ static void parse_one_variable(struct compiler *c, const struct declaration *d)
     if (name.kind != TOK_NAME)
         token_unexpected(c, "a name");
     lex_next(c);
-    struct variable *v =
-        declare(c, &name, d->space, d->external, d->visible || d->common, d->weak || d->common);
+    struct variable *v = variable_declare(c, &name, d->space, d->external, d->visible || d->common,
+                                          d->weak || d->common);
     unsigned dim_count = parse_dims(c, dims, &open);
     bool initial = token_accept(c, '=');
     if (open && initial)
@@ -352,7 +352,7 @@ static void parse_one_variable(struct compiler *c, const struct declaration *d)
         if (size > MAX_VARIABLE)
             compile_fail(c, -EINVAL, name.line, "%s is too large", v->name);
     }
-    if (v->defined) // an .extern of what is already defined
+    if (v->defined) // an .extern of a variable that is defined already
         return;
     v->size = size;
     v->type = d->type;
@@ -374,13 +374,13 @@ static void parse_one_variable(struct compiler *c, const struct declaration *d)
     v->global.visible = d->visible || d->weak || d->common;
     v->global.managed = d->managed;
     if (v->global_index < 0 || d->space == SP_SHARED || d->space == SP_LOCAL)
-        place(c, v);
+        variable_place(c, v);
     if (initial) {
         struct filler f = {.c = c, .v = v, .element = type_size(d->type)};
 
         if (d->space == SP_SHARED || d->space == SP_LOCAL)
             compile_fail(c, -EINVAL, name.line, "%s cannot have an initial value", v->name);
-        fill(&f, dims, dim_count);
+        variable_fill(&f, dims, dim_count);
     }
 }
 
@@ -462,7 +462,7 @@ void parse_registers(struct compiler *c)
     token_expect(c, ';');
 }
 
-// One parameter behind its .param or .reg.
+// Parses one parameter after its .param or .reg.
 static void parse_param(struct compiler *c, bool in_reg, struct formal *f, struct token *name)
 {
     uint64_t dims[8], align = 0, size;
@@ -503,8 +503,8 @@ static void parse_param(struct compiler *c, bool in_reg, struct formal *f, struc
         f->size = f->type == TY_PRED ? 4 : type_size(f->type);
 }
 
-// ( .param ..., ... ). With `declare`, names are added to the current scope: an entry's at offsets
-// of the parameter buffer, a function's in its frame.
+// Parses ( .param ..., ... ). With `declare_names`, adds names to the current scope: an entry's at
+// offsets in the parameter buffer, a function's in its frame.
 struct formal *parse_formals(struct compiler *c, uint32_t *count, bool entry, bool declare_names,
                              uint64_t *bytes)
 {
@@ -560,7 +560,7 @@ struct formal *parse_formals(struct compiler *c, uint32_t *count, bool entry, bo
     return compile_keep(c, formals, n * sizeof(*formals));
 }
 
-// .param inside a body: the actual parameters of a call.
+// Parses .param inside a body: the actual parameters of a call.
 void parse_frame_param(struct compiler *c)
 {
     do {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Atomic operations on device memory, as atomic operations of the host.
+// Implements atomic operations on device memory with atomic operations of the host.
 #include "sim/ptx/run/exec.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "sim/ptx/alu/alu.h"
 #include "sim/ptx/alu/small_float.h"
 
-// Integers: what the host does in one instruction, and compare-and-swap loops for the rest.
+// Integers: single host operations where available, compare-and-swap loops otherwise.
 #define LOOP(T, expr) \
     do { \
         old = __atomic_load_n(p, __ATOMIC_RELAXED); \

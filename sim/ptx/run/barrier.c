@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sixteen barriers of a block. Threads are counted one by one; a warp whose live threads have
-// all arrived counts as a full one, as it does on a GPU.
+// Implements the sixteen barriers of a block. Threads are counted one by one; a warp whose live
+// threads have all arrived counts as a full warp, as on a GPU.
 #include "sim/ptx/run/exec.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static uint32_t threads_arrived(const struct thread_block *b, const struct barri
     return n;
 }
 
-static bool complete(const struct thread_block *b, const struct barrier *bar)
+static bool barrier_complete(const struct thread_block *b, const struct barrier *bar)
 {
     if (bar->expected)
         return threads_arrived(b, bar) >= bar->expected;
@@ -30,7 +30,7 @@ static bool complete(const struct thread_block *b, const struct barrier *bar)
     return true;
 }
 
-static void give_result(struct warp *w, struct split *s, const struct barrier *bar)
+static void barrier_give_result(struct warp *w, struct split *s, const struct barrier *bar)
 {
     const struct insn *in = &s->frame->function->code[s->pc];
     struct frame *running = w->frame;
@@ -49,7 +49,7 @@ static void give_result(struct warp *w, struct split *s, const struct barrier *b
     w->bases[REF_REG] = running ? running->regs : NULL;
 }
 
-static void release(struct thread_block *b, uint32_t id)
+static void barrier_release(struct thread_block *b, uint32_t id)
 {
     struct barrier *bar = &b->barriers[id];
 
@@ -61,7 +61,7 @@ static void release(struct thread_block *b, uint32_t id)
 
             if (s->state != SPLIT_BARRIER || s->barrier != id)
                 continue;
-            give_result(w, s, bar);
+            barrier_give_result(w, s, bar);
             s->state = SPLIT_RUNNABLE;
             s->pc++;
             w->blocked = false;
@@ -73,8 +73,8 @@ static void release(struct thread_block *b, uint32_t id)
 void barrier_recheck(struct thread_block *b)
 {
     for (uint32_t id = 0; id < BARRIERS; id++)
-        if (b->barriers[id].in_use && complete(b, &b->barriers[id]))
-            release(b, id);
+        if (b->barriers[id].in_use && barrier_complete(b, &b->barriers[id]))
+            barrier_release(b, id);
 }
 
 bool barrier_arrive(struct warp *w, const struct insn *in, uint32_t mask)

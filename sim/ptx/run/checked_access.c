@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads, stores and address checks. Every access is checked: shared and local memory against the
-// block's sizes, everything else against the ranges that the launch's `find` gives.
+// Implements loads, stores and address checks. Every access is checked: shared and local memory
+// against the block's sizes, other memory against the ranges that the launch's `find` returns.
 #include "sim/ptx/run/exec.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static bool find_range(struct worker *worker, uint64_t address, uint64_t *base, 
     }
     uint64_t words = worker->grid->sync_address;
     if (worker->grid->launch->cooperative && address - words < sizeof(worker->grid->sync_words)) {
-        *base = words; // the grid-wide barrier lies in memory of the engine's own
+        *base = words; // the engine's own memory holds the grid-wide barrier
         *end = words + sizeof(worker->grid->sync_words);
     } else if (!memory->find || !memory->find(memory->argument, address, base, end)) {
         return false;
@@ -38,7 +38,8 @@ static bool in_range(uint64_t address, uint64_t size, uint64_t base, uint64_t en
     return address >= base && address < end && end - address >= size;
 }
 
-// Generic addresses: the windows of shared, local and parameter memory, else global.
+// Checks a generic address against the windows of shared, local and parameter memory, then global
+// memory.
 static bool generic_ok(struct warp *w, unsigned lane, uint64_t address, uint64_t size)
 {
     struct thread_block *b = w->block;
@@ -55,7 +56,7 @@ static bool generic_ok(struct warp *w, unsigned lane, uint64_t address, uint64_t
     return find_range(b->worker, address, &base, &end) && in_range(address, size, base, end);
 }
 
-// Negative offsets of 32-bit addresses wrap as the addresses do.
+// Wraps negative offsets of 32-bit addresses as the addresses wrap.
 static void wrap_32(struct address_scan *s)
 {
     s->low = UINT64_MAX;
@@ -68,7 +69,7 @@ static void wrap_32(struct address_scan *s)
     }
 }
 
-// Addresses of the lanes in the mask; the others get the address of one that takes part.
+// Computes the addresses of the lanes in the mask; other lanes get the address of an active lane.
 static void scan_addresses(const struct warp *w, const struct memory_op *m, uint32_t ref,
                            uint32_t mask, struct address_scan *s)
 {
@@ -119,7 +120,7 @@ static bool illegal(struct warp *w, const struct insn *in, const struct memory_o
                        (unsigned long long)address, m->text);
 }
 
-// Offsets into a state space of `limit` bytes become host addresses.
+// Converts offsets in a state space of `limit` bytes to host addresses.
 static bool check_offsets(struct warp *w, const struct insn *in, const struct memory_op *m,
                           struct address_scan *s, uint32_t mask, uint64_t bytes, uint64_t limit,
                           const char *base)
@@ -258,7 +259,7 @@ static void load_double(char *d, const struct address_scan *s, uint32_t mask, un
         LOAD(uint64_t, uint8_t);
 }
 
-// Parameters of an entry are the same for all lanes.
+// Loads an entry's parameter, which is the same for all lanes.
 static bool load_param(struct warp *w, const struct memory_op *m, uint32_t ref,
                        struct address_scan *s)
 {
@@ -276,8 +277,9 @@ static bool load_param(struct warp *w, const struct memory_op *m, uint32_t ref,
     return true;
 }
 
-// All lanes at once, one behind the other, as wide as the register.
-static bool is_plain(const struct memory_op *m, const struct address_scan *s, uint32_t mask)
+// Returns true if all lanes access consecutive elements as wide as the register.
+static bool checked_access_is_plain(const struct memory_op *m, const struct address_scan *s,
+                                    uint32_t mask)
 {
     return !s->gaps && mask == ALL_LANES && m->count == 1 && !m->ordered &&
            m->size == (m->classes[0] == CLASS_DOUBLE ? 8 : 4);
@@ -294,8 +296,9 @@ bool exec_load(struct warp *w, const struct insn *in, uint32_t mask)
         !memory_resolve(w, in, m, in->a, mask, &s))
         return false;
     if (mask == w->frame->lanes && s.gaps)
-        mask = ALL_LANES; // the others have a good address as well, and nobody's register
-    if (is_plain(m, &s, mask)) {
+        // inactive lanes have valid addresses, and no other frame uses their registers
+        mask = ALL_LANES;
+    if (checked_access_is_plain(m, &s, mask)) {
         memcpy(ref_at(w, m->regs[0]), AT(char, s.address[0]), (size_t)m->size * LANES);
         return true;
     }
@@ -345,7 +348,7 @@ bool exec_store(struct warp *w, const struct insn *in, uint32_t mask)
         return false;
     if (m->ordered)
         atomic_thread_fence(memory_order_release);
-    if (is_plain(m, &s, mask)) {
+    if (checked_access_is_plain(m, &s, mask)) {
         memcpy(AT(char, s.address[0]), ref_at(w, m->regs[0]), (size_t)m->size * LANES);
         return true;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions that CUDA programs find in every device: printf, assert, malloc and free.
-#include "common/scope.h"
+// Implements the functions built into every device: printf, assert, malloc and free.
+#include "common/base/scope.h"
 #include "sim/ptx/run/exec.h"
 
 #include <ctype.h>
@@ -11,7 +11,8 @@
 #define MAX_STRING 4096
 #define MAX_OUTPUT 65536
 
-static uint64_t argument(struct warp *w, const struct insn *in, unsigned lane, unsigned index)
+static uint64_t device_functions_argument(struct warp *w, const struct insn *in, unsigned lane,
+                                          unsigned index)
 {
     const struct call_op *call = in->call;
     uint64_t value = 0;
@@ -22,7 +23,8 @@ static uint64_t argument(struct warp *w, const struct insn *in, unsigned lane, u
     return value;
 }
 
-static void give_result(struct warp *w, const struct insn *in, unsigned lane, uint64_t value)
+static void device_functions_give_result(struct warp *w, const struct insn *in, unsigned lane,
+                                         uint64_t value)
 {
     const struct call_op *call = in->call;
 
@@ -31,7 +33,7 @@ static void give_result(struct warp *w, const struct insn *in, unsigned lane, ui
                call->ret_sizes[0] < 8 ? call->ret_sizes[0] : 8);
 }
 
-// A string in the device's memory; NULL if it is not readable.
+// Reads a string in device memory. Returns NULL if it is not readable.
 static const char *device_string(struct warp *w, unsigned lane, uint64_t address, char *buf,
                                  size_t size)
 {
@@ -49,14 +51,14 @@ static const char *device_string(struct warp *w, unsigned lane, uint64_t address
 struct printer {
     struct warp *w;
     unsigned lane;
-    uint64_t args; // where the next argument lies
+    uint64_t args; // address of the next argument
     bool bad;
     char *out;
     size_t used;
     int conversions;
 };
 
-// Arguments lie as in a C structure: 4 or 8 bytes, each aligned to its size.
+// Reads the next argument. Arguments lie as in a C structure: 4 or 8 bytes, aligned to their size.
 static uint64_t next_argument(struct printer *p, unsigned size)
 {
     uint64_t value = 0, at = (p->args + size - 1) & ~(uint64_t)(size - 1);
@@ -72,7 +74,7 @@ static uint64_t next_argument(struct printer *p, unsigned size)
     return value;
 }
 
-static void put(struct printer *p, const char *text, size_t n)
+static void device_functions_put(struct printer *p, const char *text, size_t n)
 {
     if (n > MAX_OUTPUT - p->used)
         n = MAX_OUTPUT - p->used;
@@ -81,13 +83,13 @@ static void put(struct printer *p, const char *text, size_t n)
 }
 
 struct format_spec {
-    char spec[32]; // the host's conversion, without length and letter
+    char spec[32]; // conversion for the host's printf, without length and letter
     size_t length;
-    unsigned size; // of an integer argument
+    unsigned size; // of integer arguments
     char letter;
 };
 
-// Reads a conversion behind its '%'; widths may be arguments.
+// Reads a conversion after its '%'; widths may be arguments.
 static const char *parse_conversion(struct printer *p, const char *f, struct format_spec *c)
 {
     size_t n = 0;
@@ -118,7 +120,7 @@ static const char *parse_conversion(struct printer *p, const char *f, struct for
     return *f ? f + 1 : f;
 }
 
-// A width that asks for more than the output could hold is no width.
+// Drops a width that exceeds the output's size.
 static void limit_width(struct format_spec *c)
 {
     char limited[32];
@@ -140,7 +142,7 @@ static void finish_spec(struct format_spec *c, const char *modifier)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-static void convert(struct printer *p, struct format_spec *c)
+static void device_functions_convert(struct printer *p, struct format_spec *c)
 {
     char text[2048], string[MAX_STRING];
     int n = 0;
@@ -196,18 +198,18 @@ static void convert(struct printer *p, struct format_spec *c)
         finish_spec(c, "");
         n = asprintf(&wide, c->spec, s);
         if (n >= 0) {
-            put(p, wide, (size_t)n);
+            device_functions_put(p, wide, (size_t)n);
             free(wide);
         }
         return;
     }
     default:
-        put(p, "%", 1);
-        put(p, &c->letter, c->letter ? 1 : 0);
+        device_functions_put(p, "%", 1);
+        device_functions_put(p, &c->letter, c->letter ? 1 : 0);
         return;
     }
     if (n > 0)
-        put(p, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+        device_functions_put(p, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 #pragma GCC diagnostic pop
 
@@ -217,29 +219,29 @@ static void format(struct printer *p, const char *f)
         size_t plain = strcspn(f, "%");
         struct format_spec c;
 
-        put(p, f, plain);
+        device_functions_put(p, f, plain);
         f += plain;
         if (!*f)
             return;
         f++;
         if (*f == '%') {
-            put(p, "%", 1);
+            device_functions_put(p, "%", 1);
             f++;
             continue;
         }
         f = parse_conversion(p, f, &c);
         p->conversions++;
-        convert(p, &c);
+        device_functions_convert(p, &c);
     }
 }
 
-static bool print(struct warp *w, const struct insn *in, unsigned lane)
+static bool device_functions_print(struct warp *w, const struct insn *in, unsigned lane)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     const struct ptx_launch *launch = w->block->grid->launch;
-    struct printer p = {.w = w, .lane = lane, .args = argument(w, in, lane, 1)};
+    struct printer p = {.w = w, .lane = lane, .args = device_functions_argument(w, in, lane, 1)};
     char text[MAX_STRING];
-    uint64_t at = argument(w, in, lane, 0);
+    uint64_t at = device_functions_argument(w, in, lane, 0);
     const char *f = device_string(w, lane, at, text, sizeof(text));
 
     if (!f)
@@ -247,7 +249,7 @@ static bool print(struct warp *w, const struct insn *in, unsigned lane)
                            "illegal address 0x%llx of a format", (unsigned long long)at);
     p.out = malloc(MAX_OUTPUT);
     if (!p.out) {
-        give_result(w, in, lane, UINT64_MAX);
+        device_functions_give_result(w, in, lane, UINT64_MAX);
         return true;
     }
     format(&p, f);
@@ -260,7 +262,7 @@ static bool print(struct warp *w, const struct insn *in, unsigned lane)
         return fault_raise(w, in, PTX_FAULT_ILLEGAL_ADDRESS, lane, p.args,
                            "illegal address 0x%llx of a printf argument",
                            (unsigned long long)p.args);
-    give_result(w, in, lane, (uint64_t)p.conversions);
+    device_functions_give_result(w, in, lane, (uint64_t)p.conversions);
     return true;
 }
 
@@ -268,10 +270,13 @@ static bool assert_failed(struct warp *w, const struct insn *in, unsigned lane)
 {
     const struct ptx_launch *launch = w->block->grid->launch;
     char message[160], file[160], function[160], text[700];
-    const char *m = device_string(w, lane, argument(w, in, lane, 0), message, sizeof(message));
-    const char *n = device_string(w, lane, argument(w, in, lane, 1), file, sizeof(file));
-    const char *f = device_string(w, lane, argument(w, in, lane, 3), function, sizeof(function));
-    unsigned line = (unsigned)argument(w, in, lane, 2);
+    const char *m =
+        device_string(w, lane, device_functions_argument(w, in, lane, 0), message, sizeof(message));
+    const char *n =
+        device_string(w, lane, device_functions_argument(w, in, lane, 1), file, sizeof(file));
+    const char *f = device_string(w, lane, device_functions_argument(w, in, lane, 3), function,
+                                  sizeof(function));
+    unsigned line = (unsigned)device_functions_argument(w, in, lane, 2);
     const uint32_t *tid = (const uint32_t *)(w->special + WARP_TID);
     int len;
 
@@ -286,7 +291,7 @@ static bool assert_failed(struct warp *w, const struct insn *in, unsigned lane)
                        m ? m : "?", n ? n : "?", line);
 }
 
-// What cudaGraphLaunch gives a kernel: nothing reaches into the queues of streams while it runs.
+// The result of cudaGraphLaunch in a kernel, because a running kernel cannot queue work in streams.
 #define ERROR_NOT_SUPPORTED 801
 
 bool exec_builtin(struct warp *w, const struct insn *in, enum builtin builtin, uint32_t mask)
@@ -295,18 +300,18 @@ bool exec_builtin(struct warp *w, const struct insn *in, enum builtin builtin, u
 
     for (uint32_t left = mask; left; left &= left - 1) {
         unsigned lane = first_lane(left);
-        uint64_t value = argument(w, in, lane, 0);
+        uint64_t value = device_functions_argument(w, in, lane, 0);
 
         switch (builtin) {
         case BUILTIN_NONE: break;
         case BUILTIN_VPRINTF:
-            if (!print(w, in, lane))
+            if (!device_functions_print(w, in, lane))
                 return false;
             break;
         case BUILTIN_ASSERTFAIL: return assert_failed(w, in, lane);
         case BUILTIN_MALLOC:
-            give_result(w, in, lane,
-                        launch->allocate ? launch->allocate(launch->heap_argument, value) : 0);
+            device_functions_give_result(
+                w, in, lane, launch->allocate ? launch->allocate(launch->heap_argument, value) : 0);
             break;
         case BUILTIN_FREE:
             if (value && launch->release)
@@ -315,9 +320,11 @@ bool exec_builtin(struct warp *w, const struct insn *in, enum builtin builtin, u
         case BUILTIN_SET_CONDITION:
             if (launch->set_condition)
                 launch->set_condition(launch->condition_opaque, value,
-                                      (unsigned)argument(w, in, lane, 1));
+                                      (unsigned)device_functions_argument(w, in, lane, 1));
             break;
-        case BUILTIN_LAUNCH_GRAPH: give_result(w, in, lane, ERROR_NOT_SUPPORTED); break;
+        case BUILTIN_LAUNCH_GRAPH:
+            device_functions_give_result(w, in, lane, ERROR_NOT_SUPPORTED);
+            break;
         }
     }
     return true;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The executing side. A block is run by one host thread, which gives its warps turns; a warp is a
-// set of splits, each of which is a group of lanes at one instruction of one frame. All state is
-// in these structures and none on the host's stack, so that a warp can be left at any instruction
-// and taken up again.
+// Executes compiled code. One host thread runs a block and gives its warps turns. A warp is a set
+// of splits; each split is a group of lanes at one instruction of one frame. These structures hold
+// all state, and the host's stack none, so a warp can stop at any instruction and continue later.
 #ifndef RGPU_SIM_PTX_EXEC_H
 #define RGPU_SIM_PTX_EXEC_H
 
@@ -15,8 +14,8 @@
 #define BARRIERS 16
 #define MAX_WARPS 32
 
-// Loop iterations that a warp may run before others get a turn. What waiting loops are made of
-// costs more, so that a lane or warp that waits for another soon lets it run.
+// Loop iterations that a warp may run before others get a turn. Operations typical of spin loops
+// cost more, so a lane or warp that waits for another soon yields.
 #define WARP_BUDGET 20000
 #define ATOMIC_COST 200
 #define ORDERED_COST 50
@@ -26,7 +25,7 @@ struct frame {
     const struct ptx_function *function;
     const struct call_op *call;
     uint32_t return_pc;
-    uint32_t lanes; // that are in this frame or in one that it called
+    uint32_t lanes; // lanes in this frame or in a frame that it called
     uint32_t depth;
     uint32_t local_base; // bytes into each lane's local memory
     unsigned size_class;
@@ -55,7 +54,7 @@ struct warp {
     uint32_t lanes; // lanes that exist
     int32_t budget;
     uint32_t turn;
-    bool rotate;     // the next split to run is the one that waited longest
+    bool rotate;     // the split that has waited longest runs next
     bool force_sync; // warp-wide instructions no longer wait for missing lanes
     bool blocked;
     struct split splits[LANES];
@@ -78,10 +77,10 @@ struct range_cache {
 };
 #define CACHED_RANGES 8
 
-// Textures and surfaces that a host thread has found in this launch.
+// Textures and surfaces that a host thread has looked up in this launch.
 struct image_cache {
     uint64_t handle;
-    const struct texture *texture; // or
+    const struct texture *texture; // either this
     const struct surface *surface;
 };
 #define CACHED_IMAGES 16
@@ -101,10 +100,10 @@ struct thread_block {
     struct thread_block *next;
 };
 
-// What one host thread needs to run blocks; kept from launch to launch.
+// The state of a host thread that runs blocks; kept between launches.
 #define SIZE_CLASSES 28
 struct worker {
-    struct worker *next; // of the idle ones
+    struct worker *next; // in the idle list
     struct grid *grid;
     struct range_cache ranges[CACHED_RANGES];
     unsigned range_at;
@@ -112,7 +111,7 @@ struct worker {
     unsigned image_at;
     struct frame *free_frames[SIZE_CLASSES];
     struct thread_block *blocks;      // idle contexts
-    size_t block_shared, block_local; // bytes that each of them has
+    size_t block_shared, block_local; // bytes of each idle context
     uint32_t block_warps;
 };
 
@@ -136,7 +135,7 @@ struct grid {
     atomic_flag fault_taken;
     struct ptx_fault fault;
     int result;
-    // helpers from the pool
+    // helper threads of the pool
     unsigned helpers_wanted;
     unsigned helpers;
     struct grid *next_waiting;
@@ -148,21 +147,21 @@ enum run_result { RUN_BLOCKED, RUN_DONE, RUN_YIELD, RUN_STOP };
 void warp_start(struct warp *w, struct frame *frame, uint32_t lanes);
 enum run_result warp_run(struct warp *w);
 
-// split.c: adds lanes that go on at PC, to those that stand there already if there are any
+// split.c: adds lanes that continue at PC; joins them with a split that is there already
 void warp_add_split(struct warp *w, struct frame *frame, uint32_t pc, uint32_t mask);
 
 // frames.c
 struct frame *frame_take(struct worker *worker, const struct ptx_function *function);
 void frame_give(struct worker *worker, struct frame *frame);
-// Moves lanes into a new frame, or runs a builtin. *left is what stays at the call: lanes that
-// call something else. False after a fault.
+// Moves lanes into a new frame, or runs a builtin. *left receives the lanes that call another
+// function and stay at the call. Returns false after a fault.
 bool call_enter(struct warp *w, const struct insn *in, uint32_t pc, uint32_t mask, uint32_t *left,
                 bool *entered);
 void call_return(struct warp *w, uint32_t mask);
 void lanes_exit(struct warp *w, struct frame *frame, uint32_t mask);
 
 // barrier.c
-// True if the lanes may go on.
+// Returns true if the lanes may continue.
 bool barrier_arrive(struct warp *w, const struct insn *in, uint32_t mask);
 void barrier_recheck(struct thread_block *block);
 
@@ -174,14 +173,17 @@ bool exec_cp_async(struct warp *w, const struct insn *in, uint32_t mask);
 bool exec_mbarrier(struct warp *w, const struct insn *in, uint32_t mask);
 bool exec_cp_bulk(struct warp *w, const struct insn *in, uint32_t mask);
 void exec_isspacep(struct warp *w, const struct insn *in, uint32_t mask);
-// Host addresses of all lanes, checked for those in the mask; the others get one of theirs.
+// Computes the host addresses of all lanes and checks those in the mask; other lanes get an address
+// of an active lane.
 struct address_scan;
 bool memory_resolve(struct warp *w, const struct insn *in, const struct memory_op *m, uint32_t ref,
                     uint32_t mask, struct address_scan *addresses);
-// A lane's generic address: what may be read or written there, up to *size; NULL if nothing.
+// Returns the host address of a lane's generic address and the accessible bytes in *size; NULL if
+// not accessible.
 char *memory_at(struct warp *w, unsigned lane, uint64_t address, size_t *size);
 
-// image_access.c: textures and surfaces. The end of a launch lets go of those that a host thread has found.
+// image_access.c: textures and surfaces. images_release drops those that a host thread has looked
+// up.
 bool exec_texture(struct warp *w, const struct insn *in, uint32_t mask);
 bool exec_surface(struct warp *w, const struct insn *in, uint32_t mask);
 void exec_image_query(struct warp *w, const struct insn *in, uint32_t mask);
@@ -189,7 +191,7 @@ void images_release(struct worker *worker);
 // atomic.c
 void atomic_reduce(enum atom_op op, enum type type, void *at, uint64_t value);
 
-// lanes.c: what lanes of a warp tell each other
+// lanes.c: exchanges between the lanes of a warp
 void exec_lanes(struct warp *w, const struct insn *in, uint32_t mask);
 
 // device_functions.c
@@ -199,7 +201,7 @@ bool exec_builtin(struct warp *w, const struct insn *in, enum builtin builtin, u
 __attribute__((format(printf, 6, 7))) bool fault_raise(struct warp *w, const struct insn *in,
                                                        enum ptx_fault_kind kind, unsigned lane,
                                                        uint64_t address, const char *fmt,
-                                                       ...); // always false
+                                                       ...); // always returns false
 
 static inline char *ref_at(const struct warp *w, uint32_t ref)
 {
@@ -211,7 +213,7 @@ static inline uint32_t first_lane(uint32_t mask)
     return (uint32_t)__builtin_ctz(mask);
 }
 
-// Bytes of a lane's local memory in this block.
+// Returns a lane's local memory in this block.
 static inline char *lane_local(const struct warp *w, unsigned lane)
 {
     return w->block->local + (w->index * LANES + lane) * w->block->grid->lane_local;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames: calls with their parameters, returns, and the exit of lanes.
+// Implements frames: calls with their parameters, returns, and the exit of lanes.
 #include "sim/ptx/run/exec.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ void frame_give(struct worker *worker, struct frame *f)
     worker->free_frames[f->size_class] = f;
 }
 
-// The function behind an address, if it is one of this module's.
+// Returns the function at an address, if it belongs to this module.
 static const struct ptx_function *function_at(const struct ptx_module *m, uint64_t address)
 {
     for (uint32_t i = 0; i < m->function_count; i++)
@@ -107,8 +107,8 @@ static void pass_arguments(struct warp *w, struct frame *caller, struct frame *c
     }
 }
 
-static bool enter(struct warp *w, const struct insn *in, const struct ptx_function *f, uint32_t pc,
-                  uint32_t mask)
+static bool frames_enter(struct warp *w, const struct insn *in, const struct ptx_function *f,
+                         uint32_t pc, uint32_t mask)
 {
     struct frame *caller = w->frame, *callee;
     uint64_t base = (uint64_t)caller->local_base + caller->function->frame_bytes;
@@ -157,7 +157,7 @@ bool call_enter(struct warp *w, const struct insn *in, uint32_t pc, uint32_t mas
     if (f->builtin)
         return exec_builtin(w, in, f->builtin, mask);
     *entered = true;
-    return enter(w, in, f, pc, mask);
+    return frames_enter(w, in, f, pc, mask);
 }
 
 void call_return(struct warp *w, uint32_t mask)
@@ -199,7 +199,7 @@ void lanes_exit(struct warp *w, struct frame *f, uint32_t mask)
             frame_give(w->block->worker, f);
         f = parent;
     }
-    // Those that waited for these lanes look again.
+    // Splits that waited for these lanes check again.
     for (unsigned i = 0; i < w->split_count; i++)
         if (w->splits[i].state == SPLIT_WARP_SYNC)
             w->splits[i].state = SPLIT_RUNNABLE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Launches: blocks of a grid are taken in order by the calling thread and by helpers from a pool,
-// each with a worker context that is kept for later launches.
+// Implements launches. The calling thread and helpers from a pool run the blocks of a grid in
+// order, each with a worker context that is kept for later launches.
 #include "sim/ptx/run/helper_threads.h"
 
 #include <errno.h>
@@ -83,7 +83,7 @@ static void block_free(struct thread_block *b)
     free(b);
 }
 
-static size_t round_up(size_t n, size_t to)
+static size_t grid_round_up(size_t n, size_t to)
 {
     return (n + to - 1) / to * to;
 }
@@ -96,8 +96,8 @@ static struct thread_block *block_new(struct worker *worker)
         return NULL;
     b->warp_count = worker->block_warps;
     b->warps = calloc(b->warp_count, sizeof(*b->warps));
-    b->shared = aligned_alloc(1024, round_up(worker->block_shared + 64, 1024));
-    b->local = aligned_alloc(128, round_up(worker->block_local + 64, 128));
+    b->shared = aligned_alloc(1024, grid_round_up(worker->block_shared + 64, 1024));
+    b->local = aligned_alloc(128, grid_round_up(worker->block_local + 64, 128));
     b->launch_special = aligned_alloc(64, LAUNCH_BYTES + 256);
     if (!b->warps || !b->shared || !b->local || !b->launch_special)
         goto fail;
@@ -115,7 +115,7 @@ fail:
     return NULL;
 }
 
-// Block contexts that are too small for this launch are let go.
+// Frees block contexts that are too small for this launch.
 static void worker_fit(struct worker *worker, struct grid *g)
 {
     size_t local = (size_t)g->lane_local * g->warps * LANES;
@@ -137,7 +137,7 @@ static void worker_fit(struct worker *worker, struct grid *g)
     worker->block_local = local;
 }
 
-// A context for blocks of this launch, all but the block's own numbers set.
+// Returns a context for a block of this launch; the caller sets the block's index.
 static struct thread_block *thread_block_take(struct worker *worker)
 {
     struct grid *g = worker->grid;
@@ -228,7 +228,7 @@ static void break_deadlock(struct thread_block *b)
     }
 }
 
-// Gives every warp that can run one turn. False when the launch is to stop.
+// Gives every runnable warp one turn. Returns false if the launch must stop.
 static bool block_turn(struct thread_block *b)
 {
     struct grid *g = b->grid;
@@ -256,7 +256,7 @@ static bool block_turn(struct thread_block *b)
     return true;
 }
 
-// What a stopped launch leaves behind is put back on the free lists.
+// Returns the frames of a stopped launch to the free lists.
 static void thread_block_abandon(struct thread_block *b)
 {
     for (uint32_t i = 0; i < b->grid->warps; i++) {
@@ -316,8 +316,8 @@ static void run_blocks(struct worker *worker, struct grid *g)
     block_give(b);
 }
 
-// A cooperative launch: each worker gives the blocks that it took turns, and takes one more in each
-// round while there are any, so that all come to run and may wait for each other.
+// Runs a cooperative launch. Each worker gives its blocks turns and takes one more block each round
+// while there are any, so that all blocks run and may wait for each other.
 static void run_cooperative(struct worker *worker, struct grid *g)
 {
     struct thread_block *taken = NULL;
@@ -403,13 +403,13 @@ static int check_launch(const struct ptx_launch *l, uint64_t *shared)
     for (uint32_t i = 0; i < l->function->module->global_count; i++)
         if (!l->function->module->globals[i]->bound)
             return -EINVAL;
-    *shared = round_up(info->static_shared, 16) + l->dynamic_shared;
+    *shared = grid_round_up(info->static_shared, 16) + l->dynamic_shared;
     return 0;
 }
 
 static unsigned thread_count(const struct ptx_launch *l, uint64_t blocks)
 {
-    long cores = l->threads ? 0 : sysconf(_SC_NPROCESSORS_ONLN); // which reads a file
+    long cores = l->threads ? 0 : sysconf(_SC_NPROCESSORS_ONLN); // sysconf reads a file
     uint64_t n = l->threads ? l->threads : cores > 0 ? (uint64_t)cores : 1;
 
     return (unsigned)(n > blocks ? blocks : n > 1024 ? 1024 : n);
@@ -426,20 +426,20 @@ int ptx_launch_run(const struct ptx_launch *launch, struct ptx_fault *fault)
     memset(fault, 0, sizeof(*fault));
     if (result)
         return result;
-    g.dynamic_offset = round_up(f->info.static_shared, 16);
+    g.dynamic_offset = grid_round_up(f->info.static_shared, 16);
     g.threads = launch->block[0] * launch->block[1] * launch->block[2];
     g.warps = (g.threads + LANES - 1) / LANES;
     g.lane_local = f->total_local;
     if (f->recursive)
         g.lane_local += launch->stack_bytes ? launch->stack_bytes : DEFAULT_STACK;
-    g.lane_local = round_up(g.lane_local, 128);
+    g.lane_local = grid_round_up(g.lane_local, 128);
     if (g.lane_local > 1u << 24)
         return -ENOMEM;
     g.block_total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     g.thread_count = thread_count(launch, g.block_total);
     g.id = ++next_id;
     g.sync_address = (uintptr_t)g.sync_words;
-    params = aligned_alloc(64, round_up(f->info.param_bytes + 64, 64));
+    params = aligned_alloc(64, grid_round_up(f->info.param_bytes + 64, 64));
     if (!params)
         return -ENOMEM;
     memcpy(params, launch->params ? launch->params : "", f->info.param_bytes);

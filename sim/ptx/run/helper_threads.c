@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Host threads that help with launches. They are started when first wanted and stay; a launch
-// never waits for a helper that has not begun, so that a busy pool costs speed and nothing else.
+// Implements host threads that help launches. They start on first demand and stay. A launch never
+// waits for a helper that has not begun, so a busy pool only reduces speed.
 #include "sim/ptx/run/helper_threads.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/scope.h"
+#include "common/base/scope.h"
 
 #define MAX_HELPERS 1024
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
-static struct grid *waiting; // launches that want helpers
+static struct grid *waiting; // launches that request helpers
 static unsigned threads;
 static struct worker *idle_workers;
-static grid_worker *work_on; // the same for all launches, set before there are threads
+static grid_worker *work_on; // the same for all launches; set before any thread starts
 
 struct worker *worker_take(void)
 {
@@ -68,7 +68,7 @@ static void *helper(void *unused)
     return NULL;
 }
 
-static void start_helper(void)
+static void helper_threads_start_helper(void)
 {
     pthread_attr_t attr;
     pthread_t thread;
@@ -86,7 +86,7 @@ void helpers_run(struct grid *g, unsigned helpers, grid_worker *run)
         SCOPED_LOCK(&lock);
         work_on = run;
         for (unsigned i = threads; i < helpers && i < MAX_HELPERS; i++)
-            start_helper();
+            helper_threads_start_helper();
         g->helpers_wanted = helpers;
         g->next_waiting = waiting;
         waiting = g;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads of textures, and loads, stores and reductions of surfaces, lane by lane.
+// Executes texture reads, and loads, stores and reductions on surfaces, lane by lane.
 #include "sim/ptx/run/exec.h"
 
 #include "sim/ptx/alu/small_float.h"
 
 #include <string.h>
 
-// A slot of the cache that is free or was taken longest ago.
-static struct image_cache *free_slot(struct worker *worker)
+// Returns the oldest slot of the cache, emptied.
+static struct image_cache *image_access_free_slot(struct worker *worker)
 {
     struct image_cache *slot = &worker->images[worker->image_at++ % CACHED_IMAGES];
     const struct ptx_images *images = &worker->grid->launch->images;
@@ -20,7 +20,7 @@ static struct image_cache *free_slot(struct worker *worker)
     return slot;
 }
 
-static const struct texture *find_texture(struct worker *worker, uint64_t handle)
+static const struct texture *image_access_find_texture(struct worker *worker, uint64_t handle)
 {
     const struct ptx_images *images = &worker->grid->launch->images;
     const struct texture *texture;
@@ -30,7 +30,7 @@ static const struct texture *find_texture(struct worker *worker, uint64_t handle
             return worker->images[i].texture;
     texture = images->find_texture ? images->find_texture(images->argument, handle) : NULL;
     if (texture) {
-        struct image_cache *slot = free_slot(worker);
+        struct image_cache *slot = image_access_free_slot(worker);
 
         slot->handle = handle;
         slot->texture = texture;
@@ -38,7 +38,7 @@ static const struct texture *find_texture(struct worker *worker, uint64_t handle
     return texture;
 }
 
-static const struct surface *find_surface(struct worker *worker, uint64_t handle)
+static const struct surface *image_access_find_surface(struct worker *worker, uint64_t handle)
 {
     const struct ptx_images *images = &worker->grid->launch->images;
     const struct surface *surface;
@@ -48,7 +48,7 @@ static const struct surface *find_surface(struct worker *worker, uint64_t handle
             return worker->images[i].surface;
     surface = images->find_surface ? images->find_surface(images->argument, handle) : NULL;
     if (surface) {
-        struct image_cache *slot = free_slot(worker);
+        struct image_cache *slot = image_access_free_slot(worker);
 
         slot->handle = handle;
         slot->surface = surface;
@@ -60,7 +60,7 @@ void images_release(struct worker *worker)
 {
     for (unsigned i = 0; i < CACHED_IMAGES; i++)
         if (worker->images[i].handle)
-            free_slot(worker);
+            image_access_free_slot(worker);
     memset(worker->images, 0, sizeof(worker->images));
     worker->image_at = 0;
 }
@@ -107,7 +107,7 @@ static void read_sample(const struct warp *w, const struct image_op *m, unsigned
         s->offset[i] = (int)source_word(w, m, k++, lane);
 }
 
-static uint32_t half_of(uint32_t bits)
+static uint32_t image_access_half_of(uint32_t bits)
 {
     float value;
 
@@ -119,7 +119,7 @@ static void write_sample(const struct warp *w, const struct image_op *m, unsigne
                          uint32_t value[4])
 {
     for (unsigned i = 0; m->halves && i < 4; i++)
-        value[i] = half_of(value[i]);
+        value[i] = image_access_half_of(value[i]);
     for (unsigned i = 0; m->packed && i < 2; i++)
         value[i] = value[2 * i] | value[2 * i + 1] << 16;
     for (unsigned i = 0; i < m->result_count; i++)
@@ -146,7 +146,7 @@ bool exec_texture(struct warp *w, const struct insn *in, uint32_t mask)
         uint32_t value[4];
 
         if (!texture || handles[lane] != last)
-            texture = find_texture(w->block->worker, handles[lane]);
+            texture = image_access_find_texture(w->block->worker, handles[lane]);
         last = handles[lane];
         if (!texture)
             return no_object(w, in, m, lane, last);
@@ -155,7 +155,7 @@ bool exec_texture(struct warp *w, const struct insn *in, uint32_t mask)
         write_sample(w, m, lane, value);
     }
     if (in->d2 != NO_PRED)
-        write_pred(w, in->d2, mask, ALL_LANES); // memory is always there
+        write_pred(w, in->d2, mask, ALL_LANES); // all memory is resident
     return true;
 }
 
@@ -171,7 +171,7 @@ static void read_place(const struct warp *w, const struct image_op *m, unsigned 
         place->at[i] = (int32_t)source_word(w, m, k, lane);
 }
 
-// Between the registers of a lane and the bytes of an element, whose registers are words or doubles.
+// Copies between a lane's registers (words or doubles) and the bytes of an element.
 static void move_element(const struct warp *w, uint32_t ref, unsigned class, unsigned lane,
                          char *bytes, unsigned size, bool load)
 {
@@ -256,7 +256,7 @@ bool exec_surface(struct warp *w, const struct insn *in, uint32_t mask)
         w->budget -= ATOMIC_COST;
     for (uint32_t left = mask; left; left &= left - 1) {
         unsigned lane = first_lane(left);
-        const struct surface *surface = find_surface(w->block->worker, handles[lane]);
+        const struct surface *surface = image_access_find_surface(w->block->worker, handles[lane]);
         struct surface_place place;
         unsigned bytes;
         char *at;
@@ -282,25 +282,25 @@ bool exec_surface(struct warp *w, const struct insn *in, uint32_t mask)
     return true;
 }
 
-// Objects that are none answer zeroes.
-static uint32_t answer(struct worker *worker, const struct insn *in, uint64_t handle,
-                       unsigned level)
+// Answers a query; invalid objects give zeros.
+static uint32_t image_access_answer(struct worker *worker, const struct insn *in, uint64_t handle,
+                                    unsigned level)
 {
     enum image_question question = (enum image_question)in->image->access;
     const struct texture *texture;
     const struct surface *surface;
 
     if (question == ASK_IS_TEXTURE)
-        return find_texture(worker, handle) != NULL;
+        return image_access_find_texture(worker, handle) != NULL;
     if (question == ASK_IS_SURFACE)
-        return find_surface(worker, handle) != NULL;
+        return image_access_find_surface(worker, handle) != NULL;
     if (question == ASK_IS_SAMPLER)
-        return 0; // a texture object is both
+        return 0; // a texture object includes its sampler
     if (in->imm) {
-        surface = find_surface(worker, handle);
+        surface = image_access_find_surface(worker, handle);
         return surface ? surface_answer(surface, question) : 0;
     }
-    texture = find_texture(worker, handle);
+    texture = image_access_find_texture(worker, handle);
     return texture ? texture_answer(texture, question, level) : 0;
 }
 
@@ -314,7 +314,7 @@ void exec_image_query(struct warp *w, const struct insn *in, uint32_t mask)
         unsigned lane = first_lane(left);
         unsigned level = m->source_count ? source_word(w, m, 0, lane) : 0;
 
-        values[lane] = answer(w->block->worker, in, handles[lane], level);
+        values[lane] = image_access_answer(w->block->worker, in, handles[lane], level);
         set |= values[lane] ? 1u << lane : 0;
     }
     if (m->result_count)

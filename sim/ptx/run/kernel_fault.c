@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults: the first one of a launch is kept and ends it.
+// Records the first fault of a launch, which ends the launch.
 #include "sim/ptx/run/exec.h"
 
 #include <errno.h>

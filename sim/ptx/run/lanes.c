@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Instructions in which the lanes of a warp exchange values: shuffles, votes, matches.
+// Executes instructions in which the lanes of a warp exchange values: shuffles, votes, matches.
 #include "sim/ptx/run/exec.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ void write_pred(struct warp *w, uint32_t ref, uint32_t mask, uint32_t value)
     *d = (*d & ~mask) | (value & mask);
 }
 
-// The source lane that the mode gives, and whether it lies within the lane's segment.
+// Computes the source lane of a shuffle. Returns true if it lies within the lane's segment.
 static bool shuffle_source(uint32_t mode, uint32_t lane, uint32_t b, uint32_t c, uint32_t *source)
 {
     uint32_t clamp = c & 31, segment = c >> 8 & 31;
@@ -70,7 +70,7 @@ static void exec_shuffle(struct warp *w, const struct insn *in, uint32_t mask)
         write_pred(w, in->d2, mask, valid);
 }
 
-// The lanes that take part with lane i.
+// Returns the lanes that participate with lane i.
 static uint32_t members(const struct warp *w, const struct insn *in, uint32_t mask, uint32_t lane)
 {
     return in->sync ? mask & ((const uint32_t *)ref_at(w, in->e))[lane] : mask;
@@ -121,7 +121,7 @@ static void exec_match(struct warp *w, const struct insn *in, uint32_t mask)
         write_pred(w, in->d2, mask, all);
 }
 
-static uint32_t reduce(uint32_t op, uint32_t x, uint32_t y)
+static uint32_t lanes_reduce(uint32_t op, uint32_t x, uint32_t y)
 {
     switch (op) {
     case REDUX_ADD: return x + y;
@@ -148,7 +148,7 @@ static void exec_redux(struct warp *w, const struct insn *in, uint32_t mask)
             continue;
         r = a[first_lane(m)];
         for (m &= m - 1; m; m &= m - 1)
-            r = reduce(in->imm, r, a[first_lane(m)]);
+            r = lanes_reduce(in->imm, r, a[first_lane(m)]);
         values[i] = r;
     }
     write_word(w, in->d, mask, values);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mbarrier objects: 64 bits of shared memory that count arrivals and bytes of copies. When none is
-// left the phase ends, and the next one begins with the same expectation.
+// Implements mbarrier objects: 64 bits of shared memory that count arrivals and bytes of copies.
+// When both counts reach zero the phase ends, and the next phase begins with the same expected
+// arrivals.
 //
-//     bit 63    phase
-//     62..43    arrivals that each phase expects
-//     42..23    arrivals that are still to come
-//     22..0     bytes that are still to come, plus TX_BIAS
+//  bit 63 phase
+//  62..43 arrivals that each phase expects
+//  42..23 pending arrivals
+//  22..0  pending bytes, plus TX_BIAS
 #include "sim/ptx/run/exec.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@ struct phase {
     int32_t bytes;
 };
 
-static struct phase unpack(uint64_t word)
+static struct phase mbarrier_unpack(uint64_t word)
 {
     return (struct phase){
         .odd = word >> 63,
@@ -34,15 +35,15 @@ static struct phase unpack(uint64_t word)
     };
 }
 
-static uint64_t pack(struct phase p)
+static uint64_t mbarrier_pack(struct phase p)
 {
     return (uint64_t)p.odd << 63 | (uint64_t)(p.expected & COUNT_MASK) << EXPECTED_SHIFT |
            (uint64_t)(p.pending & COUNT_MASK) << PENDING_SHIFT |
            (((uint32_t)p.bytes + TX_BIAS) & TX_MASK);
 }
 
-// False if the object cannot take it.
-static bool apply(struct phase *p, enum mbarrier_op op, uint32_t value)
+// Applies the operation. Returns false if it is invalid in the object's state.
+static bool mbarrier_apply(struct phase *p, enum mbarrier_op op, uint32_t value)
 {
     switch (op) {
     case MBARRIER_INIT:
@@ -88,7 +89,7 @@ static bool waited(const struct warp *w, const struct insn *in, uint32_t lane, s
 
     if (in->imm == MBARRIER_WAIT_PARITY)
         return (((const uint32_t *)b)[lane] & 1) != now.odd;
-    return unpack(((const uint64_t *)b)[lane]).odd != now.odd;
+    return mbarrier_unpack(((const uint64_t *)b)[lane]).odd != now.odd;
 }
 
 bool exec_mbarrier(struct warp *w, const struct insn *in, uint32_t mask)
@@ -106,17 +107,17 @@ bool exec_mbarrier(struct warp *w, const struct insn *in, uint32_t mask)
         void *at = (void *)(uintptr_t)s.address[lane];
 
         memcpy(&word, at, 8);
-        p = unpack(word);
+        p = mbarrier_unpack(word);
         if (waits) {
             done |= waited(w, in, lane, p) ? 1u << lane : 0;
             continue;
         }
-        if (!apply(&p, in->imm, ((const uint32_t *)ref_at(w, in->b))[lane]))
+        if (!mbarrier_apply(&p, in->imm, ((const uint32_t *)ref_at(w, in->b))[lane]))
             return fault_raise(w, in, PTX_FAULT_ILLEGAL_INSTRUCTION, lane, 0,
                                "an mbarrier's count is exceeded");
         if (in->imm >= MBARRIER_ARRIVE && in->imm <= MBARRIER_ARRIVE_EXPECT)
             ((uint64_t *)ref_at(w, in->d))[lane] = word;
-        word = pack(p);
+        word = mbarrier_pack(p);
         memcpy(at, &word, 8);
     }
     if (waits) {
@@ -126,7 +127,7 @@ bool exec_mbarrier(struct warp *w, const struct insn *in, uint32_t mask)
     return true;
 }
 
-// A lane's whole range, checked at both ends; allocations have no holes.
+// Returns the host address of a lane's range, checked at both ends; allocations have no holes.
 static char *range_at(struct warp *w, const struct memory_op *m, uint32_t ref, uint32_t lane,
                       uint32_t size)
 {

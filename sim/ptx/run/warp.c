@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a warp: chooses which of its splits goes on, and executes that one's instructions.
+// Runs a warp: selects one of its splits and executes its instructions.
 //
-// Lanes that went different ways meet again because the split at the lowest instruction (of the
-// deepest frame) runs first and stops where another one waits, where both become one. When a split
-// loops for long, the one that has waited longest gets a turn: a lane that spins on a lock held by
-// a lane of the same warp lets it proceed.
-#include "common/clock.h"
+// Diverged lanes join again because the split at the lowest instruction (of the deepest frame) runs
+// first and stops at another waiting split, where both merge. When a split loops for long, the
+// split that has waited longest gets a turn. A lane that spins on a lock thus lets the owner, in
+// the same warp, proceed.
+#include "common/base/clock.h"
 #include "sim/ptx/run/exec.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ void warp_start(struct warp *w, struct frame *frame, uint32_t lanes)
     warp_add_split(w, frame, 0, lanes);
 }
 
-// Joins splits that stand at the same instruction.
+// Merges splits at the same instruction.
 static void merge_splits(struct warp *w)
 {
     for (unsigned i = 0; i < w->split_count; i++) {
@@ -45,7 +45,7 @@ static void merge_splits(struct warp *w)
     }
 }
 
-static bool better(const struct split *a, const struct split *b, bool oldest)
+static bool warp_better(const struct split *a, const struct split *b, bool oldest)
 {
     if (oldest)
         return (int32_t)(a->turn - b->turn) < 0;
@@ -59,12 +59,12 @@ static struct split *pick(struct warp *w, enum split_state state, bool oldest)
     struct split *best = NULL;
 
     for (unsigned i = 0; i < w->split_count; i++)
-        if (w->splits[i].state == state && (!best || better(&w->splits[i], best, oldest)))
+        if (w->splits[i].state == state && (!best || warp_better(&w->splits[i], best, oldest)))
             best = &w->splits[i];
     return best;
 }
 
-// The next instruction at which another split of the same frame waits to be joined.
+// Returns the next instruction at which another split of the same frame waits to merge.
 static uint32_t next_meeting(const struct warp *w, const struct split *s)
 {
     uint32_t pc = UINT32_MAX;
@@ -79,7 +79,7 @@ static uint32_t next_meeting(const struct warp *w, const struct split *s)
     return pc;
 }
 
-// The lanes that a warp-wide instruction waits for.
+// Returns the lanes that a warp-wide instruction waits for.
 static uint32_t lanes_needed(const struct warp *w, const struct insn *in, uint32_t mask)
 {
     const uint32_t *e = (const uint32_t *)ref_at(w, in->e);
@@ -90,7 +90,7 @@ static uint32_t lanes_needed(const struct warp *w, const struct insn *in, uint32
     return need & w->live;
 }
 
-// All lanes of some bar.warp.sync may have arrived, at different instructions.
+// Releases lanes of a bar.warp.sync if all have arrived, possibly at different instructions.
 static bool release_warp_sync(struct warp *w)
 {
     uint32_t waiting = 0;
@@ -151,7 +151,7 @@ static void local_address(struct warp *w, const struct insn *in, uint32_t mask)
     }
 }
 
-// Arithmetic with some lanes off: computed aside, then only the others' results are taken.
+// Computes all lanes in a copy and stores the results of the active lanes only.
 static void masked_alu(const struct insn *in, void *d, const void *a, const void *b, const void *c,
                        uint32_t mask)
 {
@@ -176,11 +176,11 @@ static void masked_alu(const struct insn *in, void *d, const void *a, const void
     }
 }
 
-// What one instruction did to the split that runs.
+// The effect of an instruction on the running split.
 enum warp_step {
     STEP_NEXT,
     STEP_JUMP,  // pc is set
-    STEP_LEAVE, // the split is gone or waits; choose again
+    STEP_LEAVE, // the split ended or waits; select another
     STEP_STOP,
 };
 
@@ -191,8 +191,8 @@ struct run {
     uint32_t pc, mask;
 };
 
-// Lanes that the predicate keeps out of an instruction that moves lanes go on by themselves.
-static void set_aside(struct run *r, uint32_t active)
+// Splits off the lanes that a predicate excludes from a control-flow instruction.
+static void warp_set_aside(struct run *r, uint32_t active)
 {
     if (active == r->mask)
         return;
@@ -256,7 +256,7 @@ static enum warp_step branch_indexed(struct run *r, const struct insn *in, uint3
     return STEP_LEAVE;
 }
 
-static enum warp_step call(struct run *r, const struct insn *in, uint32_t active)
+static enum warp_step warp_call(struct run *r, const struct insn *in, uint32_t active)
 {
     struct warp *w = r->w;
     struct frame *frame = r->s->frame;
@@ -268,7 +268,7 @@ static enum warp_step call(struct run *r, const struct insn *in, uint32_t active
     if (rest)
         warp_add_split(w, frame, pc + 1, rest);
     if (!call_enter(w, in, pc, active, &left, &entered)) {
-        warp_add_split(w, frame, pc, active); // so that its frames are found and freed
+        warp_add_split(w, frame, pc, active); // keeps the frames reachable for freeing
         return STEP_STOP;
     }
     if (left)
@@ -278,7 +278,7 @@ static enum warp_step call(struct run *r, const struct insn *in, uint32_t active
     return STEP_LEAVE;
 }
 
-static enum warp_step leave(struct run *r, const struct insn *in, uint32_t active)
+static enum warp_step warp_leave(struct run *r, const struct insn *in, uint32_t active)
 {
     struct warp *w = r->w;
     struct frame *frame = r->s->frame;
@@ -298,7 +298,7 @@ static enum warp_step barrier(struct run *r, const struct insn *in, uint32_t act
 {
     struct warp *w = r->w;
 
-    set_aside(r, active);
+    warp_set_aside(r, active);
     if (!barrier_arrive(w, in, active))
         return STEP_STOP;
     r->s->pc = r->pc;
@@ -312,13 +312,13 @@ static enum warp_step barrier(struct run *r, const struct insn *in, uint32_t act
     return STEP_LEAVE;
 }
 
-// Instructions of the whole warp wait until all lanes that they name are there.
+// Makes a warp-wide instruction wait until all lanes that it names have arrived.
 static enum warp_step warp_wide(struct run *r, const struct insn *in, uint32_t active)
 {
     struct warp *w = r->w;
 
     if (in->sync && !w->force_sync && lanes_needed(w, in, active) & ~active) {
-        set_aside(r, active);
+        warp_set_aside(r, active);
         r->s->pc = r->pc;
         r->s->state = SPLIT_WARP_SYNC;
         return STEP_LEAVE;
@@ -344,9 +344,9 @@ static enum warp_step step(struct run *r, const struct insn *in, uint32_t active
     case OP_ALU: break;
     case OP_BRA: return branch(r, in, active);
     case OP_BRX: return branch_indexed(r, in, active);
-    case OP_CALL: return call(r, in, active);
+    case OP_CALL: return warp_call(r, in, active);
     case OP_RET:
-    case OP_EXIT: return leave(r, in, active);
+    case OP_EXIT: return warp_leave(r, in, active);
     case OP_TRAP:
     case OP_BRKPT: return trap(r, in, active);
     case OP_LD: good = exec_load(w, in, active); break;
@@ -379,7 +379,7 @@ static enum warp_step step(struct run *r, const struct insn *in, uint32_t active
     return good ? STEP_NEXT : STEP_STOP;
 }
 
-// Executes a split until it meets another one, waits, ends, or its budget is spent.
+// Executes a split until it meets another split, waits, ends, or exhausts its budget.
 static bool run_split(struct warp *w, struct split *s, bool alone)
 {
     struct frame *frame = s->frame;
@@ -420,7 +420,7 @@ static bool run_split(struct warp *w, struct split *s, bool alone)
                 s->pc = r.pc;
                 return true;
             }
-            // Behind the jump other splits may be the next to meet.
+            // After the jump another split may be the next to merge.
             if (in->loop && !alone && w->split_count > 1) {
                 s->pc = r.pc;
                 return true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Managed memory as CUDA C++ has it: variables, allocations, structures with pointers into it, prefetches and advice.
+// Managed memory as CUDA C++ has it: variables, allocations, structures with pointers into it,
+// prefetches and advice.
 #include "runtime.h"
 
 __managed__ int counter = 5;

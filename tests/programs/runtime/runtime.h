@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the CUDA C++ programs of this folder share. They use the runtime only, and are linked with
-// it statically and dynamically.
+// Functions for the CUDA C++ programs of this folder. The programs use only the runtime, and are
+// linked with it statically and dynamically.
 #pragma once
 
 #include <cuda_runtime.h>

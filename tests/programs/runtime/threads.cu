@@ -28,7 +28,8 @@ static void work(unsigned number)
         failed += cudaMemcpyAsync(data, in.data(), n * 4, cudaMemcpyDefault, stream) != cudaSuccess;
         mix<<<2, 128, 0, stream>>>(data, number, n);
         failed += cudaGetLastError() != cudaSuccess;
-        failed += cudaMemcpyAsync(out.data(), data, n * 4, cudaMemcpyDefault, stream) != cudaSuccess;
+        failed += cudaMemcpyAsync(out.data(), data, n * 4, cudaMemcpyDefault, stream) !=
+                  cudaSuccess;
         failed += cudaStreamSynchronize(stream) != cudaSuccess;
         for (unsigned i = 0; i < n; i++)
             wrong += out[i] != (in[i] ^ number) + i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What newer CUDA C++ is made of: cooperative groups, barriers in shared memory, pipelines,
-// atomics with scopes, virtual functions, device memory allocation, 16-bit floats.
+// Features of newer CUDA C++: cooperative groups, barriers in shared memory, pipelines, atomics
+// with scopes, virtual functions, device memory allocation, 16-bit floats.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
@@ -105,6 +105,7 @@ extern "C" __global__ void wide(long long *out, const long long *in)
 {
     long long a = in[threadIdx.x], b = in[threadIdx.x + 1];
 
-    out[threadIdx.x] = (long long)(((__int128)a * b) >> 40) + (long long)((__int128)a * 1000 / (b | 1)) +
-                       __mul64hi(a, b) + (long long)__umul64hi(a, b);
+    out[threadIdx.x] = (long long)(((__int128)a * b) >> 40) +
+                       (long long)((__int128)a * 1000 / (b | 1)) + __mul64hi(a, b) +
+                       (long long)__umul64hi(a, b);
 }

@@ -45,6 +45,8 @@ like "$log" 'the slower way: .*RLIMIT_MEMLOCK' "but not for the memory that the 
 unlike "$log" '^not ok' "copies it all the same"
 like "$log" '^1\.\.[1-9]' "to the end"
 
+ok "a limit of file sizes below that of a ring" over_rdma bash -c 'ulimit -f 1024; exec "$1"' - "$saxpy"
+
 # ---- the network ----
 
 # endure copies 16 MiB there and back in every round and checks them.

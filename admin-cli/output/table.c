@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tables through libsmartcols.
+#include "admin-cli/output/table.h"
+
+#include <errno.h>
+#include <libsmartcols/libsmartcols.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "admin-cli/output/table_fit.h"
+
+static void table_format_bytes(double bytes, char *text, size_t size)
+{
+    static const char units[] = "BKMGTP";
+    unsigned unit = 0;
+
+    while (bytes >= 1024 && unit < sizeof(units) - 2) {
+        bytes /= 1024;
+        unit++;
+    }
+    if (unit)
+        snprintf(text, size, "%.1f%c", bytes, units[unit]);
+    else
+        snprintf(text, size, "%.0f", bytes);
+}
+
+static void format_seconds(double value, char *text, size_t size)
+{
+    long seconds = (long)value;
+
+    if (seconds < 60)
+        snprintf(text, size, "%lds", seconds);
+    else if (seconds < 3600)
+        snprintf(text, size, "%ldm%02lds", seconds / 60, seconds % 60);
+    else
+        snprintf(text, size, "%ldh%02ldm", seconds / 3600, seconds / 60 % 60);
+}
+
+static void format_list(const json_t *list, char *text, size_t size)
+{
+    size_t used = 0, i;
+    json_t *item;
+
+    text[0] = '\0';
+    json_array_foreach(list, i, item)
+        if (used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "," : "",
+                                     json_is_string(item) ? json_string_value(item) : "?");
+}
+
+const char *table_text(const json_t *row, const char *member)
+{
+    const char *text = json_string_value(json_object_get(row, member));
+
+    return text ? text : "";
+}
+
+void table_format_value(const json_t *value, enum table_format format, char *text, size_t size)
+{
+    if (json_is_number(value) && format == TABLE_BYTES)
+        table_format_bytes(json_number_value(value), text, size);
+    else if (json_is_number(value) && format == TABLE_SECONDS)
+        format_seconds(json_number_value(value), text, size);
+    else if (json_is_number(value) && format == TABLE_DECIMAL)
+        snprintf(text, size, "%.1f", json_number_value(value));
+    else if (json_is_number(value))
+        snprintf(text, size, "%.0f", json_number_value(value));
+    else if (json_is_boolean(value))
+        snprintf(text, size, "%s", json_is_true(value) ? "yes" : "no");
+    else if (json_is_array(value))
+        format_list(value, text, size);
+    else
+        snprintf(text, size, "%s",
+                 json_is_string(value)     ? json_string_value(value)
+                 : format > TABLE_SENTENCE ? "-"
+                                           : "");
+}
+
+struct table_space table_space(const char *width)
+{
+    struct table_space space = {.out = stdout};
+    struct winsize size;
+
+    if (width)
+        space.width = (unsigned)strtoul(width, NULL, 10);
+    else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        space.width = size.ws_col;
+    return space;
+}
+
+static int fill_grid(struct table_grid *grid, const json_t *rows)
+{
+    size_t r;
+    json_t *row;
+
+    grid->cells = calloc(grid->row_count * grid->column_count + 1, sizeof(*grid->cells));
+    if (!grid->cells)
+        return -ENOMEM;
+    json_array_foreach(rows, r, row) {
+        if (r == grid->row_count)
+            break;
+        for (size_t i = 0; i < grid->column_count; i++) {
+            char text[1024];
+            char **cell = &grid->cells[r * grid->column_count + i];
+            table_format_value(json_object_get(row, grid->columns[i].key), grid->columns[i].format,
+                               text, sizeof(text));
+            *cell = strdup(text);
+            if (!*cell)
+                return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static void clear_grid(struct table_grid *grid)
+{
+    for (size_t i = 0; grid->cells && i < grid->row_count * grid->column_count; i++)
+        free(grid->cells[i]);
+    free(grid->cells);
+}
+
+static int table_fill(struct libscols_table *table, const struct table_grid *grid)
+{
+    for (size_t i = 0; i < grid->column_count; i++)
+        if (!grid->left_out[i] &&
+            !scols_table_new_column(table, grid->columns[i].title, 0,
+                                    grid->columns[i].format > TABLE_SENTENCE ? SCOLS_FL_RIGHT : 0))
+            return -ENOMEM;
+    for (size_t r = 0; r < grid->row_count; r++) {
+        struct libscols_line *line = scols_table_new_line(table, NULL);
+        size_t place = 0;
+        for (size_t i = 0; i < grid->column_count; i++)
+            if (!grid->left_out[i] &&
+                (!line ||
+                 scols_line_set_data(line, place++, grid->cells[r * grid->column_count + i])))
+                return -ENOMEM;
+    }
+    return 0;
+}
+
+int table_print(const struct table_column *columns, const json_t *rows,
+                const struct table_space *space)
+{
+    struct libscols_table *table = scols_new_table();
+    struct table_grid grid = {.columns = columns, .row_count = json_array_size(rows)};
+    int err;
+
+    if (!table)
+        return -ENOMEM;
+    while (columns[grid.column_count].title)
+        grid.column_count++;
+    if (space->rows && space->rows < grid.row_count)
+        grid.row_count = space->rows;
+    err = fill_grid(&grid, rows);
+    if (!err && space->width)
+        table_fit(&grid, space->width);
+    if (!err)
+        err = table_fill(table, &grid);
+    // It fits, and where it does not the library would make other columns narrow than we have.
+    scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER);
+    scols_table_set_stream(table, space->out);
+    if (!err)
+        err = scols_print_table(table);
+    clear_grid(&grid);
+    scols_unref_table(table);
+    return err;
+}

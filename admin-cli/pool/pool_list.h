@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The lists of the pool: where the broker has them, and their columns.
+#ifndef RGPU_ADMIN_CLI_POOL_LIST_H
+#define RGPU_ADMIN_CLI_POOL_LIST_H
+
+#include "admin-cli/output/table.h"
+
+enum pool_list { LIST_BOXES, LIST_GPUS, LIST_LEASES, LIST_SESSIONS, LISTS };
+
+struct pool_list_row {
+    const char *path, *member; // of the broker's answer
+    const struct table_column *columns;
+};
+extern const struct pool_list_row pool_lists[LISTS];
+
+// Adds values that the columns show and the broker's answer lacks: names of users, reasons of
+// drains and waits, places of leases, ages.
+void pool_list_complete(enum pool_list list, json_t *rows);
+
+#endif

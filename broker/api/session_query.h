@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Queries the boxes for their current sessions, once a second for all callers together.
+#ifndef RGPU_BROKER_SESSION_QUERY_H
+#define RGPU_BROKER_SESSION_QUERY_H
+
+struct api_call;
+struct box_line;
+struct server;
+
+int session_query_start(struct server *server) __attribute__((warn_unused_result));
+void session_query_stop(struct server *server);
+// Notes that the box of LINE has reported.
+void session_query_reported(struct server *server, struct box_line *line);
+// Gives up on boxes that do not answer; called once a second.
+void session_query_tick(struct server *server);
+// Handles GET /v1/sessions[?ask=0].
+void session_query_list(struct api_call *call);
+
+#endif

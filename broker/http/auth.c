@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Authentication of requests: peer credentials, munge, shared keys.
+#include "broker/http/auth.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <time.h>
+
+#include "broker/http/munge_pool.h"
+#include "common/base/clock.h"
+#include "common/security/api_auth.h"
+#include "common/base/log.h"
+#include "common/base/scope.h"
+#include "common/security/seal.h"
+#include "common/security/ticket.h"
+
+#define USERS_MAX 64
+
+struct user_list {
+    uid_t uids[USERS_MAX];
+    size_t count;
+};
+
+// A nonce that was used, kept until its request would be too old anyway.
+struct used_nonce {
+    TAILQ_ENTRY(used_nonce) order;
+    char nonce[API_NONCE_TEXT];
+    int64_t until;
+};
+
+TAILQ_HEAD(nonce_list, used_nonce);
+
+struct auth {
+    struct user_list admins, schedulers;
+    struct ticket_keyring keys;
+    struct munge_pool *munge;
+    int64_t skew, started;
+    void *nonces;
+    struct nonce_list order;
+};
+
+static int compare_nonces(const void *a, const void *b)
+{
+    return strcmp(((const struct used_nonce *)a)->nonce, ((const struct used_nonce *)b)->nonce);
+}
+
+// A name without a user is a mistake in the file, or the name service does not answer. The intended
+// user would not have the role, so it is an error. `optional`: the name is the setting's default,
+// which need not exist.
+static int auth_resolve(const char *option, char **names, const char *optional,
+                        struct user_list *list)
+{
+    int error = 0;
+
+    for (; *names; names++) {
+        const struct passwd *entry = getpwnam(*names);
+        char *end;
+        unsigned long number = strtoul(*names, &end, 10);
+
+        if (list->count == USERS_MAX) {
+            config_complain(settings_table, "auth", option, "%s: more than %d users", option,
+                            USERS_MAX);
+            return -EINVAL;
+        }
+        if (entry)
+            list->uids[list->count++] = entry->pw_uid;
+        else if (!*end && number < UINT32_MAX)
+            list->uids[list->count++] = (uid_t)number;
+        else if (strcmp(*names, optional)) {
+            config_complain(settings_table, "auth", option, "%s: there is no user %s", option,
+                            *names);
+            error = -EINVAL;
+        }
+    }
+    return error;
+}
+
+static int load_shared_keys(const struct broker_settings *settings, struct ticket_keyring *keys)
+{
+    int error;
+
+    if (!settings->key_file || !*settings->key_file)
+        return 0;
+    error = ticket_keyring_load(settings->key_file, keys);
+    if (error)
+        config_complain(settings_table, "auth", "key_file", "key_file=%s: %s", settings->key_file,
+                        error == -EPERM     ? "must be a file of ours with mode 0600"
+                        : error == -EBADMSG ? "not a key file: one \"ID HEX64\" per line"
+                                            : strerror(-error));
+    return error;
+}
+
+// All that is wrong is logged.
+static int auth_read_members(const struct broker_settings *settings, struct auth *auth)
+{
+    int parts[] = {auth_resolve("admins", settings->admins, "root", &auth->admins),
+                   auth_resolve("schedulers", settings->schedulers, "slurm", &auth->schedulers),
+                   load_shared_keys(settings, &auth->keys)};
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        if (parts[i])
+            return parts[i];
+    return 0;
+}
+
+int auth_settings_check(const struct broker_settings *settings)
+{
+    struct auth members = {0};
+    int error = auth_read_members(settings, &members);
+
+    explicit_bzero(&members, sizeof(members));
+    return error;
+}
+
+static bool has_user(const struct user_list *list, uid_t uid)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->uids[i] == uid)
+            return true;
+    return false;
+}
+
+// The broker queries munged once when it starts, so that the log shows at once if munged does not
+// run.
+static int start_munge(const struct broker_settings *settings, struct event_base *base,
+                       struct auth *auth)
+{
+    char *credential = NULL;
+    munge_ctx_t context;
+
+    if (settings->munge == MUNGE_NO)
+        return 0;
+    context = munge_ctx_create();
+    if (!context)
+        return -ENOMEM;
+    if (settings->munge_socket && *settings->munge_socket)
+        munge_ctx_set(context, MUNGE_OPT_SOCKET, settings->munge_socket);
+    if (munge_encode(&credential, context, NULL, 0) == EMUNGE_SUCCESS) {
+        free(credential);
+        auth->munge = munge_pool_new(base, context);
+        return auth->munge ? 0 : -ENOMEM;
+    }
+    if (settings->munge == MUNGE_YES)
+        log_error("munge: %s; start munged, or set munge = no", munge_ctx_strerror(context));
+    else
+        log_info("munge is not there: %s", munge_ctx_strerror(context));
+    munge_ctx_destroy(context);
+    return settings->munge == MUNGE_YES ? -ENOTCONN : 0;
+}
+
+int auth_new(const struct broker_settings *settings, struct event_base *base, struct auth **out)
+{
+    struct auth *auth = calloc(1, sizeof(*auth));
+    int error;
+
+    if (!auth)
+        return -ENOMEM;
+    TAILQ_INIT(&auth->order);
+    auth->skew = (int64_t)(settings->clock_skew / 1000000);
+    auth->started = clock_wall_seconds();
+    error = auth_read_members(settings, auth);
+    if (!error)
+        error = start_munge(settings, base, auth);
+    if (error)
+        auth_free(&auth);
+    else
+        *out = auth;
+    return error;
+}
+
+void auth_free(struct auth **pointer)
+{
+    struct auth *auth = *pointer;
+    struct used_nonce *nonce;
+
+    if (!auth)
+        return;
+    while ((nonce = TAILQ_FIRST(&auth->order))) {
+        TAILQ_REMOVE(&auth->order, nonce, order);
+        tdelete(nonce, &auth->nonces, compare_nonces);
+        free(nonce);
+    }
+    munge_pool_free(&auth->munge);
+    explicit_bzero(auth, sizeof(*auth));
+    free(auth);
+    *pointer = NULL;
+}
+
+static void identify_user(const struct auth *auth, uid_t uid, struct identity *who)
+{
+    who->known = who->has_uid = true;
+    who->uid = uid;
+    who->admin = has_user(&auth->admins, uid);
+    who->scheduler = who->admin || has_user(&auth->schedulers, uid);
+    snprintf(who->name, sizeof(who->name), "%s uid=%u",
+             who->admin       ? "admin"
+             : who->scheduler ? "scheduler"
+                              : "user",
+             uid);
+}
+
+// ---- the signed text ----
+
+// NULL: no memory, or the request has a body and does not give its digest.
+static char *signed_text(const struct auth_request *request)
+{
+    char empty[API_DIGEST_TEXT];
+    const char *digest = request->body_digest;
+
+    if (!digest) {
+        if (request->has_body)
+            return NULL;
+        api_digest("", 0, empty);
+        digest = empty;
+    }
+    return api_signed_text(request->method, request->target, digest);
+}
+
+// ---- munge ----
+
+struct auth_job {
+    struct auth *auth;
+    struct munge_job *munge;
+    struct auth_job **self;       // where the asker keeps it
+    char digest[API_DIGEST_TEXT]; // required payload of the credential
+    auth_done done;
+    void *argument;
+};
+
+static void job_end(struct auth_job *job)
+{
+    *job->self = NULL;
+    munge_job_cancel(&job->munge);
+    free(job);
+}
+
+void auth_cancel(struct auth_job **job)
+{
+    if (*job)
+        job_end(*job);
+}
+
+// "DIGEST SECRET", both in hexadecimal.
+static bool auth_take_payload(const char *text, size_t size, const char *digest,
+                              struct identity *who)
+{
+    const size_t half = API_DIGEST_TEXT - 1;
+
+    if (size != 2 * half + 1 || text[half] != ' ' || !secret_equal(text, digest, half) ||
+        hex_decode(text + half + 1, half, who->secret, sizeof(who->secret)) < 0)
+        return false;
+    who->has_secret = true;
+    strcpy(who->nonce, API_MUNGE_NONCE);
+    return true;
+}
+
+static void on_decoded(void *argument, const struct munge_result *result)
+{
+    struct auth_job job = *(struct auth_job *)argument;
+    struct identity who = {.name = "nobody"};
+    const char *why = "";
+    enum outcome error = OUTCOME_DONE;
+
+    ((struct auth_job *)argument)->munge = NULL;
+    job_end(argument);
+    if (result->code != EMUNGE_SUCCESS) {
+        why = munge_strerror(result->code);
+        error = OUTCOME_UNAUTHORIZED;
+    } else if (!auth_take_payload(result->text, result->size, job.digest, &who)) {
+        why = "the credential was made for another request, or holds no secret for the answer";
+        error = OUTCOME_UNAUTHORIZED;
+    } else {
+        identify_user(job.auth, result->uid, &who);
+    }
+    job.done(job.argument, error, &who, why);
+    explicit_bzero(&who, sizeof(who));
+}
+
+static struct auth_job *job_new(struct auth *auth, void *argument, struct auth_job **self)
+{
+    struct auth_job *job = calloc(1, sizeof(*job));
+
+    if (job)
+        *job = (struct auth_job){.auth = auth, .argument = argument, .self = self};
+    return job;
+}
+
+// OUTCOME_DONE: the answer comes later, to `done`.
+static enum outcome ask_munge(struct auth *auth, const char *credential, const char *text,
+                              auth_done done, void *argument, struct auth_job **self)
+{
+    struct auth_job *job = job_new(auth, argument, self);
+
+    if (!job)
+        return OUTCOME_NO_MEMORY;
+    job->done = done;
+    api_digest(text, strlen(text), job->digest);
+    job->munge = munge_pool_decode(auth->munge, credential, on_decoded, job);
+    if (!job->munge) {
+        free(job);
+        return OUTCOME_MUNGE_SILENT;
+    }
+    *self = job;
+    return OUTCOME_DONE;
+}
+
+// ---- shared keys ----
+
+static bool use_nonce(struct auth *auth, const char *text, int64_t now)
+{
+    struct used_nonce *nonce, *oldest, **known;
+
+    while ((oldest = TAILQ_FIRST(&auth->order)) && oldest->until < now) {
+        TAILQ_REMOVE(&auth->order, oldest, order);
+        tdelete(oldest, &auth->nonces, compare_nonces);
+        free(oldest);
+    }
+    nonce = calloc(1, sizeof(*nonce));
+    if (!nonce)
+        return false;
+    strcpy(nonce->nonce, text);
+    nonce->until = now + 2 * auth->skew + 1;
+    known = tsearch(nonce, &auth->nonces, compare_nonces);
+    if (!known || *known != nonce) {
+        free(nonce);
+        return false;
+    }
+    TAILQ_INSERT_TAIL(&auth->order, nonce, order);
+    return true;
+}
+
+static const struct ticket_key *auth_find_key(const struct ticket_keyring *ring, const char *id)
+{
+    for (size_t i = 0; i < ring->count; i++)
+        if (!strcmp(ring->keys[i].id, id))
+            return ring->keys[i].until && ring->keys[i].until <= clock_wall_seconds()
+                       ? NULL
+                       : &ring->keys[i];
+    return NULL;
+}
+
+// The rest after "admin." or "scheduler." only distinguishes keys.
+static bool identify_key(const char *id, struct identity *who)
+{
+    size_t size = strcspn(id, ".");
+
+    who->admin = size == 5 && !strncmp(id, "admin", size);
+    who->scheduler = who->admin || (size == 9 && !strncmp(id, "scheduler", size));
+    who->known = who->admin || who->scheduler;
+    snprintf(who->name, sizeof(who->name), "key %s", id);
+    return who->known;
+}
+
+static enum outcome verify(struct auth *auth, const uint8_t secret[SHA256_SIZE],
+                           const struct api_signature *given, const char *text,
+                           struct identity *who, const char **why)
+{
+    struct api_signature expected = *given;
+    int64_t now = clock_wall_seconds();
+
+    *why = "the signature is wrong";
+    api_sign(secret, text, &expected);
+    if (!secret_equal(given->mac, expected.mac, sizeof(given->mac)))
+        return OUTCOME_UNAUTHORIZED;
+    if (given->time < now - auth->skew || given->time > now + auth->skew) {
+        *why = "the request's time is too far from the broker's; compare the clocks";
+        return OUTCOME_UNAUTHORIZED;
+    }
+    // The nonces that were used before a restart are forgotten, so a request from before it could
+    // be a repeated one: none is accepted.
+    if (given->time <= auth->started) {
+        *why = "the request is older than the broker; send it anew";
+        return OUTCOME_RESTARTED;
+    }
+    if (!use_nonce(auth, given->nonce, now)) {
+        *why = "the request was sent before";
+        return OUTCOME_UNAUTHORIZED;
+    }
+    who->has_secret = true;
+    memcpy(who->secret, secret, sizeof(who->secret));
+    strcpy(who->nonce, given->nonce);
+    return OUTCOME_DONE;
+}
+
+static enum outcome check_key(struct auth *auth, const char *value, const char *text,
+                              struct identity *who, const char **why)
+{
+    const struct ticket_key *key;
+    struct api_signature given;
+    enum outcome error;
+
+    *why = "the signature is wrong";
+    if (api_signature_parse(value, &given) < 0)
+        return OUTCOME_UNAUTHORIZED;
+    key = auth_find_key(&auth->keys, given.key);
+    if (!key)
+        return OUTCOME_UNAUTHORIZED;
+    error = verify(auth, key->secret, &given, text, who, why);
+    if (error || identify_key(key->id, who))
+        return error;
+    *why = "the key's id names no role";
+    return OUTCOME_UNAUTHORIZED;
+}
+
+// A box has its name by its key, which follows from that name and the cluster's key.
+static enum outcome auth_check_box(struct auth *auth, const struct ticket_keyring *cluster,
+                                   const char *value, const char *text, struct identity *who,
+                                   const char **why)
+{
+    size_t size = strcspn(value, " ");
+    const struct ticket_key *key;
+    struct ticket_keyring ring;
+    struct api_signature given;
+    uint8_t secret[SHA256_SIZE];
+    enum outcome error;
+
+    *why = "the signature is wrong";
+    if (size == 0 || size >= sizeof(who->box_name) || !value[size] ||
+        api_signature_parse(value + size + 1, &given) < 0)
+        return OUTCOME_UNAUTHORIZED;
+    snprintf(who->box_name, sizeof(who->box_name), "%.*s", (int)size, value);
+    ticket_keyring_derive(cluster, who->box_name, &ring);
+    key = auth_find_key(&ring, given.key);
+    error = OUTCOME_UNAUTHORIZED;
+    if (key) {
+        api_box_secret(key->secret, secret);
+        error = verify(auth, secret, &given, text, who, why);
+    }
+    explicit_bzero(&ring, sizeof(ring));
+    explicit_bzero(secret, sizeof(secret));
+    if (error)
+        return error;
+    who->known = who->box = true;
+    snprintf(who->name, sizeof(who->name), "box %s", who->box_name);
+    return OUTCOME_DONE;
+}
+
+static enum outcome check(struct auth *auth, const struct auth_request *request, auth_done done,
+                          void *argument, struct auth_job **job, struct identity *who,
+                          const char **why)
+{
+    const char *value = request->authorization;
+    bool munge = !strncmp(value, "Munge ", 6), box = !strncmp(value, "RgpuBox ", 8);
+    SCOPED_FREE char *text = NULL;
+
+    *why = "unknown kind of credentials";
+    if (!munge && !box && strncmp(value, "Rgpu ", 5))
+        return OUTCOME_UNAUTHORIZED;
+    *why = "munge is not in use here";
+    if (munge && !auth->munge)
+        return OUTCOME_UNAUTHORIZED;
+    *why = "a signed request with a body gives its SHA-256 in the header Content-SHA256";
+    if (request->has_body && !request->body_digest)
+        return OUTCOME_UNAUTHORIZED;
+    text = signed_text(request);
+    if (!text)
+        return OUTCOME_NO_MEMORY;
+    if (munge)
+        return ask_munge(auth, value + 6, text, done, argument, job);
+    if (box)
+        return auth_check_box(auth, request->cluster, value + 8, text, who, why);
+    return check_key(auth, value + 5, text, who, why);
+}
+
+void auth_check(struct auth *auth, const struct auth_request *request, auth_done done,
+                void *argument, struct auth_job **job)
+{
+    struct identity who = {.name = "nobody"};
+    const char *why = "";
+    enum outcome error = OUTCOME_DONE;
+
+    *job = NULL;
+    if (request->local) {
+        identify_user(auth, request->uid, &who);
+        who.local = true;
+    } else if (request->authorization) {
+        error = check(auth, request, done, argument, job, &who, &why);
+    }
+    if (!*job)
+        done(argument, error, &who, why);
+    explicit_bzero(&who, sizeof(who));
+}
+
+// ---- secrets in answers ----
+
+enum outcome auth_seal(const struct identity *who, const char *text, char **sealed)
+{
+    if (!who->has_secret)
+        return OUTCOME_UNAUTHORIZED;
+    return outcome_of(seal_text(who->secret, who->nonce, text, sealed));
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The broker's settings, each declared once in broker_settings.c.
+#ifndef RGPU_BROKER_SETTINGS_H
+#define RGPU_BROKER_SETTINGS_H
+
+#include "common/service/config.h"
+
+enum munge_use { MUNGE_AUTO, MUNGE_YES, MUNGE_NO };
+
+struct broker_settings {
+    char **listen;
+    char *socket, *state_dir, *cluster_key, *log_level;
+    bool standby;
+    int64_t max_connections, max_connections_per_address;
+    int synchronous; // 0 full, 1 normal
+    int munge;
+    char *munge_socket, *key_file;
+    char **admins, **schedulers;
+    uint64_t clock_skew;
+    bool anonymous_read, user_leases;
+    uint64_t heartbeat, away_after, ticket_lifetime, max_ticket_lifetime, max_lifetime, history;
+    int protection; // 0 authenticate, 1 privacy
+    int64_t keep_events;
+};
+
+extern const struct config_option settings_table[];
+
+// Checks combinations of settings. Returns 0, or -EINVAL after it has logged all contradictions.
+int settings_check(const struct broker_settings *settings) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Computes the free capacity for a scheduler with its own accounting: free GPUs and memory, how
+// often given requests fit, and the GPUs of the scheduler's own leases. All figures are of one
+// instant.
+#ifndef RGPU_BROKER_CAPACITY_H
+#define RGPU_BROKER_CAPACITY_H
+
+#include <jansson.h>
+
+#include "broker/pool/pool.h"
+
+struct capacity_query {
+    const char *key_prefix; // selects the leases to list
+    const json_t *requests; // as in an acquire
+    uint32_t limit;         // highest count for one request
+    const json_t *request;  // a request to make room for, or NULL
+    const json_t *keys;     // leases that may be ended for it, in order of preference
+    uint64_t sequence;      // GPUs that earlier waiting requests could use are not free
+};
+
+// Returns the answer, or NULL with the fault of the query in *why.
+json_t *capacity_view(struct pool *pool, const struct capacity_query *query, const char **why);
+
+#endif

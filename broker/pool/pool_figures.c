@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See pool_figures.h.
+#include "broker/pool/pool_figures.h"
+
+#include <string.h>
+
+const struct figure_row figure_rows[POOL_FIGURES] = {
+    {"driver_bytes", 0, 1e15, true, "pool_gpu_driver_bytes",
+     "Memory of the GPU that is taken by everybody, as its driver says."},
+    {"utilization", 0, 100, true, "pool_gpu_utilization_percent",
+     "Part of the time in which kernels ran."},
+    {"processes", 0, 65536, true, "pool_gpu_processes", "Processes that have memory of the GPU."},
+    {"temperature", -100, 300, true, "pool_gpu_temperature_celsius", "Temperature of the GPU."},
+    {"power", 0, 20000, false, "pool_gpu_power_watts", "Power that the GPU takes."},
+};
+
+static bool pool_figures_read_figure(const struct figure_row *row, const json_t *object,
+                                     double *value)
+{
+    const json_t *given = json_object_get(object, row->name);
+
+    *value = json_number_value(given);
+    return json_is_number(given) && *value >= row->least && *value <= row->most;
+}
+
+static void pool_figures_take_gpu(struct pool_gpu *gpu, const json_t *said)
+{
+    gpu->figures_known = 0;
+    for (unsigned i = 0; i < POOL_FIGURES; i++)
+        if (pool_figures_read_figure(&figure_rows[i], said, &gpu->figures[i]))
+            gpu->figures_known |= 1u << i;
+}
+
+void pool_figures_take(struct pool_box *box, const json_t *list)
+{
+    for (uint32_t i = 0; i < box->gpu_count; i++) {
+        const json_t *said = NULL, *entry;
+        size_t j;
+
+        json_array_foreach(list, j, entry) {
+            const char *uuid = json_string_value(json_object_get(entry, "uuid"));
+            if (uuid && !strcmp(uuid, box->gpus[i]->uuid))
+                said = entry;
+        }
+        pool_figures_take_gpu(box->gpus[i], said);
+    }
+}
+
+bool pool_figures_get(const struct pool_gpu *gpu, unsigned figure, double *value)
+{
+    *value = gpu->figures[figure];
+    return (gpu->figures_known >> figure & 1) && gpu->present && gpu->box->connected &&
+           !gpu->box->hung_up;
+}
+
+void pool_figures_show(const struct pool_gpu *gpu, json_t *object)
+{
+    for (unsigned i = 0; i < POOL_FIGURES; i++) {
+        double value;
+        if (pool_figures_get(gpu, i, &value))
+            json_object_set_new(object, figure_rows[i].name,
+                                figure_rows[i].whole ? json_integer((json_int_t)value)
+                                                     : json_real(value));
+    }
+}
+
+void pool_figures_bound(json_t *sessions)
+{
+    json_t *session;
+    size_t i;
+
+    json_array_foreach(sessions, i, session)
+        for (unsigned j = 0; j < POOL_FIGURES; j++) {
+            double value;
+            if (!pool_figures_read_figure(&figure_rows[j], session, &value))
+                json_object_del(session, figure_rows[j].name);
+        }
+}

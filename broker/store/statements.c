@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The statements, and the SQL that they stand for.
+#include "broker/store/statements.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Events that a user can cause without end (REPEATED), those of leases, and all others do not push
+// each other out: each of these groups keeps its last ones.
+#define REPEATED "kind IN ('ticket.issued', 'lease.renewed')"
+#define OF_LEASES "kind LIKE 'lease.%' AND kind <> 'lease.renewed'"
+#define OTHER "kind NOT LIKE 'lease.%' AND kind <> 'ticket.issued'"
+#define EVENTS_BEYOND(group) \
+    "DELETE FROM events WHERE " group " AND sequence <= (SELECT sequence FROM events WHERE " group \
+    " ORDER BY sequence DESC LIMIT 1 OFFSET ?1)"
+
+const struct statement_text statement_texts[STATEMENT_COUNT] = {
+    [BEGIN] = {"BEGIN IMMEDIATE", NULL},
+    [COMMIT] = {"COMMIT", NULL},
+    [ADD_EVENT] = {"INSERT INTO events (time, kind, box, gpu, lease, actor, detail)"
+                   " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                   NULL},
+    [PUT_BOX] = {"INSERT INTO boxes ({columns}) VALUES ({values})"
+                 " ON CONFLICT (name) DO UPDATE SET {said}",
+                 box_columns},
+    [PUT_GPU] = {"INSERT INTO gpus ({columns}) VALUES ({values})"
+                 " ON CONFLICT (uuid) DO UPDATE SET {said}",
+                 gpu_columns},
+    [DELETE_GPU] = {"DELETE FROM gpus WHERE uuid = ?", NULL},
+    [DELETE_BOX] = {"DELETE FROM boxes WHERE name = ?", NULL},
+    [BOX_DRAINED] = {"UPDATE boxes SET {steered} WHERE name = :name", box_columns},
+    [GPU_DRAINED] = {"UPDATE gpus SET {steered} WHERE uuid = :uuid", gpu_columns},
+    [GPU_MODE] = {"UPDATE gpus SET mode = ?2, automatic = ?3 WHERE uuid = ?1", NULL},
+    [GPU_PRESENT] = {"UPDATE gpus SET present = ?2 WHERE uuid = ?1", NULL},
+    [INSERT_LEASE] = {"INSERT INTO leases ({columns}) VALUES ({values})", lease_columns},
+    [UPDATE_LEASE] = {"UPDATE leases SET {changes} WHERE id = :id", lease_columns},
+    [INSERT_HOLD] = {"INSERT INTO holds (lease, {columns}) VALUES (:lease, {values})",
+                     hold_columns},
+    [RELEASE_HOLD] = {"UPDATE holds SET held = 0, target = '' WHERE lease = ? AND ordinal = ?",
+                      NULL},
+    [PUT_HOLD] = {"INSERT OR REPLACE INTO holds (lease, {columns}) VALUES (:lease, {values})",
+                  hold_columns},
+    [TARGET_HOLD] = {"UPDATE holds SET target = ?3 WHERE lease = ?1 AND ordinal = ?2", NULL},
+    [SHIFT_EXPIRY] = {"UPDATE leases SET expires = expires + ?1"
+                      " WHERE state <> 'ended' AND expires <> 0",
+                      NULL},
+    [TRIM_LEASES] = {"DELETE FROM leases WHERE state = 'ended' AND ended < ?1"
+                     " AND ticket_until < ?1",
+                     NULL},
+    [TRIM_REPEATED_EVENTS] = {EVENTS_BEYOND(REPEATED), NULL},
+    [TRIM_LEASE_EVENTS] = {EVENTS_BEYOND(OF_LEASES), NULL},
+    [TRIM_OTHER_EVENTS] = {EVENTS_BEYOND(OTHER), NULL},
+    [PROBE] =
+        {"INSERT INTO probe (id, time) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET time = ?1",
+         NULL},
+    [LOAD_BOXES] = {"SELECT {columns} FROM boxes ORDER BY name", box_columns},
+    [LOAD_GPUS] = {"SELECT {columns} FROM gpus ORDER BY box, number", gpu_columns},
+    [LOAD_LEASES] = {"SELECT {columns} FROM leases WHERE state <> 'ended' ORDER BY sequence",
+                     lease_columns},
+    [HOLDS] = {"SELECT {columns} FROM holds WHERE lease = ? ORDER BY ordinal", hold_columns},
+    [LAST_EVENT] = {"SELECT coalesce(max(sequence), 0) FROM events", NULL},
+    [ENDED_BY_ID] = {"SELECT {columns} FROM leases WHERE id = ? AND state = 'ended'",
+                     lease_columns},
+    [ENDED_BY_KEY] = {"SELECT {columns} FROM leases WHERE key = ?1 AND key_owner = ?2"
+                      " AND state = 'ended'",
+                      lease_columns},
+    [ENDED_LIST] = {"SELECT {columns} FROM leases WHERE state = 'ended'"
+                    " AND (?1 < 0 OR owner = ?1) ORDER BY ended DESC LIMIT ?2",
+                    lease_columns},
+    // A lease from an earlier epoch may have tickets that this database does not know of.
+    [REVOCATIONS] =
+        {"SELECT DISTINCT id AS lease, iif(epoch < ?3, NULL, ticket_until) AS until FROM leases"
+         " JOIN holds ON holds.lease = id WHERE holds.box = ?1 AND state = 'ended' AND"
+         " (ticket_until > ?2 OR (epoch < ?3 AND ticket_until > 0 AND ended > ?4))",
+         NULL},
+    [EPOCH] = {"SELECT coalesce(max(epoch), 1) FROM epochs", NULL},
+    [ADD_EPOCH] = {"INSERT INTO epochs (epoch, started) VALUES (?, ?)", NULL},
+    [ADD_RUN] = {"INSERT INTO runs (id, after_event, started) VALUES (?, ?, ?)", NULL},
+    [END_OF_RUN] = {"SELECT (SELECT after_event FROM runs AS later WHERE later.number > runs.number"
+                    " ORDER BY number LIMIT 1) FROM runs WHERE id = ?",
+                    NULL},
+    // Memory in MiB, so that sums stay within 64 bits. ?5: 0 by owner, 1 by account, 2 by lease.
+    // GPU time is known by the hour.
+    [USAGE] =
+        {"SELECT owner, account, id, job, count(*) AS leases, sum(span * gpus) AS gpu_seconds,"
+         " sum(span * mib) AS mib_seconds, sum(waited) AS waited, sum(busy) AS busy,"
+         " max(estimated) AS estimated FROM (SELECT owner, account, id, job,"
+         " max(0, min(?2, iif(ended > 0, ended, ?3)) - max(?1, granted)) AS span,"
+         " max(0, granted - created) AS waited,"
+         " (SELECT count(*) FROM holds WHERE lease = leases.id) AS gpus,"
+         " (SELECT coalesce(sum(iif(holds.mode = 'shared', holds.memory, gpus.memory) >> 20), 0)"
+         " FROM holds LEFT JOIN gpus ON uuid = gpu WHERE lease = leases.id) AS mib,"
+         " (SELECT coalesce(sum(milliseconds), 0) FROM busy_hours WHERE lease = leases.id"
+         " AND hour >= ?1 / 3600 AND hour * 3600 < ?2) AS busy,"
+         " (SELECT coalesce(max(estimated), 0) FROM busy_counts WHERE lease = leases.id)"
+         " AS estimated FROM leases"
+         " WHERE granted > 0 AND granted < ?2 AND (ended = 0 OR ended > ?1)"
+         " AND (?4 < 0 OR owner = ?4)) GROUP BY CASE ?5 WHEN 0 THEN owner WHEN 1 THEN account"
+         " ELSE id END ORDER BY gpu_seconds DESC LIMIT 10000",
+         NULL},
+    // The increase of the count since the last time; all of it for another count. Only a box on
+    // which the lease had GPUs may add to it.
+    [ADD_BUSY_HOUR] =
+        {"INSERT INTO busy_hours (lease, hour, milliseconds)"
+         " SELECT id, ?5, ?4 - known FROM (SELECT id, coalesce((SELECT milliseconds FROM"
+         " busy_counts WHERE lease = ?1 AND box = ?2 AND name = ?3), 0) AS known FROM leases"
+         " WHERE id = ?1 AND EXISTS (SELECT 1 FROM holds WHERE lease = id AND box = ?2))"
+         " WHERE known < ?4"
+         " ON CONFLICT (lease, hour) DO UPDATE SET"
+         " milliseconds = milliseconds + excluded.milliseconds",
+         NULL},
+    [PUT_BUSY_COUNT] =
+        {"INSERT INTO busy_counts (lease, box, name, milliseconds, estimated)"
+         " SELECT id, ?2, ?3, ?4, ?5 FROM leases"
+         " WHERE id = ?1 AND EXISTS (SELECT 1 FROM holds WHERE lease = id AND box = ?2)"
+         " ON CONFLICT (lease, box) DO UPDATE SET estimated = max(estimated, excluded.estimated),"
+         " milliseconds = iif(name = excluded.name, max(milliseconds, excluded.milliseconds),"
+         " excluded.milliseconds), name = excluded.name",
+         NULL},
+    [BUSY_OF_LEASE] = {"SELECT coalesce(sum(milliseconds), 0) AS busy FROM busy_hours"
+                       " WHERE lease = ?",
+                       NULL},
+    [BUSY_OF_LIVE] = {"SELECT id, owner, (SELECT coalesce(sum(milliseconds), 0) FROM busy_hours"
+                      " WHERE lease = id) AS busy FROM leases"
+                      " WHERE state <> 'ended' AND granted > 0 ORDER BY sequence LIMIT ?",
+                      NULL},
+    [EVENTS] =
+        {"SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
+         " WHERE sequence > ?1 AND (?3 < 0 OR lease IN (SELECT id FROM leases WHERE owner = ?3))"
+         " ORDER BY sequence LIMIT ?2",
+         NULL},
+};
+
+enum part { NAMES, PARAMETERS, ASSIGNMENTS };
+
+static const struct {
+    const char *word;
+    enum part part;
+    unsigned role; // of the columns that take part; 0: all
+} words[] = {
+    {"{columns}", NAMES, 0},
+    {"{values}", PARAMETERS, 0},
+    {"{said}", ASSIGNMENTS, COLUMN_SAID},
+    {"{changes}", ASSIGNMENTS, COLUMN_CHANGES},
+    {"{steered}", ASSIGNMENTS, COLUMN_STEERED},
+};
+
+static void put_columns(FILE *out, const struct column *columns, enum part part, unsigned role)
+{
+    const char *separator = "";
+
+    for (const struct column *column = columns; column->name; column++) {
+        if (role && !(column->roles & role))
+            continue;
+        fprintf(out, "%s%s%s", separator, part == PARAMETERS ? ":" : "", column->name);
+        if (part == ASSIGNMENTS)
+            fprintf(out, " = :%s", column->name);
+        separator = ", ";
+    }
+}
+
+// Writes the replacement of a word in braces, and returns the length of the word.
+static size_t put_word(FILE *out, const struct statement_text *text, const char *at)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        size_t size = strlen(words[i].word);
+        if (strncmp(at, words[i].word, size))
+            continue;
+        put_columns(out, text->columns, words[i].part, words[i].role);
+        return size;
+    }
+    fputc(*at, out);
+    return 1;
+}
+
+char *statement_expand(const struct statement_text *text)
+{
+    char *sql = NULL;
+    size_t size;
+    FILE *out = open_memstream(&sql, &size);
+
+    if (!out)
+        return NULL;
+    for (const char *at = text->sql; *at;) {
+        size_t plain = strcspn(at, "{");
+        fwrite(at, 1, plain, out);
+        at += plain;
+        if (*at)
+            at += put_word(out, text, at);
+    }
+    return fclose(out) == 0 ? sql : NULL;
+}

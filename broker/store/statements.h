@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lists every statement that the broker runs on its database. In statements with a table of
+// columns.h
+//
+//     {columns}   is replaced by the names of its columns, and comes first if rows are read,
+//     {values}    by the parameters of the same names,
+//     {said}, {changes}, {steered}   by `name = :name` of the columns with that role.
+#ifndef RGPU_BROKER_STATEMENTS_H
+#define RGPU_BROKER_STATEMENTS_H
+
+#include "broker/pool/columns.h"
+
+enum statement {
+    BEGIN,
+    COMMIT,
+    ADD_EVENT,
+    PUT_BOX,
+    PUT_GPU,
+    DELETE_GPU,
+    DELETE_BOX,
+    BOX_DRAINED,
+    GPU_DRAINED,
+    GPU_MODE,
+    GPU_PRESENT,
+    INSERT_LEASE,
+    UPDATE_LEASE,
+    INSERT_HOLD,
+    RELEASE_HOLD,
+    PUT_HOLD,
+    TARGET_HOLD,
+    SHIFT_EXPIRY,
+    TRIM_LEASES,
+    TRIM_REPEATED_EVENTS,
+    TRIM_LEASE_EVENTS,
+    TRIM_OTHER_EVENTS,
+    PROBE,
+    LOAD_BOXES,
+    LOAD_GPUS,
+    LOAD_LEASES,
+    HOLDS,
+    LAST_EVENT,
+    ENDED_BY_ID,
+    ENDED_BY_KEY,
+    ENDED_LIST,
+    REVOCATIONS,
+    EVENTS,
+    EPOCH,
+    ADD_EPOCH,
+    ADD_RUN,
+    END_OF_RUN,
+    USAGE,
+    ADD_BUSY_HOUR,
+    PUT_BUSY_COUNT,
+    BUSY_OF_LEASE,
+    BUSY_OF_LIVE,
+    STATEMENT_COUNT
+};
+
+extern const struct statement_text {
+    const char *sql;
+    const struct column *columns; // or NULL
+} statement_texts[];
+
+// Returns the SQL of a statement, which the caller frees, or NULL without memory.
+char *statement_expand(const struct statement_text *text);
+
+#endif

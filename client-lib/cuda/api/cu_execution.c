@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Execution control: functions, launches, and functions of the program that a stream calls.
+#include "client-lib/cuda/api/exports.h"
+#include "client-lib/cuda/work/known_attributes.h"
+#include "client-lib/cuda/work/launching.h"
+#include "client-lib/cuda/work/parameters.h"
+#include "client-lib/cuda/work/stream_function.h"
+#include "client-lib/cuda/work/stream_names.h"
+#include "client-lib/cuda/session/process.h"
+#include "client_calls.h"
+
+// ---- launches ----
+
+static CUresult cu_execution_launch(CUfunction f, const CUlaunchConfig *config, void **parameters,
+                                    void **extra, uint32_t flags, bool per_thread)
+{
+    if (!config)
+        return CUDA_ERROR_INVALID_VALUE;
+    const struct launch request = {.config = config,
+                                   .stream = per_thread ? stream_per_thread(config->hStream)
+                                                        : config->hStream,
+                                   .function = f,
+                                   .parameters = parameters,
+                                   .extra = extra,
+                                   .flags = flags};
+    return kernel_launch(&request);
+}
+
+#define CONFIG \
+    (&(CUlaunchConfig){.gridDimX = gridDimX, \
+                       .gridDimY = gridDimY, \
+                       .gridDimZ = gridDimZ, \
+                       .blockDimX = blockDimX, \
+                       .blockDimY = blockDimY, \
+                       .blockDimZ = blockDimZ, \
+                       .sharedMemBytes = sharedMemBytes, \
+                       .hStream = hStream})
+
+CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                        unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
+                        unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
+                        void **kernelParams, void **extra)
+{
+    return cu_execution_launch(f, CONFIG, kernelParams, extra, 0, false);
+}
+
+CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                             unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
+                             unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
+                             void **kernelParams, void **extra)
+{
+    return cu_execution_launch(f, CONFIG, kernelParams, extra, 0, true);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                                   unsigned int gridDimZ, unsigned int blockDimX,
+                                   unsigned int blockDimY, unsigned int blockDimZ,
+                                   unsigned int sharedMemBytes, CUstream hStream,
+                                   void **kernelParams)
+{
+    return cu_execution_launch(f, CONFIG, kernelParams, NULL, WIRE_LAUNCH_COOPERATIVE, false);
+}
+
+CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                                        unsigned int gridDimZ, unsigned int blockDimX,
+                                        unsigned int blockDimY, unsigned int blockDimZ,
+                                        unsigned int sharedMemBytes, CUstream hStream,
+                                        void **kernelParams)
+{
+    return cu_execution_launch(f, CONFIG, kernelParams, NULL, WIRE_LAUNCH_COOPERATIVE, true);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
+                          void **extra)
+{
+    return cu_execution_launch(f, config, kernelParams, extra, 0, false);
+}
+
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
+                               void **extra)
+{
+    return cu_execution_launch(f, config, kernelParams, extra, 0, true);
+}
+
+static CUresult cu_execution_host_function(CUstream stream, CUhostFn fn, void *data,
+                                           bool per_thread)
+{
+    return fn ? stream_function(stream, per_thread, fn, NULL, data) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
+{
+    return cu_execution_host_function(hStream, fn, userData, false);
+}
+
+CUresult cuLaunchHostFunc_ptsz(CUstream hStream, CUhostFn fn, void *userData)
+{
+    return cu_execution_host_function(hStream, fn, userData, true);
+}
+
+// ---- functions and kernels ----
+
+static CUresult find_code(enum handle_kind kind, const void *handle, struct object **function)
+{
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    if (!handle)
+        return CUDA_ERROR_INVALID_VALUE;
+    *function = object_find(kind, handle);
+    return *function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult param_info(struct object *function, size_t index, size_t *offset, size_t *size)
+{
+    CUresult result;
+    const struct parameter_layout *layout = function_layout(function, &result);
+    if (!layout)
+        return result;
+    if (index >= layout->count || !offset)
+        return CUDA_ERROR_INVALID_VALUE;
+    *offset = layout->parameters[index].offset;
+    if (size)
+        *size = layout->parameters[index].size;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
+                            size_t *paramSize)
+{
+    struct object *function;
+    CUresult result = find_code(HANDLE_FUNCTION, func, &function);
+    return result == CUDA_SUCCESS ? param_info(function, paramIndex, paramOffset, paramSize)
+                                  : result;
+}
+
+CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
+                              size_t *paramSize)
+{
+    struct object *function;
+    CUresult result = find_code(HANDLE_KERNEL, kernel, &function);
+    return result == CUDA_SUCCESS ? param_info(function, paramIndex, paramOffset, paramSize)
+                                  : result;
+}
+
+static CUresult cu_execution_name_of(enum handle_kind kind, const void *handle, const char **name)
+{
+    struct object *function;
+    CUresult result = find_code(kind, handle, &function);
+    if (result == CUDA_SUCCESS && !name)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        *name = function->function.name;
+    return result;
+}
+
+CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
+{
+    struct object *object = pi ? object_find(HANDLE_FUNCTION, hfunc) : NULL;
+    uint64_t asked;
+    if (object && attribute_known(object, 0, attrib, pi, &asked))
+        return CUDA_SUCCESS;
+    CUresult result = remote_cuFuncGetAttribute(pi, attrib, hfunc);
+    if (object && result == CUDA_SUCCESS)
+        attribute_learn(object, 0, attrib, *pi, asked);
+    return result;
+}
+
+CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
+{
+    CUresult result = remote_cuFuncSetAttribute(hfunc, attrib, value);
+    attributes_forget();
+    return result;
+}
+
+CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
+{
+    CUresult result = remote_cuFuncSetCacheConfig(hfunc, config);
+    attributes_forget();
+    return result;
+}
+
+CUresult cuFuncGetName(const char **name, CUfunction hfunc)
+{
+    return cu_execution_name_of(HANDLE_FUNCTION, hfunc, name);
+}
+
+CUresult cuKernelGetName(const char **name, CUkernel hfunc)
+{
+    return cu_execution_name_of(HANDLE_KERNEL, hfunc, name);
+}
+
+CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
+{
+    struct object *function;
+    CUresult result = find_code(HANDLE_FUNCTION, hfunc, &function);
+    if (result == CUDA_SUCCESS && !hmod)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
+    // A kernel's function belongs to a library, whose module in this context is queried.
+    uint64_t owner = function->function.owner;
+    if (object_find(HANDLE_MODULE, (void *)(uintptr_t)owner)) {
+        *hmod = (CUmodule)(uintptr_t)owner;
+        return CUDA_SUCCESS;
+    }
+    struct object *kernel = object_find(HANDLE_KERNEL, (void *)(uintptr_t)owner);
+    if (!kernel)
+        kernel = function->kind == HANDLE_KERNEL ? function : NULL;
+    return kernel ? remote_cuLibraryGetModule(hmod, (CUlibrary)(uintptr_t)kernel->function.owner)
+                  : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
+{
+    struct object *function;
+    CUresult result = hfunc ? find_code(HANDLE_FUNCTION, hfunc, &function)
+                            : CUDA_ERROR_INVALID_HANDLE;
+    if (result == CUDA_SUCCESS && (unsigned int)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
+        return CUDA_ERROR_INVALID_VALUE;
+    return result;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory management: allocations on devices and of page-locked host memory.
+#include "client-lib/cuda/api/exports.h"
+#include "client-lib/cuda/managed/managed_memory.h"
+#include "client-lib/cuda/managed/mapped_host.h"
+#include "client-lib/cuda/objects/addresses.h"
+#include "client-lib/cuda/memory/device_memory.h"
+#include "client-lib/cuda/memory/host_slabs.h"
+#include "client-lib/cuda/objects/out_of_reach.h"
+#include "client-lib/cuda/memory/page_locked.h"
+#include "client-lib/cuda/objects/thread.h"
+#include "client-lib/cuda/session/process.h"
+#include "client_calls.h"
+
+CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
+{
+    return device_memory_allocate(dptr, bytesize);
+}
+
+CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
+{
+    size_t unused;
+    return remote_cuMemGetInfo_v2(free ? free : &unused, total ? total : &unused);
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
+                            unsigned int ElementSizeBytes)
+{
+    return pPitch
+               ? device_memory_allocate_rows(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes)
+               : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr dptr)
+{
+    CUresult ready = process_ready();
+    if (!dptr || ready != CUDA_SUCCESS)
+        return ready;
+    return managed_free(dptr, &ready) ? ready : device_memory_free(dptr);
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
+{
+    struct object *context;
+    struct allocation found;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!memory_find(dptr, &found))
+        return CUDA_ERROR_NOT_FOUND;
+    if (pbase)
+        *pbase = found.base;
+    if (psize)
+        *psize = found.size;
+    return CUDA_SUCCESS;
+}
+
+// ---- page-locked host memory ----
+
+static CUresult allocate_host(void **pp, size_t bytesize, unsigned int flags)
+{
+    unsigned int known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
+                         CU_MEMHOSTALLOC_WRITECOMBINED;
+    struct object *context;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!pp || (flags & ~known))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!bytesize) { // no memory, as a NULL pointer that cuMemFreeHost accepts
+        *pp = NULL;
+        return CUDA_SUCCESS;
+    }
+    return context->session->mirrors_host ? mapped_host_allocate(context, bytesize, flags, pp)
+                                          : host_memory_allocate(context, bytesize, flags, pp);
+}
+
+CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
+{
+    return allocate_host(pp, bytesize, Flags);
+}
+
+CUresult cuMemAllocHost_v2(void **pp, size_t bytesize)
+{
+    return allocate_host(pp, bytesize, 0);
+}
+
+// The memory belongs to its own context, which need not be current.
+CUresult cuMemFreeHost(void *p)
+{
+    CUresult ready = process_ready();
+    if (!p || ready != CUDA_SUCCESS)
+        return ready;
+    return mapped_host_release(p, false, &ready) ? ready : host_memory_free(p);
+}
+
+CUresult cuMemHostUnregister(void *p)
+{
+    struct allocation found;
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    if (!p || (memory_find((uintptr_t)p, &found) && found.host && !found.registered))
+        return CUDA_ERROR_INVALID_VALUE;
+    return mapped_host_release(p, true, &ready) ? ready : page_locked_unregister(p);
+}
+
+static CUresult cu_memory_register_host(void *p, size_t bytesize, unsigned int flags)
+{
+    unsigned int known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+                         CU_MEMHOSTREGISTER_READ_ONLY;
+    struct object *context;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!p || !bytesize || (uintptr_t)p + bytesize < (uintptr_t)p)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (flags & ~known)
+        return (flags & CU_MEMHOSTREGISTER_IOMEMORY) ? CUDA_ERROR_NOT_SUPPORTED
+                                                     : CUDA_ERROR_INVALID_VALUE;
+    result = page_locked_register(context, p, bytesize, flags);
+    // A program that passes DEVICEMAP relies on device pointers, so the call fails if there are
+    // none.
+    if (result == CUDA_SUCCESS && (flags & CU_MEMHOSTREGISTER_DEVICEMAP) &&
+        context->session->mirrors_host && (result = mapped_host_open(p)) != CUDA_SUCCESS)
+        (void)page_locked_unregister(p);
+    return result;
+}
+
+CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
+{
+    return cu_memory_register_host(p, bytesize, Flags);
+}
+
+CUresult cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags)
+{
+    return cu_memory_register_host(p, bytesize, Flags);
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int Flags)
+{
+    struct object *context;
+    struct allocation found;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!pdptr || Flags || !memory_find((uintptr_t)p, &found) || !found.host)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (found.session != context->session)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (!found.mapped) {
+        result = mapped_host_open(p);
+        if (result != CUDA_SUCCESS) {
+            out_of_reach_refused(found.session);
+            return result;
+        }
+        (void)memory_find((uintptr_t)p, &found);
+    }
+    *pdptr = found.device_address + ((uintptr_t)p - found.base);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostGetFlags(unsigned int *pFlags, void *p)
+{
+    struct object *context;
+    struct allocation found;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!pFlags || !memory_find((uintptr_t)p, &found) || !found.host || found.registered)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pFlags = found.host_flags | CU_MEMHOSTALLOC_DEVICEMAP;
+    return CUDA_SUCCESS;
+}

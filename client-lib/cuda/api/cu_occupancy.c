@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Occupancy: the queries that need the program's own function, or a launch configuration.
+#include "client-lib/cuda/api/exports.h"
+#include "client-lib/cuda/objects/thread.h"
+#include "client-lib/cuda/session/box_session.h"
+#include "client_calls.h"
+
+// Finds the block size with the most resident threads per multiprocessor. Tries block sizes from
+// the largest down, in steps of a warp.
+static CUresult cu_occupancy_best_block_size(int *minGridSize, int *blockSize, CUfunction func,
+                                             CUoccupancyB2DSize blockSizeToDynamicSMemSize,
+                                             size_t dynamicSMemSize, int blockSizeLimit,
+                                             unsigned int flags)
+{
+    struct object *context;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!minGridSize || !blockSize)
+        return CUDA_ERROR_INVALID_VALUE;
+    const int32_t *device = session_device(context->ctx.device)->attributes;
+    int warp = device[CU_DEVICE_ATTRIBUTE_WARP_SIZE];
+    int resident_max = device[CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR];
+    int limit;
+    result = remote_cuFuncGetAttribute(&limit, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, func);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (blockSizeLimit > 0 && blockSizeLimit < limit)
+        limit = blockSizeLimit;
+
+    int best = 0, best_blocks = 0, best_size = 0;
+    for (int tried = (limit + warp - 1) / warp * warp; tried > 0 && best < resident_max;
+         tried -= warp) {
+        int size = tried < limit ? tried : limit;
+        int blocks = 0;
+        size_t shared = blockSizeToDynamicSMemSize ? blockSizeToDynamicSMemSize(size)
+                                                   : dynamicSMemSize;
+        result = remote_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, func, size,
+                                                                             shared, flags);
+        if (result != CUDA_SUCCESS)
+            return result;
+        if (blocks * size > best) {
+            best = blocks * size;
+            best_blocks = blocks;
+            best_size = size;
+        }
+    }
+    *blockSize = best_size;
+    *minGridSize = best_blocks * device[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize,
+                                                   CUfunction func,
+                                                   CUoccupancyB2DSize blockSizeToDynamicSMemSize,
+                                                   size_t dynamicSMemSize, int blockSizeLimit,
+                                                   unsigned int flags)
+{
+    return cu_occupancy_best_block_size(minGridSize, blockSize, func, blockSizeToDynamicSMemSize,
+                                        dynamicSMemSize, blockSizeLimit, flags);
+}
+
+CUresult cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunction func,
+                                          CUoccupancyB2DSize blockSizeToDynamicSMemSize,
+                                          size_t dynamicSMemSize, int blockSizeLimit)
+{
+    return cu_occupancy_best_block_size(minGridSize, blockSize, func, blockSizeToDynamicSMemSize,
+                                        dynamicSMemSize, blockSizeLimit, CU_OCCUPANCY_DEFAULT);
+}
+
+static CUresult cluster(int *answer, CUfunction func, const CUlaunchConfig *c, bool want_size)
+{
+    struct wire_launch_attribute attributes[WIRE_LAUNCH_ATTRIBUTES_MAX];
+    if (!answer || !c || c->numAttrs > WIRE_LAUNCH_ATTRIBUTES_MAX || (c->numAttrs && !c->attrs))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned int i = 0; i < c->numAttrs; i++)
+        attributes[i] =
+            (struct wire_launch_attribute){(int32_t)c->attrs[i].id, 0, c->attrs[i].value};
+    return remote_cluster_occupancy(func, want_size, c->gridDimX, c->gridDimY, c->gridDimZ,
+                                    c->blockDimX, c->blockDimY, c->blockDimZ, c->sharedMemBytes,
+                                    c->hStream, c->numAttrs, attributes,
+                                    c->numAttrs * sizeof(attributes[0]), answer);
+}
+
+CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
+                                            const CUlaunchConfig *config)
+{
+    return cluster(clusterSize, func, config, true);
+}
+
+CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
+                                      const CUlaunchConfig *config)
+{
+    return cluster(numClusters, func, config, false);
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keeps registered memory equal to the box's mirror of it. The memory belongs to the program, so
+// the library cannot protect its pages. This process finds the program's changes by comparing all
+// of the memory with what the box has, and the box finds the GPU's changes in the same way. Both
+// compare whenever work is sent and after each wait for work.
+#ifndef RGPU_CLIENT_COMPARED_MEMORY_H
+#define RGPU_CLIENT_COMPARED_MEMORY_H
+
+#include <stdbool.h>
+
+#include "client-lib/cuda/objects/addresses.h"
+
+// Adds MEMORY. The box's mirror is its region, which holds zeros at first; MEMORY begins at its
+// region_offset.
+CUresult compared_add(const struct allocation *memory);
+void compared_remove(uint64_t base);
+void compared_context_gone(uint64_t context);
+
+// Sends all changes in memory of the session. WORK: work that may change the memory follows.
+CUresult compared_send(struct box_session *session, bool work);
+// Fetches the GPU's changes if work has been sent that may have made any.
+void compared_fetch(struct box_session *session);
+
+#endif

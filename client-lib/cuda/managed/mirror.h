@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Mirrors memory that the program and the GPU use at the same addresses.
+//
+// The device copy is memory of the box. This process has its own copy, mapped twice: at the GPU's
+// address, for the program (the front), and elsewhere, for this library (the back). The front is
+// protected wherever the device copy may be newer. An access there faults, and the fault fetches
+// the bytes. Before the library sends work to the GPU, it sends what the program wrote and
+// protects the front.
+//
+// A mirror consists of chunks (mirror_chunks.h):
+//
+//     chunk       this process's copy       the GPU's      front
+//     FRESH       zeros                     anything       closed
+//     AWAY        old                       newest         closed
+//     SHARED      newest                    newest         may be read
+//     WRITTEN     newest                    old            open
+//
+// Page-locked memory is mirrored in the same way if the box cannot map this host's. Its device copy
+// is memory of the box's host, so no transfer waits for the GPU. Only changed bytes are transferred
+// (host_changes.h), because both sides may write at any time. Its front is protected when work is
+// sent, when a call waits for the GPU, and after that wait.
+//
+// A program that obeys the rules of managed memory (it touches no memory that running GPU work may
+// use) sees the same bytes as with a local GPU. Otherwise its faults wait for the GPU; no data is
+// lost.
+#ifndef RGPU_CLIENT_MIRROR_H
+#define RGPU_CLIENT_MIRROR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client-lib/cuda/managed/mirror_chunks.h"
+
+// Creates a mirror of memory that is in the address book. The first call starts the guard.
+CUresult mirror_add(const struct mirror_place *place);
+// Removes the mirror at BASE and keeps its addresses reserved. Returns false if there is none.
+bool mirror_remove(uint64_t base);
+
+bool mirror_knows(uint64_t base);
+
+// Adds or removes one part of a mirror that has parts.
+CUresult mirror_add_part(uint64_t address, uint64_t size);
+void mirror_remove_part(uint64_t address);
+
+// Sets the only stream whose work touches the mirror at BASE; 0 means any. Returns false if there
+// is no mirror.
+bool mirror_attach(uint64_t base, uint64_t stream);
+// Sends what the program wrote to the mirror at ADDRESS, and protects it. The program may still
+// access it.
+CUresult mirror_send(uint64_t address, size_t size);
+// Makes the next fault in the range fetch all of it.
+void mirror_expect(uint64_t address, size_t size);
+
+// Called before work of STREAM (0: any) goes to a GPU of the session. Sends what the program wrote,
+// and protects what the work may touch. The second form covers only page-locked memory; call it
+// before and after a call waits for the GPU.
+CUresult mirrors_hand_over(const struct box_session *session, uint64_t stream);
+CUresult mirrors_hand_over_host(const struct box_session *session);
+// Called before a context is destroyed, and after.
+void mirrors_context_ends(uint64_t context);
+void mirrors_context_gone(uint64_t context);
+
+// Handles a fault: makes ADDRESS accessible. Returns false if no mirror is there or its bytes
+// cannot be fetched.
+bool mirror_touch(uint64_t address, bool write);
+
+#endif

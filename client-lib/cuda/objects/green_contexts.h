@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Green contexts, which have some of a GPU's multiprocessors, and the resources for them. Any
+// thread may call.
+#ifndef RGPU_CLIENT_GREEN_CONTEXTS_H
+#define RGPU_CLIENT_GREEN_CONTEXTS_H
+
+#include "client-lib/cuda/objects/object.h"
+
+// Returns the resource of a device, or of a context.
+CUresult resource_of_device(CUdevice device, CUdevResourceType type, CUdevResource *resource);
+CUresult resource_of_context(const struct object *context, CUdevResourceType type,
+                             CUdevResource *resource);
+CUresult resource_split(CUdevResource *result, unsigned int *groups, const CUdevResource *input,
+                        CUdevResource *remaining, unsigned int flags, unsigned int minimum);
+// Descriptions live as long as the process, as the driver's do.
+CUresult resource_describe(const CUdevResource *resources, unsigned int count,
+                           CUdevResourceDesc *description);
+
+CUresult green_create(CUdevResourceDesc description, CUdevice device, unsigned int flags,
+                      CUgreenCtx *green);
+CUresult green_destroy(CUgreenCtx green);
+// Finds the context of a green context. Returns CUDA_ERROR_INVALID_CONTEXT for NULL, and WRONG for
+// a handle that is no green context.
+CUresult green_find(CUgreenCtx green, CUresult wrong, struct object **context);
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The driver's linker, which runs on the box.
+#ifndef RGPU_CLIENT_LINKING_H
+#define RGPU_CLIENT_LINKING_H
+
+#include <stddef.h>
+
+#include "proto/cuda_abi.h"
+
+CUresult linker_create(unsigned int count, CUjit_option *options, void **values,
+                       CUlinkState *state);
+CUresult linker_add(CUlinkState state, CUjitInputType type, const void *data, size_t size,
+                    unsigned int count, CUjit_option *options, void **values);
+// The linker owns the image, until it is completed again or destroyed.
+CUresult linker_complete(CUlinkState state, void **image, size_t *size);
+CUresult linker_destroy(CUlinkState state);
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A sorted set of disjoint address ranges, each with a value.
+#ifndef RGPU_CLIENT_RANGES_H
+#define RGPU_CLIENT_RANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct range {
+    uint64_t base;
+    uint64_t size; // bytes, not 0
+    void *value;   // owned by the caller
+};
+
+struct ranges {
+    struct range *rows;
+    size_t count;
+    size_t room;
+};
+
+// Returns 0; -EEXIST if it overlaps another range; -ENOMEM. The caller locks.
+int ranges_add(struct ranges *ranges, uint64_t base, uint64_t size, void *value);
+// Returns the range that holds ADDRESS, else NULL; valid until the set changes.
+struct range *ranges_find(const struct ranges *ranges, uint64_t address);
+// Returns the first range that ends after ADDRESS, else NULL.
+struct range *ranges_at_or_after(const struct ranges *ranges, uint64_t address);
+// Removes the range that begins at BASE; *VALUE becomes its value.
+bool ranges_remove(struct ranges *ranges, uint64_t base, void **value);
+
+#endif

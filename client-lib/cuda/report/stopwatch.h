@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A fast monotonic clock, for the two times that each call takes. If the processor's counter has a
+// constant rate and the kernel trusts it, each thread reads the counter, and compares it with the
+// clock from time to time: reading the clock waits until the processor has finished all earlier
+// instructions.
+#ifndef RGPU_CLIENT_STOPWATCH_H
+#define RGPU_CLIENT_STOPWATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/clock.h"
+
+// The clock as a linear function of the counter. After `span` ticks the two are compared again.
+struct stopwatch {
+    uint64_t ticks, ns; // of the last comparison
+    uint64_t span;      // ticks; 0: never compared
+    uint64_t rate;      // ns for each tick, in 2^-32
+};
+
+// True if there is such a counter; false until the library is loaded.
+extern bool stopwatch_counts;
+extern __thread struct stopwatch stopwatch_mine;
+
+#if defined(__x86_64__)
+static inline uint64_t stopwatch_ticks(void)
+{
+    return __builtin_ia32_rdtsc();
+}
+#else
+static inline uint64_t stopwatch_ticks(void)
+{
+    return 0;
+}
+#endif
+
+uint64_t stopwatch_compare(struct stopwatch *mine);
+
+// Returns the time in ns. It differs from clock_ns() by a few microseconds at most, and never goes
+// back in a thread.
+static inline uint64_t stopwatch_ns(void)
+{
+    struct stopwatch *mine = &stopwatch_mine;
+    uint64_t passed;
+
+    if (!stopwatch_counts)
+        return clock_ns();
+    passed = stopwatch_ticks() - mine->ticks;
+    if (__builtin_expect(passed >= mine->span, 0))
+        return stopwatch_compare(mine);
+    return mine->ns + (uint64_t)(((unsigned __int128)passed * mine->rate) >> 32);
+}
+
+#endif

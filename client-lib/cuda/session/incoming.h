@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Handles the events that a worker sends (docs/protocol.md).
+#ifndef RGPU_CLIENT_INCOMING_H
+#define RGPU_CLIENT_INCOMING_H
+
+#include "client-lib/cuda/session/box_session.h"
+
+// Handles the event of SIZE bytes in session->record and receives its payload. Only the receiving
+// thread calls it, without the session's lock.
+void incoming_handle(struct box_session *session, uint32_t size);
+// Waits until payloads that are being received have reached their destinations. Receiving thread
+// only.
+void incoming_settle(struct box_session *session);
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NCCL's number types and operations on them, for the kernels of combine.cu.
+#ifndef RGPU_NCCL_NUMBERS_H
+#define RGPU_NCCL_NUMBERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "proto/nccl_abi.h"
+
+enum combining {
+    COMBINE_SUM,
+    COMBINE_PRODUCT,
+    COMBINE_MAXIMUM,
+    COMBINE_MINIMUM,
+    COMBINE_SCALED,
+    COMBINE_DIVIDED,
+    COMBININGS
+};
+
+enum { NUMBER_BYTES_MAX = 8 };
+
+bool number_type_is_known(ncclDataType_t type);
+size_t number_size(ncclDataType_t type);
+bool number_is_integer(ncclDataType_t type);
+// Writes the name of the kernel to NAME, which has 40 bytes.
+void number_kernel_name(ncclDataType_t type, enum combining combining, char *name);
+// Writes the number that averages of SIZE ranks need: SIZE for integers, otherwise 1 / SIZE.
+void number_for_average(ncclDataType_t type, int size, void *number);
+
+#endif

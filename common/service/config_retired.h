@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Options of earlier releases that are gone. A settings file or command line that still has one is
+// valid, so that a daemon starts after its upgrade. The option does nothing, and a warning names
+// its replacement.
+//
+//     static const struct config_retired retired[] = {
+//         CONFIG_RETIRED("box", "old_name", "new_name in [box] has taken its place"),
+//         CONFIG_RETIRED_END
+//     };
+//     ... the table of options ends with CONFIG_END_RETIRED(retired)
+#ifndef RGPU_COMMON_CONFIG_RETIRED_H
+#define RGPU_COMMON_CONFIG_RETIRED_H
+
+#include <stdbool.h>
+
+struct config_retired {
+    const char *section;
+    const char *name;
+    const char *instead; // the rest of the warning's sentence
+};
+
+#define CONFIG_RETIRED(section_, name_, instead_) \
+    { \
+        .section = section_, .name = name_, .instead = instead_ \
+    }
+#define CONFIG_RETIRED_END \
+    { \
+        .section = NULL \
+    }
+
+// Returns true if NAME was an option of SECTION, after logging that. ROWS may be NULL.
+bool config_retired_told(const struct config_retired *rows, const char *section, const char *name,
+                         const char *where);
+// The same for "--some-name[=value]". Sets *alone if the value is the next argument.
+bool config_retired_argument(const struct config_retired *rows, const char *argument, bool *alone);
+
+#endif

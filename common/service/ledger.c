@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See ledger.h. The usage of a line is the supervisor's word plus the worker's word. The worker's
+// word is negative if the worker has freed memory that the supervisor counted.
+#include "common/service/ledger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/descriptor.h"
+#include "common/base/scope.h"
+#include "common/base/wait.h"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+enum { IMAGES = LEDGER_DEVICES, COUNTS }; // images are counted as one device more
+
+_Static_assert(LEDGER_LINE_MOST <= UINT64_MAX / (4 * LEDGER_LINES), "no sum overflows");
+
+// Each line is written by its worker alone.
+struct ledger_words {
+    struct {
+        _Atomic uint64_t trying[LEDGER_LINES]; // announced, and not yet taken
+        _Atomic uint64_t used[LEDGER_LINES];
+    } counts[COUNTS];
+    _Atomic uint64_t changes[LEDGER_LINES]; // of `used`, counted before each
+};
+
+// Written by the supervisor alone.
+struct ledger_rules {
+    _Atomic uint64_t sessions[LEDGER_LINES]; // 0: free
+    _Atomic uint64_t room[COUNTS];
+    _Atomic uint64_t trying[COUNTS];
+    _Atomic uint64_t charged[COUNTS][LEDGER_LINES];
+};
+
+struct ledger {
+    struct ledger_words *words;
+    struct ledger_rules *rules;
+    int fds[LEDGER_FDS];      // of the supervisor; -1: a worker has mapped it
+    pthread_mutex_t taking;   // a worker's line announces one thing at a time
+    pthread_mutex_t changing; // protects the worker's own words `used` and `changes`
+};
+
+// ---- making and mapping ----
+
+static int ledger_make_file(const char *name, size_t size)
+{
+    SCOPED_FD int fd = descriptor_own(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+
+    if (fd < 0 || ftruncate(fd, (off_t)size))
+        return -errno;
+    return scoped_take_fd(&fd);
+}
+
+static int map(int fd, size_t size, int protection, void **out)
+{
+    // Beyond the end of a file that is too short each access would end the process.
+    if (lseek(fd, 0, SEEK_END) != (off_t)size)
+        return -EBADF;
+    *out = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
+    return *out == MAP_FAILED ? -errno : 0;
+}
+
+static int map_both(const int fds[LEDGER_FDS], int rules_protection, struct ledger **out)
+{
+    struct ledger *ledger = calloc(1, sizeof(*ledger));
+    void *words = NULL, *rules = NULL;
+    int err = ledger ? map(fds[0], sizeof(*ledger->words), PROT_READ | PROT_WRITE, &words)
+                     : -ENOMEM;
+
+    if (!err) {
+        err = map(fds[1], sizeof(*ledger->rules), rules_protection, &rules);
+        if (err)
+            munmap(words, sizeof(*ledger->words));
+    }
+    if (err) {
+        free(ledger);
+        return err;
+    }
+    *ledger = (struct ledger){.words = words,
+                              .rules = rules,
+                              .fds = {-1, -1},
+                              .taking = PTHREAD_MUTEX_INITIALIZER,
+                              .changing = PTHREAD_MUTEX_INITIALIZER};
+    *out = ledger;
+    return 0;
+}
+
+int ledger_map(const int fds[LEDGER_FDS], struct ledger **out)
+{
+    return map_both(fds, PROT_READ, out);
+}
+
+static int make_both(int fds[LEDGER_FDS])
+{
+    fds[0] = ledger_make_file("rgpu-lease", sizeof(struct ledger_words));
+    if (fds[0] < 0)
+        return fds[0];
+    fds[1] = ledger_make_file("rgpu-lease-rules", sizeof(struct ledger_rules));
+    if (fds[1] < 0)
+        close(fds[0]);
+    return fds[1] < 0 ? fds[1] : 0;
+}
+
+// The supervisor's own mapping, which is there already, can still write the rules.
+static int seal(const int fds[LEDGER_FDS])
+{
+    const int size = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+    return fcntl(fds[0], F_ADD_SEALS, size) ||
+                   fcntl(fds[1], F_ADD_SEALS, size | F_SEAL_FUTURE_WRITE)
+               ? -errno
+               : 0;
+}
+
+int ledger_create(struct ledger **out)
+{
+    struct ledger *ledger = NULL;
+    int fds[LEDGER_FDS];
+    int err = make_both(fds);
+
+    if (err)
+        return err;
+    err = map_both(fds, PROT_READ | PROT_WRITE, &ledger);
+    if (err) {
+        close(fds[0]);
+        close(fds[1]);
+        return err;
+    }
+    ledger->fds[0] = fds[0];
+    ledger->fds[1] = fds[1];
+    for (int i = 0; i < COUNTS; i++)
+        atomic_init(&ledger->rules->room[i], UINT64_MAX);
+    err = seal(fds);
+    if (err)
+        ledger_unmap(&ledger);
+    else
+        *out = ledger;
+    return err;
+}
+
+const int *ledger_descriptors(const struct ledger *ledger)
+{
+    return ledger->fds;
+}
+
+void ledger_unmap(struct ledger **ledger)
+{
+    if (!*ledger)
+        return;
+    munmap((*ledger)->words, sizeof(*(*ledger)->words));
+    munmap((*ledger)->rules, sizeof(*(*ledger)->rules));
+    for (int i = 0; i < LEDGER_FDS; i++)
+        if ((*ledger)->fds[i] >= 0)
+            close((*ledger)->fds[i]);
+    free(*ledger);
+    *ledger = NULL;
+}
+
+// ---- reading: each word once, and bounded ----
+
+static uint64_t bounded(uint64_t word)
+{
+    return word < LEDGER_LINE_MOST ? word : LEDGER_LINE_MOST;
+}
+
+static uint64_t used(const struct ledger *ledger, unsigned count, int line)
+{
+    uint64_t charged = atomic_load(&ledger->rules->charged[count][line]);
+    uint64_t sum = charged + atomic_load(&ledger->words->counts[count].used[line]);
+
+    return (int64_t)sum < 0 ? 0 : bounded(sum);
+}
+
+static uint64_t ledger_sum_used(const struct ledger *ledger, unsigned count)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < LEDGER_LINES; i++)
+        sum += used(ledger, count, i);
+    return sum;
+}
+
+// Sums what all workers hold or are just taking. Memory taken meanwhile is seen in one of the two
+// words, or in both, since it is counted before its announcement ends.
+static uint64_t sum_claimed(const struct ledger *ledger, unsigned count)
+{
+    uint64_t sum = bounded(atomic_load(&ledger->rules->trying[count]));
+
+    for (int i = 0; i < LEDGER_LINES; i++) {
+        sum += bounded(atomic_load(&ledger->words->counts[count].trying[i]));
+        sum += used(ledger, count, i);
+    }
+    return sum;
+}
+
+// Sums what all held at one moment. Returns false if a line has changed meanwhile.
+static bool sum_at_once(const struct ledger *ledger, unsigned count, uint64_t *sum)
+{
+    uint64_t changes[LEDGER_LINES], held[LEDGER_LINES];
+    bool same = true;
+
+    *sum = 0;
+    for (int i = 0; i < LEDGER_LINES; i++) {
+        changes[i] = atomic_load(&ledger->words->changes[i]);
+        held[i] = used(ledger, count, i);
+        *sum += held[i];
+    }
+    for (int i = 0; i < LEDGER_LINES && same; i++)
+        same = used(ledger, count, i) == held[i] &&
+               atomic_load(&ledger->words->changes[i]) == changes[i];
+    return same;
+}
+
+static bool ledger_fits(uint64_t sum, uint64_t size, uint64_t limit)
+{
+    return sum <= limit && size <= limit - sum;
+}
+
+static uint64_t ledger_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+int ledger_find_line(const struct ledger *ledger, uint64_t session)
+{
+    for (int i = 0; i < LEDGER_LINES; i++)
+        if (atomic_load(&ledger->rules->sessions[i]) == session)
+            return i;
+    return -ENOENT;
+}
+
+uint64_t ledger_line_used(const struct ledger *ledger, int line, unsigned device)
+{
+    return device < LEDGER_DEVICES ? used(ledger, device, line) : 0;
+}
+
+uint64_t ledger_used(const struct ledger *ledger, unsigned device)
+{
+    return device < LEDGER_DEVICES ? ledger_sum_used(ledger, device) : 0;
+}
+
+enum verdict { VERDICT_FITS, VERDICT_OVER, VERDICT_CONTENDED };
+
+// SIZE has been announced, so the claims include it. The quota is read after that: a process that
+// lowers it sees either the announcement or a worker that respects the new quota.
+static enum verdict ledger_judge(const struct ledger *ledger, unsigned count, uint64_t size,
+                                 uint64_t limit)
+{
+    uint64_t sum, most = ledger_least(limit, atomic_load(&ledger->rules->room[count]));
+
+    if (sum_claimed(ledger, count) <= most)
+        return VERDICT_FITS;
+    return sum_at_once(ledger, count, &sum) && !ledger_fits(sum, size, most) ? VERDICT_OVER
+                                                                             : VERDICT_CONTENDED;
+}
+
+// ---- the supervisor's side ----
+
+// Clears the supervisor's count first: until the worker's word is cleared, too, no line seems to
+// hold more than it did.
+static void ledger_clear(struct ledger *ledger, int line)
+{
+    for (int i = 0; i < COUNTS; i++) {
+        atomic_store(&ledger->rules->charged[i][line], 0);
+        atomic_store(&ledger->words->counts[i].used[line], 0);
+        atomic_store(&ledger->words->counts[i].trying[line], 0);
+    }
+}
+
+int ledger_open_line(struct ledger *ledger, uint64_t session)
+{
+    int line = ledger_find_line(ledger, 0);
+
+    if (line < 0)
+        return -EAGAIN;
+    ledger_clear(ledger, line);
+    atomic_store(&ledger->rules->sessions[line], session);
+    return 0;
+}
+
+int ledger_take_first(struct ledger *ledger, uint64_t session, unsigned device, uint64_t size,
+                      uint64_t limit)
+{
+    enum { TRIES = 100 }; // a worker needs less to withdraw, unless it means harm
+    enum verdict verdict = VERDICT_CONTENDED;
+    int line = ledger_find_line(ledger, session);
+
+    if (line < 0 || device >= LEDGER_DEVICES)
+        return -EINVAL;
+    if (size > limit || size > LEDGER_LINE_MOST)
+        return -ENOSPC;
+    atomic_store(&ledger->rules->trying[device], size);
+    for (int i = 0; i < TRIES && verdict == VERDICT_CONTENDED; i++)
+        verdict = ledger_judge(ledger, device, size, limit);
+    if (verdict == VERDICT_FITS)
+        atomic_fetch_add(&ledger->rules->charged[device][line], size);
+    atomic_store(&ledger->rules->trying[device], 0);
+    return verdict == VERDICT_FITS ? 0 : verdict == VERDICT_OVER ? -ENOSPC : -EBUSY;
+}
+
+void ledger_charge(struct ledger *ledger, uint64_t session, unsigned device, uint64_t size)
+{
+    int line = ledger_find_line(ledger, session);
+
+    if (line >= 0 && device < LEDGER_DEVICES)
+        atomic_fetch_add(&ledger->rules->charged[device][line], size);
+}
+
+void ledger_close_line(struct ledger *ledger, uint64_t session)
+{
+    int line = ledger_find_line(ledger, session);
+
+    if (line < 0)
+        return;
+    ledger_clear(ledger, line);
+    atomic_store(&ledger->rules->sessions[line], 0);
+}
+
+void ledger_set_room(struct ledger *ledger, unsigned device, uint64_t room)
+{
+    atomic_store(&ledger->rules->room[device], room);
+}
+
+uint64_t ledger_shrink_room(struct ledger *ledger, unsigned device)
+{
+    atomic_store(&ledger->rules->room[device], 0);
+    uint64_t room = sum_claimed(ledger, device);
+    atomic_store(&ledger->rules->room[device], room);
+    return room;
+}
+
+void ledger_limit_images(struct ledger *ledger, uint64_t limit)
+{
+    atomic_store(&ledger->rules->room[IMAGES], limit);
+}
+
+// ---- the worker's side ----
+
+static void ledger_change(struct ledger *ledger, int line, unsigned count, uint64_t difference)
+{
+    SCOPED_LOCK(&ledger->changing);
+
+    atomic_fetch_add(&ledger->words->changes[line], 1);
+    atomic_fetch_add(&ledger->words->counts[count].used[line], difference);
+}
+
+static bool is_first_to_try(const struct ledger *ledger, int line, unsigned count)
+{
+    for (int i = 0; i < line; i++)
+        if (atomic_load(&ledger->words->counts[count].trying[i]))
+            return false;
+    return true;
+}
+
+static bool take(struct ledger *ledger, int line, unsigned count, uint64_t size, uint64_t limit)
+{
+    // Another worker of the lease that is stopped in the middle of a call holds this one up for so
+    // long.
+    enum { WAIT_MS = 2000 };
+    _Atomic uint64_t *trying = &ledger->words->counts[count].trying[line];
+    enum verdict verdict = VERDICT_CONTENDED;
+    int64_t deadline = 0;
+
+    if (size > limit || size > LEDGER_LINE_MOST)
+        return false;
+    SCOPED_LOCK(&ledger->taking);
+    for (;;) {
+        atomic_store(trying, size);
+        verdict = ledger_judge(ledger, count, size, limit);
+        if (verdict != VERDICT_CONTENDED || (deadline && clock_ms() > deadline))
+            break;
+        deadline = deadline ? deadline : clock_ms() + WAIT_MS;
+        do {
+            if (!is_first_to_try(ledger, line, count))
+                atomic_store(trying, 0);
+            sched_yield();
+        } while (!is_first_to_try(ledger, line, count) && clock_ms() <= deadline);
+    }
+    if (verdict == VERDICT_FITS)
+        ledger_change(ledger, line, count, size);
+    atomic_store(trying, 0);
+    return verdict == VERDICT_FITS;
+}
+
+bool ledger_take(struct ledger *ledger, int line, unsigned device, uint64_t size, uint64_t limit)
+{
+    return device < LEDGER_DEVICES && take(ledger, line, device, size, limit);
+}
+
+bool ledger_lacks_room(const struct ledger *ledger, unsigned device, uint64_t size, uint64_t limit)
+{
+    return device < LEDGER_DEVICES && ledger_fits(ledger_sum_used(ledger, device), size, limit);
+}
+
+bool ledger_has_room_set(const struct ledger *ledger, unsigned device)
+{
+    return device < LEDGER_DEVICES && atomic_load(&ledger->rules->room[device]) != UINT64_MAX;
+}
+
+void ledger_add(struct ledger *ledger, int line, unsigned device, uint64_t size)
+{
+    if (device < LEDGER_DEVICES)
+        ledger_change(ledger, line, device, size);
+}
+
+void ledger_give(struct ledger *ledger, int line, unsigned device, uint64_t size)
+{
+    if (device < LEDGER_DEVICES)
+        ledger_change(ledger, line, device, -size);
+}
+
+bool ledger_take_images(struct ledger *ledger, int line, uint64_t size)
+{
+    return take(ledger, line, IMAGES, size, UINT64_MAX);
+}
+
+void ledger_give_images(struct ledger *ledger, int line, uint64_t size)
+{
+    ledger_change(ledger, line, IMAGES, -size);
+}

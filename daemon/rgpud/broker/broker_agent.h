@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connects the box to its pool: registers at the broker, reports sessions, and ends the sessions of
+// leases that the broker revokes. If the broker is away, sessions continue and clients are still
+// served.
+#ifndef RGPU_DAEMON_BROKER_AGENT_H
+#define RGPU_DAEMON_BROKER_AGENT_H
+
+#include <stdbool.h>
+
+#include "daemon/rgpud/box/box.h"
+
+// Starts the agent if a broker is set. Returns 0 or -errno after logging.
+int broker_agent_open(struct box *box) __attribute__((warn_unused_result));
+void broker_agent_close(struct box *box);
+
+// Updates the broker after a change: new devices, an ended worker, another state. The box's review
+// calls it.
+void broker_agent_review(struct box *box);
+
+// Returns the reason for refusing all sessions of a lease, or NULL.
+const char *broker_agent_objection(const struct box *box, const struct session_grant *grant);
+
+#endif

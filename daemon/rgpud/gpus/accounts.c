@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Maps each lease with sessions on this box to a ledger, and each session without a lease to its
+// own.
+#include "daemon/rgpud/gpus/accounts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+
+struct account {
+    TAILQ_ENTRY(account) link;
+    char lease[128]; // empty: of a session without a lease
+    struct ledger *ledger;
+    unsigned sessions;
+    uint64_t first; // session whose context the broker has counted
+    // The most that honest workers can hold of a device: the budget, plus charges beyond it. 0: no
+    // budget.
+    uint64_t most[LEDGER_DEVICES];
+};
+
+static struct account *accounts_find(const struct box *box, const char *lease, uint64_t session)
+{
+    struct account *account;
+
+    TAILQ_FOREACH(account, &box->accounts, link)
+        if (!strcmp(account->lease, lease) && (*lease || account->first == session))
+            return account;
+    return NULL;
+}
+
+static void close_account(struct box *box, struct account *account)
+{
+    TAILQ_REMOVE(&box->accounts, account, link);
+    ledger_unmap(&account->ledger);
+    free(account);
+}
+
+static struct account *open_account(struct box *box, const char *lease)
+{
+    struct account *account = calloc(1, sizeof(*account));
+    int err = account ? ledger_create(&account->ledger) : -ENOMEM;
+
+    if (err) {
+        log_error("cannot open the account of lease=%s error=\"%s\"", lease, strerror(-err));
+        free(account);
+        return NULL;
+    }
+    ledger_limit_images(account->ledger, box->settings.max_images_per_lease);
+    snprintf(account->lease, sizeof(account->lease), "%s", lease);
+    TAILQ_INSERT_TAIL(&box->accounts, account, link);
+    return account;
+}
+
+static bool accounts_has_budget(const struct session_grant *grant)
+{
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        if (grant->budgets[i])
+            return true;
+    return false;
+}
+
+// Charges the contexts of further processes to the budget. The broker reserves memory for one
+// context of each share.
+static int count_contexts(struct account *account, const struct session_grant *grant,
+                          uint64_t session)
+{
+    for (uint32_t i = 0; account->sessions && i < grant->device_count; i++) {
+        const struct box_device *device = grant->devices[i];
+        int err = grant->budgets[i]
+                      ? ledger_take_first(account->ledger, session, device->ordinal,
+                                          device->info.context_cost, grant->budgets[i])
+                      : 0;
+        if (err) {
+            log_warn("lease=%s session refused: the context of one more process does not fit its "
+                     "budget gpu=%u used=%llu context=%llu budget=%llu sessions=%u error=\"%s\"",
+                     grant->lease, device->ordinal,
+                     (unsigned long long)ledger_used(account->ledger, device->ordinal),
+                     (unsigned long long)device->info.context_cost,
+                     (unsigned long long)grant->budgets[i], account->sessions, strerror(-err));
+            return err;
+        }
+    }
+    return 0;
+}
+
+// Notes the budget of each device. After a move the lease has its budget on another device.
+static void note_budgets(struct account *account, const struct session_grant *grant)
+{
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        if (grant->devices[i]->ordinal < LEDGER_DEVICES &&
+            !account->most[grant->devices[i]->ordinal])
+            account->most[grant->devices[i]->ordinal] = grant->budgets[i];
+}
+
+int accounts_join(struct box *box, const struct session_grant *grant, uint64_t session,
+                  const int **fds)
+{
+    struct account *account;
+    int err;
+
+    account = accounts_find(box, grant->lease, session);
+    if (!account)
+        account = open_account(box, grant->lease);
+    if (!account)
+        return -ENOMEM;
+    err = ledger_open_line(account->ledger, session);
+    // A session without a budget can run without an account. Its own limit of images still applies.
+    if (err && !accounts_has_budget(grant))
+        return -ENOENT;
+    if (err) {
+        log_warn("lease=%s has too many sessions on this box", grant->lease);
+        return err;
+    }
+    err = count_contexts(account, grant, session);
+    if (err) {
+        ledger_close_line(account->ledger, session);
+        if (!account->sessions)
+            close_account(box, account);
+        return err;
+    }
+    if (!account->sessions++)
+        account->first = session;
+    note_budgets(account, grant);
+    *fds = ledger_descriptors(account->ledger);
+    return 0;
+}
+
+void accounts_charge(struct box *box, const char *lease, uint64_t session, unsigned device,
+                     uint64_t bytes)
+{
+    struct account *account = accounts_find(box, lease, session);
+
+    if (!account || device >= LEDGER_DEVICES)
+        return;
+    ledger_charge(account->ledger, session, device, bytes);
+    if (account->most[device])
+        account->most[device] += bytes;
+}
+
+void accounts_leave(struct box *box, const char *lease, uint64_t session)
+{
+    struct account *account = accounts_find(box, lease, session);
+
+    if (!account || ledger_find_line(account->ledger, session) < 0)
+        return;
+    ledger_close_line(account->ledger, session);
+    if (!--account->sessions)
+        close_account(box, account);
+}
+
+static uint64_t accounts_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+// Limits a worker's figure to the most that its lease may hold and to the size of the device.
+static uint64_t believed(const struct box *box, const struct account *account, unsigned device,
+                         uint64_t bytes)
+{
+    if (account->most[device])
+        bytes = accounts_least(bytes, account->most[device]);
+    for (uint32_t i = 0; i < box->device_count; i++)
+        if (box->devices[i].ordinal == device)
+            bytes = accounts_least(bytes, box->devices[i].info.memory);
+    return bytes;
+}
+
+bool accounts_look(const struct box *box, const char *lease, uint64_t session, unsigned device,
+                   uint64_t *bytes, bool *with_context)
+{
+    const struct account *account = accounts_find(box, lease, session);
+    int line = account ? ledger_find_line(account->ledger, session) : -ENOENT;
+
+    if (line < 0 || device >= LEDGER_DEVICES)
+        return false;
+    *bytes = believed(box, account, device, ledger_line_used(account->ledger, line, device));
+    *with_context = account->first != session;
+    return true;
+}
+
+bool accounts_lease(const struct box *box, const char *lease, unsigned device, uint64_t *bytes)
+{
+    const struct account *account = *lease ? accounts_find(box, lease, 0) : NULL;
+
+    if (!account || device >= LEDGER_DEVICES)
+        return false;
+    *bytes = believed(box, account, device, ledger_used(account->ledger, device));
+    return true;
+}
+
+void accounts_set_room(const struct box *box, const char *lease, unsigned device, uint64_t bytes)
+{
+    const struct account *account = accounts_find(box, lease, 0);
+
+    if (account && device < LEDGER_DEVICES)
+        ledger_set_room(account->ledger, device, bytes);
+}
+
+uint64_t accounts_shrink_room(const struct box *box, const char *lease, unsigned device)
+{
+    const struct account *account = accounts_find(box, lease, 0);
+
+    if (!account || device >= LEDGER_DEVICES)
+        return 0;
+    return believed(box, account, device, ledger_shrink_room(account->ledger, device));
+}
+
+uint64_t accounts_sum(const struct box *box, unsigned device)
+{
+    const struct account *account;
+    uint64_t sum = 0;
+
+    if (device >= LEDGER_DEVICES)
+        return 0;
+    TAILQ_FOREACH(account, &box->accounts, link)
+        sum += believed(box, account, device, ledger_used(account->ledger, device));
+    return sum;
+}

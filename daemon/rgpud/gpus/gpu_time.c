@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See gpu_time.h. If the library reports the utilization of each process, that figure times the
+// time since the last reading counts for its session. Otherwise the activity of the whole GPU is
+// divided equally among the sessions that made calls since then.
+#include "daemon/rgpud/gpus/gpu_time.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+// ---- counting ----
+
+struct gpu_time *gpu_time_find(struct box *box, const char *lease)
+{
+    struct gpu_time *entry;
+
+    TAILQ_FOREACH(entry, &box->gpu_times, link)
+        if (!strcmp(entry->lease, lease))
+            return entry;
+    return NULL;
+}
+
+static struct gpu_time *of_lease(struct box *box, const char *lease)
+{
+    struct gpu_time *entry = gpu_time_find(box, lease);
+
+    if (entry)
+        return entry;
+    entry = calloc(1, sizeof(*entry));
+    if (!entry)
+        return NULL;
+    snprintf(entry->lease, sizeof(entry->lease), "%s", lease);
+    entry->number = ++box->gpu_time_counts;
+    TAILQ_INSERT_TAIL(&box->gpu_times, entry, link);
+    return entry;
+}
+
+static void gpu_time_add(struct box *box, const char *lease, int64_t milliseconds, int64_t percent,
+                         bool estimated)
+{
+    struct gpu_time *entry = *lease && percent > 0 && milliseconds > 0 ? of_lease(box, lease)
+                                                                       : NULL;
+
+    if (!entry)
+        return;
+    entry->microseconds += (uint64_t)(milliseconds * percent * 10);
+    entry->estimated = entry->estimated || estimated;
+    entry->told = false;
+}
+
+static bool uses(const struct worker_process *worker, const struct box_device *device)
+{
+    return worker->session.id && device_is_granted(&worker->session.grant, device);
+}
+
+// Returns the time since the last reading or since the session's start, whichever is shorter.
+static int64_t time_of(const struct box_device *device, const struct worker_process *worker,
+                       int64_t now)
+{
+    int64_t since = worker->session.since_ms;
+
+    return now - (since > device->figures_ms ? since : device->figures_ms);
+}
+
+static bool has_called(const struct worker_process *worker)
+{
+    return worker->session.stats.calls != worker->session.calls_counted;
+}
+
+static unsigned count_active(const struct box_device *device)
+{
+    const struct worker_process *worker;
+    unsigned count = 0;
+
+    TAILQ_FOREACH(worker, &device->box->workers, link)
+        count += uses(worker, device) && has_called(worker);
+    return count;
+}
+
+static void gpu_time_divide(struct box_device *device, int64_t percent, int64_t now)
+{
+    const struct worker_process *worker;
+    unsigned active = count_active(device);
+
+    TAILQ_FOREACH(worker, &device->box->workers, link)
+        if (uses(worker, device) && has_called(worker))
+            gpu_time_add(device->box, worker->session.grant.lease,
+                         time_of(device, worker, now) / active, percent, true);
+}
+
+void gpu_time_take(struct box_device *device, const struct monitor_round *round, unsigned gpu)
+{
+    int64_t now = clock_ms();
+    bool told = round->is_glance && !round->gpus[gpu].hidden;
+
+    for (unsigned i = 0; device->figures_ms && i < round->process_count; i++) {
+        const struct monitor_process *process = &round->processes[i];
+        if (process->gpu != gpu || !process->utilization.known)
+            continue;
+        const struct worker_process *worker = worker_process_find(device->box, process->pid);
+        told = true;
+        if (worker && worker->session.id)
+            gpu_time_add(device->box, worker->session.grant.lease, time_of(device, worker, now),
+                         process->utilization.value, false);
+    }
+    if (device->figures_ms && !told && round->gpus[gpu].utilization.known)
+        gpu_time_divide(device, round->gpus[gpu].utilization.value, now);
+}
+
+void gpu_time_taken(struct box *box)
+{
+    struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        worker->session.calls_counted = worker->session.stats.calls;
+}
+
+// The library has no figures of processes that have ended. If the process had a figure, it is
+// assumed to have continued at that rate. Otherwise the process gets an equal part of the GPU's
+// activity.
+void gpu_time_leave(const struct worker_process *worker)
+{
+    const struct session_grant *grant = &worker->session.grant;
+    int64_t now = clock_ms();
+
+    for (uint32_t i = 0; worker->session.id && i < grant->device_count; i++) {
+        const struct box_device *device = grant->devices[i];
+        struct figure own = worker->utilization[device - worker->box->devices];
+        int64_t time = time_of(device, worker, now),
+                share = device->sessions ? device->sessions : 1;
+        if (!device->figures_ms)
+            continue;
+        if (own.known && device->figures_ms > worker->session.since_ms)
+            gpu_time_add(worker->box, grant->lease, time, own.value, false);
+        else if (device->utilization.known)
+            gpu_time_add(worker->box, grant->lease, time / share, device->utilization.value, true);
+    }
+}
+
+// ---- reports ----
+
+static bool has_sessions(const struct box *box, const char *lease)
+{
+    const struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->session.id && !strcmp(worker->session.grant.lease, lease))
+            return true;
+    return false;
+}
+
+json_t *gpu_time_report(struct box *box)
+{
+    json_t *list = json_array();
+    struct gpu_time *entry;
+
+    TAILQ_FOREACH(entry, &box->gpu_times, link) {
+        entry->told = !has_sessions(box, entry->lease);
+        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:b, s:b}", "lease", entry->lease,
+                                              "count", (json_int_t)entry->number, "milliseconds",
+                                              (json_int_t)(entry->microseconds / 1000), "estimated",
+                                              entry->estimated, "over", entry->told));
+    }
+    return list;
+}
+
+void gpu_time_reported(struct box *box)
+{
+    struct gpu_time *entry = TAILQ_FIRST(&box->gpu_times), *next;
+
+    for (; entry; entry = next) {
+        next = TAILQ_NEXT(entry, link);
+        if (!entry->told)
+            continue;
+        TAILQ_REMOVE(&box->gpu_times, entry, link);
+        free(entry);
+    }
+}
+
+void gpu_time_free(struct box *box)
+{
+    while (!TAILQ_EMPTY(&box->gpu_times)) {
+        struct gpu_time *entry = TAILQ_FIRST(&box->gpu_times);
+        TAILQ_REMOVE(&box->gpu_times, entry, link);
+        free(entry);
+    }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See suspension.h.
+#include "daemon/rgpud/suspension/suspension.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "daemon/rgpud/suspension/suspender.h"
+#include "daemon/rgpud/workers/worker_process.h"
+
+static const char *const state_words[] = {
+    [SUSPENSION_NONE] = "running",        [SUSPENSION_PAUSING] = "pausing",
+    [SUSPENSION_LEAVING] = "leaving",     [SUSPENSION_AWAY] = "suspended",
+    [SUSPENSION_RETURNING] = "returning", [SUSPENSION_UNCLEAR] = "unclear",
+};
+
+// ---- members ----
+
+static bool is_member(const struct suspension *s, const struct worker_process *worker)
+{
+    const struct session_record *session = &worker->session;
+
+    return worker->state == WORKER_SERVING && session->id &&
+           (*s->lease ? !strcmp(session->grant.lease, s->lease) : session->id == s->session);
+}
+
+struct suspension *suspension_of(const struct worker_process *worker)
+{
+    struct suspension *s;
+
+    TAILQ_FOREACH(s, &worker->box->suspensions, link)
+        if (is_member(s, worker))
+            return s;
+    return NULL;
+}
+
+struct suspension *suspension_find(const struct box *box, const char *name)
+{
+    struct suspension *s;
+    char *end;
+    unsigned long long number = strtoull(name, &end, 10);
+
+    TAILQ_FOREACH(s, &box->suspensions, link)
+        if (*s->lease ? !strcmp(s->lease, name) : end != name && !*end && s->session == number)
+            return s;
+    return NULL;
+}
+
+size_t suspension_members(const struct suspension *s, struct worker_process **list)
+{
+    struct worker_process *worker;
+    size_t count = 0;
+
+    TAILQ_FOREACH(worker, &s->box->workers, link)
+        if (is_member(s, worker) && count < SUSPENSION_MEMBERS_MAX)
+            list[count++] = worker;
+    return count;
+}
+
+// ---- queries ----
+
+const char *suspension_word(const struct worker_process *worker)
+{
+    const struct suspension *s = suspension_of(worker);
+
+    return !s || s->state == SUSPENSION_NONE                               ? NULL
+           : s->state == SUSPENSION_AWAY && (!s->away_wanted || s->called) ? "waits for memory"
+                                                                           : state_words[s->state];
+}
+
+bool suspension_delays(struct box *box, const struct session_grant *grant)
+{
+    struct suspension *s = *grant->lease ? suspension_find(box, grant->lease) : NULL;
+
+    if (!s || s->state == SUSPENSION_NONE)
+        return false;
+    if (s->cause == SUSPENSION_IDLE)
+        suspension_wake(s);
+    s->called = s->called || s->cause == SUSPENSION_TURN;
+    return true;
+}
+
+uint64_t suspension_bytes(const struct box *box)
+{
+    const struct suspension *s;
+    uint64_t sum = 0;
+
+    TAILQ_FOREACH(s, &box->suspensions, link)
+        sum += s->bytes;
+    return sum;
+}
+
+unsigned suspension_sessions(const struct box *box, const struct box_device *device)
+{
+    const struct worker_process *worker;
+    unsigned count = 0;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        count += worker->pause.away &&
+                 (!device || device_is_granted(&worker->session.grant, device));
+    return count;
+}
+
+json_t *suspension_show(const struct box *box, const char *name)
+{
+    const struct suspension *s = suspension_find(box, name);
+
+    if (!s)
+        return NULL;
+    return json_pack("{s:s, s:I, s:s, s:b, s:I, s:f, s:s, s:b, s:b}", "lease", s->lease, "session",
+                     (json_int_t)s->session, "state", state_words[s->state], "returns",
+                     !s->away_wanted, "bytes", (json_int_t)s->bytes, "seconds",
+                     (double)(clock_ms() - s->since_ms) / 1000, "reason", s->problem, "idle",
+                     s->cause == SUSPENSION_IDLE, "calls", s->called);
+}
+
+bool suspension_is_called(const struct suspension *s)
+{
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+
+    for (size_t i = 0; i < count; i++)
+        if (list[i]->pause.called_ms)
+            return true;
+    return false;
+}
+
+// ---- changes of state ----
+
+void suspension_wake(struct suspension *s)
+{
+    if (!s->told)
+        s->away_wanted = false;
+    else if (!s->called) {
+        s->called = true;
+        s->box->suspension_changes++;
+        box_changed(s->box);
+    }
+}
+
+void suspension_move(struct suspension *s, enum suspension_state state)
+{
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+
+    log_info("lease=%s session=%llu suspension=%s was=%s bytes=%llu%s%s%s",
+             *s->lease ? s->lease : "none", (unsigned long long)s->session, state_words[state],
+             state_words[s->state], (unsigned long long)s->bytes, *s->problem ? " reason=\"" : "",
+             s->problem, *s->problem ? "\"" : "");
+    for (size_t i = 0; i < count; i++)
+        list[i]->pause.away = state == SUSPENSION_AWAY;
+    s->state = state;
+    s->since_ms = clock_ms();
+    s->box->suspension_changes++;
+    box_changed(s->box);
+}
+
+void suspension_release(struct suspension *s)
+{
+    TAILQ_REMOVE(&s->box->suspensions, s, link);
+    suspender_abandon(&s->helper);
+    if (s->tick)
+        event_free(s->tick);
+    free(s);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Events behind work of streams, which are used again: an event is made for a context once, and
+// recorded for each passage.
+#include "daemon/worker/account/passage.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "common/base/scope.h"
+#include "daemon/worker/core/context_watchers.h"
+#include "daemon/worker/core/mark.h"
+
+struct passage {
+    struct mark mark;
+    CUcontext
+        ending; // the event went as this context began to end, which waits for the work; NULL: none
+    bool taken, recorded;
+    _Atomic bool over;
+    struct passage *next;
+};
+
+static struct passage *passages;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+// One whose event is of CONTEXT already, or has none; else any.
+static struct passage *passage_take(CUcontext context)
+{
+    struct passage *found = NULL;
+
+    SCOPED_LOCK(&lock);
+    for (struct passage *at = passages; at; at = at->next) {
+        if (at->taken || at->ending)
+            continue;
+        found = at;
+        if (at->mark.context == context)
+            break;
+    }
+    if (!found && (found = calloc(1, sizeof(*found)))) {
+        found->next = passages;
+        passages = found;
+    }
+    if (found)
+        found->taken = true;
+    return found;
+}
+
+struct passage *passage_begin(CUcontext context, CUstream stream)
+{
+    struct passage *passage = passage_take(context);
+
+    if (passage && mark_set(&passage->mark, context, stream) != CUDA_SUCCESS) {
+        passage_end(passage);
+        passage = NULL;
+    }
+    SCOPED_LOCK(&lock);
+    if (passage)
+        passage->recorded = true;
+    return passage;
+}
+
+void passages_query(void)
+{
+    SCOPED_LOCK(&lock);
+    for (struct passage *at = passages; at; at = at->next)
+        if (at->recorded && !at->ending && mark_ask(&at->mark) != CUDA_ERROR_NOT_READY)
+            atomic_store(&at->over, true);
+}
+
+bool passage_is_over(const struct passage *passage)
+{
+    return passage && atomic_load(&passage->over);
+}
+
+void passage_end(struct passage *passage)
+{
+    if (!passage)
+        return;
+    SCOPED_LOCK(&lock);
+    passage->taken = passage->recorded = false;
+    passage->ending = NULL;
+    atomic_store(&passage->over, false);
+}
+
+static void passage_forget_context(CUcontext context)
+{
+    SCOPED_LOCK(&lock);
+    for (struct passage *at = passages; at; at = at->next) {
+        if (at->mark.context != context)
+            continue;
+        at->ending = at->recorded ? context : NULL;
+        mark_forget(&at->mark, context);
+    }
+}
+
+void passages_end_with(CUcontext context, CUcontext root)
+{
+    SCOPED_LOCK(&lock);
+    for (struct passage *at = passages; at; at = at->next)
+        if (at->ending == context)
+            at->ending = root;
+}
+
+void passages_end_context(CUcontext context)
+{
+    SCOPED_LOCK(&lock);
+    for (struct passage *at = passages; at; at = at->next)
+        if (at->ending == context)
+            at->ending = NULL;
+}
+
+void passages_prepare(void)
+{
+    context_watch(passage_forget_context);
+}

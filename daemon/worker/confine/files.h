@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Restricts the files that a worker may open.
+#ifndef RGPU_WORKER_CONFINE_FILES_H
+#define RGPU_WORKER_CONFINE_FILES_H
+
+#include <stdbool.h>
+
+// Opens the paths of the rules.
+void confine_files_open(void);
+// Denies access to all other files. *RESTRICTED is false with ONLY_LOG, or if the kernel lacks
+// Landlock. Returns 0 or -errno.
+int confine_files(bool only_log, bool *restricted) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The carrier of links that read and write the client's memory one-sidedly.
+#include "daemon/worker/copy/parts/carrier.h"
+#include "daemon/worker/copy/mapped/mapped_carrier.h"
+#include "daemon/worker/copy/one_sided/reach.h"
+#include "daemon/worker/copy/one_sided/reach_requests.h"
+#include "daemon/worker/copy/parts/staging.h"
+
+static bool one_sided_carrier_resolve(const void **host, uint64_t size)
+{
+    return reach_has((uint64_t)(uintptr_t)*host, size);
+}
+
+static void copy_box(struct serve *serve, CUDA_MEMCPY3D *copy, CUstream stream)
+{
+    unsigned hosts = (copy->srcMemoryType == CU_MEMORYTYPE_HOST) +
+                     (copy->dstMemoryType == CU_MEMORYTYPE_HOST);
+
+    // The blocks of a move are placed by addresses, which arrays have not.
+    if (hosts &&
+        (copy->srcMemoryType == CU_MEMORYTYPE_ARRAY || copy->dstMemoryType == CU_MEMORYTYPE_ARRAY))
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    if (hosts == 1) {
+        if (!serve_failed(serve))
+            reach_copy_box(serve, copy, stream);
+        return;
+    }
+    reach_break_row();
+    if (hosts)
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    mapped_copy_box(serve, copy, stream);
+}
+
+static void signal_client(struct serve *serve, uint32_t index, uint32_t value, CUstream stream)
+{
+    if (!serve_failed(serve) && reach_flag(stream, index, value))
+        return;
+    mapped_signal(serve, index, value, stream);
+    if (!serve_failed(serve))
+        reach_signal(serve, index, value, stream);
+}
+
+const struct carrier carrier_one_sided = {
+    .start = reach_start,
+    .copy = reach_copy,
+    .resolve = one_sided_carrier_resolve,
+    .copy_box = copy_box,
+    .signal = signal_client,
+    .forget = reach_forget_region,
+    .reply_blocks = STAGING_SMALL,
+};

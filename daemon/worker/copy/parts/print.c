@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Output of kernels. The driver writes it to standard output when it detects that a kernel has
+// ended; that is a pipe of ours here, from which it goes to the client before the answer that
+// reports the kernel's end.
+#include "daemon/worker/copy/parts/print.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/base/log.h"
+#include "common/base/scope.h"
+#include "proto/wire.h"
+#include "daemon/worker/core/events.h"
+#include "daemon/worker/core/session.h"
+
+enum { PIPE_BYTES = 1024 * 1024, CHUNK = 32 * 1024 };
+
+static int pipe_end = -1;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+int print_capture(void)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC))
+        return -errno;
+    if (dup2(ends[1], STDOUT_FILENO) < 0)
+        return -errno;
+    close(ends[1]);
+    // More room than usual spares wake-ups; less is only slower.
+    fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    pipe_end = ends[0];
+    return 0;
+}
+
+static void print_pass_on(void)
+{
+    static char chunk[CHUNK];
+    ssize_t n;
+
+    SCOPED_LOCK(&lock);
+    while ((n = read(pipe_end, chunk, sizeof(chunk))) > 0)
+        event_send(EVENT_PRINT, chunk, (uint32_t)n, (uint32_t)n);
+}
+
+void print_deliver(void)
+{
+    fflush(stdout);
+    print_pass_on();
+}
+
+// Text that does not fit the pipe would hold up the driver in the middle of a synchronize.
+static void *print_drain(void *argument)
+{
+    struct pollfd readable = {.fd = pipe_end, .events = POLLIN};
+
+    while (poll(&readable, 1, -1) >= 0 || errno == EINTR)
+        print_pass_on();
+    return NULL;
+}
+
+static void start_draining(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, print_drain, NULL))
+        log_warn("no thread for printed text: kernels that print much may hang");
+    else
+        pthread_detach(thread);
+}
+
+void print_expect(void)
+{
+    pthread_once(&once, start_draining);
+    atomic_store(&session.prints, true);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Waiting in a request, with the link in other hands where it takes long.
+#include "daemon/worker/copy/parts/wait_for_gpu.h"
+
+#include <sched.h>
+
+#include "common/base/wait.h"
+#include "transport/link/link.h"
+#include "daemon/worker/copy/parts/gates.h"
+#include "daemon/worker/core/session.h"
+#include "daemon/worker/core/setup.h"
+#include "worker_driver.h"
+
+// Recent times that requests have waited for the GPU.
+static struct patience patience;
+
+// Returns true to query again: the spin time is not over and no request has arrived. After a moment
+// it yields the processor, which the GPU's thread may need.
+static bool ask_again(uint64_t start)
+{
+    uint64_t passed = clock_ns() - start;
+
+    if (passed >= patience_ns(&patience, setup_spin_us()) || link_pending(session.link))
+        return false;
+    if (passed >= (uint64_t)setup_spin_us() * 1000)
+        sched_yield();
+    return true;
+}
+
+CUresult serve_ask_a_while(struct serve *serve,
+                           CUresult (*query)(struct serve *serve, const void *args),
+                           const void *args)
+{
+    uint64_t start = clock_ns();
+    CUresult result;
+
+    while ((result = query(serve, args)) == CUDA_ERROR_NOT_READY && ask_again(start))
+        ;
+    return result;
+}
+
+void serve_note_wait(uint64_t ns)
+{
+    patience_note(&patience, ns);
+}
+
+static CUresult query_stream(struct serve *serve, const void *stream)
+{
+    return driver.cuStreamQuery((CUstream)stream);
+}
+
+CUresult serve_wait_stream(struct serve *serve, CUstream stream)
+{
+    CUresult result = CUDA_ERROR_NOT_READY;
+    uint64_t start = clock_ns();
+
+    if (driver.cuStreamQuery && serve->reading)
+        result = serve_ask_a_while(serve, query_stream, stream);
+    if (result == CUDA_ERROR_NOT_READY) {
+        serve_let_others_read(serve);
+        result = driver.cuStreamSynchronize(stream);
+    }
+    patience_note(&patience, clock_ns() - start);
+    return result;
+}
+
+void serve_let_others_read(struct serve *serve)
+{
+    if (serve->reading)
+        serve->reader->let_others_read(serve);
+}
+
+void serve_drain(struct serve *serve)
+{
+    struct gate_drain drain;
+
+    // Asked for first, so that what is read later comes later.
+    if (gates_ask_drain(&drain))
+        return;
+    serve_let_others_read(serve);
+    gates_await_drain(&drain);
+}
+
+void serve_drained(void)
+{
+    gates_drained();
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies from the GPU over a byte stream. The stream of a pull waits at a gate; a thread copies the
+// data block by block into staging blocks and sends each, and the GPU opens the gate after the last
+// copy. No report of the stream's progress overtakes the data.
+#include "daemon/worker/copy/staged/pull.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/scope.h"
+#include "proto/wire.h"
+#include "transport/link/link.h"
+#include "daemon/worker/activity/activity.h"
+#include "daemon/worker/core/context_watchers.h"
+#include "daemon/worker/core/events.h"
+#include "daemon/worker/copy/parts/gates.h"
+#include "daemon/worker/copy/parts/held_frees.h"
+#include "daemon/worker/copy/parts/mover.h"
+#include "daemon/worker/copy/staged/small_pull.h"
+#include "daemon/worker/copy/parts/staging.h"
+#include "daemon/worker/core/session.h"
+#include "worker_driver.h"
+#include "worker_serve.h"
+
+struct pull {
+    uint32_t id;
+    uint64_t number; // pull_number()
+    CUdeviceptr src;
+    uint64_t size;
+    uint64_t issued; // bytes whose copies have been queued
+    uint64_t sent;
+    CUcontext context;
+    CUevent start; // recorded where the client's stream was
+    bool ready;    // the GPU has passed it
+    int gate;
+    uint32_t ticket;
+    CUresult result;
+    unsigned flying; // blocks with a copy under way
+    uint32_t call;   // of the program that it is of, where work is noted
+    struct copied_range copied;
+    struct pull *next;
+};
+
+struct pull_flight {
+    struct pull *job;
+    struct block *block;
+    uint64_t offset;
+    uint32_t size;
+};
+
+static bool any_job(void);
+static bool pull_make_progress(void);
+static struct mover mover =
+    MOVER(.name = "rgpu-pull", .has_work = any_job, .advance = pull_make_progress);
+static struct pull *jobs; // under the mover's lock, oldest first; only it takes them out
+static _Atomic unsigned job_count;
+static struct pull_flight flights[STAGING_BLOCKS_MAX]; // the mover's: a ring
+static unsigned flight_head, flight_count;
+// The block that was sent last, of which parts may still be read: others follow it before that is
+// waited for.
+static struct {
+    struct pull_flight flight; // of no job: there is none
+    struct link_ahead ahead;
+} leaving;
+
+// ---- the mover ----
+
+static CUresult pull_issue_one(struct pull *job, CUstream stream, struct block *block)
+{
+    uint64_t left = job->size - job->issued;
+    uint32_t block_size = staging_block_size(STAGING_PULL);
+    uint32_t size = left < block_size ? (uint32_t)left : block_size;
+    activity_enter(job->call);
+    CUresult result =
+        driver.cuMemcpyDtoHAsync_v2(block->data, job->src + job->issued, size, stream);
+    activity_leave();
+
+    if (result == CUDA_SUCCESS)
+        result = staging_mark(block, job->context, stream);
+    // The gate opens after the mark, so that a thread that finds it open finds the block complete
+    // as well.
+    if (result == CUDA_SUCCESS && size == left)
+        result = gate_open_from(stream, job->gate, job->ticket);
+    if (result != CUDA_SUCCESS)
+        return result;
+    flights[(flight_head + flight_count++) % STAGING_BLOCKS_MAX] =
+        (struct pull_flight){.job = job, .block = block, .offset = job->issued, .size = size};
+    job->issued += size;
+    job->flying++;
+    if (job->issued == job->size)
+        copied_range_over(&job->copied);
+    return CUDA_SUCCESS;
+}
+
+static void pull_fail(struct pull *job, CUresult result)
+{
+    job->result = result;
+    copied_range_over(&job->copied);
+    gate_open(job->gate, job->ticket); // nothing is to wait for data that will not come
+}
+
+// Queues as many copies as there are blocks; under lock.
+static bool pull_issue(struct pull *job)
+{
+    CUresult result = job->result == CUDA_SUCCESS ? mover_enter(&mover, job->context) : job->result;
+    CUstream stream = NULL;
+    struct block *block;
+    bool any = false;
+
+    if (job->result != CUDA_SUCCESS || job->issued == job->size)
+        return false;
+    if (result == CUDA_SUCCESS && !job->ready) {
+        result = driver.cuEventQuery(job->start);
+        if (result == CUDA_ERROR_NOT_READY)
+            return false;
+        job->ready = result == CUDA_SUCCESS;
+    }
+    if (result == CUDA_SUCCESS)
+        result = mover_stream(&mover, job->context, 0, &stream);
+    while (result == CUDA_SUCCESS && job->issued < job->size &&
+           (block = staging_take(STAGING_PULL, false))) {
+        result = pull_issue_one(job, stream, block);
+        if (result != CUDA_SUCCESS)
+            staging_give(block);
+        any = true;
+    }
+    if (result != CUDA_SUCCESS)
+        pull_fail(job, result);
+    return any || result != CUDA_SUCCESS;
+}
+
+static void pull_send_block(const struct pull_flight *flight, struct link_ahead *ahead)
+{
+    struct {
+        struct wire_event event;
+        struct wire_data data;
+    } record = {
+        .event = {.size = sizeof(record), .kind = EVENT_DATA},
+        .data = {.job = flight->job->id, .size = flight->size, .offset = flight->offset},
+    };
+
+    small_pull_deliver_before(flight->job->number);
+    // A link that is down is the reading thread's matter.
+    if (link_send_bulk_ahead(session.link, &record, sizeof(record), flight->block->data,
+                             flight->size, ahead))
+        log_debug("data of pull=%u was not sent", flight->job->id);
+}
+
+// Without the lock.
+static void pull_see_off(const struct pull_flight *flight, const struct link_ahead *ahead)
+{
+    link_settle(session.link, ahead);
+    staging_give(flight->block);
+}
+
+static void note_sent(const struct pull_flight *flight)
+{
+    flight->job->flying--;
+    flight->job->sent += flight->size;
+}
+
+// Sends the block, and sees off the one before it, if there is one; the lock is given up meanwhile.
+static void send_behind(const struct pull_flight *flight)
+{
+    struct pull_flight before = leaving.flight;
+    struct link_ahead ahead = {0};
+
+    pthread_mutex_unlock(&mover.lock);
+    if (flight && flight->job->result == CUDA_SUCCESS)
+        pull_send_block(flight, &ahead);
+    if (before.job)
+        pull_see_off(&before, &leaving.ahead);
+    pthread_mutex_lock(&mover.lock);
+    if (before.job)
+        note_sent(&before);
+    leaving.flight = flight ? *flight : (struct pull_flight){0};
+    leaving.ahead = ahead;
+}
+
+// The oldest block, when its copy is over.
+static bool take_copied(struct pull_flight *out)
+{
+    CUresult result;
+
+    if (!flight_count)
+        return false;
+    struct pull_flight flight = flights[flight_head];
+    if (mover_enter(&mover, flight.job->context) == CUDA_SUCCESS &&
+        !staging_done(flight.block, &result))
+        return false;
+    if (mover.current != flight.job->context)
+        result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    flight_head = (flight_head + 1) % STAGING_BLOCKS_MAX;
+    flight_count--;
+    if (result != CUDA_SUCCESS && flight.job->result == CUDA_SUCCESS)
+        pull_fail(flight.job, result);
+    *out = flight;
+    return true;
+}
+
+static bool pull_send_next(void)
+{
+    struct pull_flight flight;
+    bool any = take_copied(&flight);
+
+    if (!any && !leaving.flight.job)
+        return false;
+    send_behind(any ? &flight : NULL);
+    return true;
+}
+
+static bool pull_is_over(const struct pull *job)
+{
+    return !job->flying && (job->result != CUDA_SUCCESS || job->sent == job->size);
+}
+
+static void pull_end_job(struct pull *job)
+{
+    struct wire_job_end end = {.job = job->id, .result = (int32_t)job->result};
+
+    event_send(EVENT_PULLED, &end, sizeof(end), 0);
+    if (job->context && mover_enter(&mover, job->context) == CUDA_SUCCESS)
+        driver.cuEventDestroy_v2(job->start);
+    gate_release(job->gate);
+    free(job);
+}
+
+static bool pull_end_jobs(void)
+{
+    bool any = false;
+
+    for (struct pull **at = &jobs; *at;) {
+        struct pull *job = *at;
+        if (!pull_is_over(job)) {
+            at = &job->next;
+            continue;
+        }
+        *at = job->next;
+        pull_end_job(job);
+        atomic_fetch_sub(&job_count, 1);
+        pthread_cond_broadcast(&mover.ended);
+        any = true;
+    }
+    return any;
+}
+
+static bool pull_make_progress(void)
+{
+    bool any = false;
+
+    for (struct pull *job = jobs; job; job = job->next)
+        any |= pull_issue(job);
+    any |= pull_send_next();
+    any |= pull_end_jobs();
+    return any;
+}
+
+static bool any_job(void)
+{
+    return jobs;
+}
+
+static void pull_forget_context(CUcontext context)
+{
+    SCOPED_LOCK(&mover.lock);
+    for (struct pull *job = jobs; job; job = job->next)
+        if (job->context == context) {
+            job->context = NULL;
+            if (job->result == CUDA_SUCCESS)
+                pull_fail(job, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        }
+    mover_forget_context(&mover, context);
+}
+
+static bool started; // before the first request
+
+int pull_start(void)
+{
+    context_watch(pull_forget_context);
+    int err = mover_start(&mover);
+    started = !err;
+    return err;
+}
+
+// ---- requests ----
+
+static CUresult pull_place(const struct gate_pass *pass, struct pull *job, CUstream stream)
+{
+    CUresult result = driver.cuEventCreate(&job->start, CU_EVENT_DISABLE_TIMING);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = driver.cuEventRecord(job->start, stream);
+    if (result == CUDA_SUCCESS)
+        result = gate_stop(pass, stream, &job->gate, &job->ticket);
+    if (result != CUDA_SUCCESS)
+        driver.cuEventDestroy_v2(job->start);
+    return result;
+}
+
+static void pull_append(struct pull *job)
+{
+    SCOPED_LOCK(&mover.lock);
+    struct pull **at = &jobs;
+    while (*at)
+        at = &(*at)->next;
+    *at = job;
+    atomic_fetch_add(&job_count, 1);
+    pthread_cond_signal(&mover.added);
+}
+
+// The client waits for the end of a pull, so one that cannot start is ended with its error.
+static void pull_refuse(uint32_t id, CUresult result)
+{
+    struct wire_job_end end = {.job = id, .result = (int32_t)result};
+
+    event_send(EVENT_PULLED, &end, sizeof(end), 0);
+}
+
+void serve_pull(struct serve *serve, const struct args_pull *args)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+    GATE_PASS(pass);
+
+    if (!started || !args->size)
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    struct pull *job = calloc(1, sizeof(*job));
+    if (!job)
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    if (!serve_failed(serve) && serve_device_range(serve, args->src, args->size)) {
+        *job = (struct pull){.id = args->job,
+                             .number = pull_number(),
+                             .src = args->src,
+                             .size = args->size,
+                             .context = serve->current,
+                             .gate = -1,
+                             .call = activity_in_pieces(stream)};
+        serve_fail(serve, pull_place(&pass, job, stream));
+    }
+    if (serve_failed(serve)) {
+        free(job);
+        pull_refuse(args->job, serve->result);
+        serve->result = CUDA_SUCCESS; // reported already
+        return;
+    }
+    copied_range_begin(&job->copied, args->src, args->size);
+    pull_append(job);
+}
+
+uint64_t pull_number(void)
+{
+    static _Atomic uint64_t last;
+
+    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
+bool pull_unsent_before(uint64_t number)
+{
+    if (!atomic_load_explicit(&job_count, memory_order_acquire))
+        return false;
+    SCOPED_LOCK(&mover.lock);
+    for (const struct pull *job = jobs; job; job = job->next)
+        if (job->number < number && job->sent < job->size && gate_is_open(job->gate, job->ticket))
+            return true;
+    return false;
+}
+
+static bool copied_but_not_sent(void)
+{
+    for (const struct pull *job = jobs; job; job = job->next)
+        if (gate_is_open(job->gate, job->ticket))
+            return true;
+    return false;
+}
+
+void pull_deliver(void)
+{
+    if (!atomic_load_explicit(&job_count, memory_order_acquire))
+        return;
+    SCOPED_LOCK(&mover.lock);
+    while (copied_but_not_sent()) {
+        pthread_cond_signal(&mover.added);
+        pthread_cond_wait(&mover.ended, &mover.lock);
+    }
+}

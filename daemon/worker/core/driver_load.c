@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Loads the GPU's driver library by its configured path, never by name: an inherited library path
+// could otherwise bring our own client library, which goes by the same name.
+#include "daemon/worker/core/driver_load.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "worker_driver.h"
+
+static const char *const needed[] = {
+    "cuInit",          "cuDeviceGetCount",         "cuDeviceGet",          "cuDeviceGetAttribute",
+    "cuCtxSetCurrent", "cuDevicePrimaryCtxRetain", "cuMemHostRegister_v2",
+};
+
+static bool is_needed(const char *name)
+{
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+        if (!strcmp(needed[i], name))
+            return true;
+    return false;
+}
+
+int driver_load(const char *path, char *text, size_t room)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+    if (!library) {
+        snprintf(text, room, "cannot load the driver: %s", dlerror());
+        return -ENOENT;
+    }
+    if (dlsym(library, "rgpu_client_marker")) {
+        snprintf(text, room,
+                 "%s is rgpu's client library, not a driver; name the driver's own "
+                 "libcuda.so.1",
+                 path);
+        return -ELOOP;
+    }
+    for (size_t i = 0; i < driver_symbol_count; i++) {
+        void *function = dlsym(library, driver_symbols[i].name);
+        if (!function && is_needed(driver_symbols[i].name)) {
+            snprintf(text, room, "%s has no %s", path, driver_symbols[i].name);
+            return -ENOSYS;
+        }
+        *(void **)((char *)&driver + driver_symbols[i].offset) = function;
+    }
+    return 0;
+}
+
+const char *driver_error_name(CUresult result)
+{
+    const char *name = NULL;
+
+    if (!driver.cuGetErrorName || driver.cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
+        return "unknown error";
+    return name;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sends events to the client (events.c).
+#ifndef RGPU_WORKER_EVENTS_H
+#define RGPU_WORKER_EVENTS_H
+
+#include <stdint.h>
+
+#include "proto/wire.h"
+
+// Sends an event. BYTES: size of the event's data that follow BODY or the record.
+void event_send(enum wire_event_kind kind, const void *body, uint32_t size, uint32_t bytes);
+// Queues an event with BYTES of DATA after BODY, inside the record. It leaves with the next event
+// or reply, which the caller sends.
+void event_send_ahead(enum wire_event_kind kind, const void *body, uint32_t size, const void *data,
+                      uint32_t bytes);
+
+#endif

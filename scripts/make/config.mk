@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Settings that a user may override on the command line or in the environment.
+#   SAN=address,undefined | thread    sanitizers; objects live in a folder of their own
+#   WERROR=1                          warnings are errors (CI)
+#   ASSERT=1                          a broken invariant ends the process (CI)
+#   V=1                               shows every command instead of a line about it
+#   DESTDIR=, PREFIX=                 where `make install` puts things
+
+PREFIX     ?= /usr/local
+SYSCONFDIR ?= /etc
+DESTDIR    ?=
+SAN        ?=
+WERROR     ?=
+ASSERT     ?=
+
+comma := ,
+empty :=
+space := $(empty) $(empty)
+
+# build/ for the plain build, build/san-address-undefined/ and the like for the others.
+B := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
+
+CC      ?= gcc
+PYTHON  ?= python3
+CFLAGS  ?= -O2 -g
+WARN    := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
+           -Wno-unused-parameter $(if $(filter thread,$(SAN)),-Wno-tsan) $(if $(WERROR),-Werror)
+ALL_CPPFLAGS = -D_GNU_SOURCE $(if $(ASSERT),-DRGPU_ASSERT_ENDS) -I. -I$(B)/gen $(CPPFLAGS)
+ALL_CFLAGS   = -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) \
+               $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(CFLAGS)
+ALL_LDFLAGS  = -pthread $(if $(SAN),-fsanitize=$(SAN),-Wl$(comma)-z$(comma)defs) \
+               -Wl,-z,relro,-z,now $(LDFLAGS)

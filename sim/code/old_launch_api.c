@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Implements the launch calls of CUDA before version 4 with cuLaunchKernel.
+#include "common/driver/old_launch.h"
+
+#include "sim/engine/context.h"
+#include "sim/code/launch.h"
+#include "sim/code/module.h"
+
+// Looks up a function of the current context. The caller calls function_put.
+static CUresult old_launch_api_find_function(CUfunction handle, struct function **out)
+{
+    struct context *context;
+    SIM_TRY(context_require(&context));
+    CUresult result = function_get(handle, out);
+    if (!result && (*out)->module->context != context) {
+        function_put(*out);
+        result = CUDA_ERROR_INVALID_HANDLE;
+    }
+    return result;
+}
+
+SIM_API(cuFuncSetBlockShape, CUfunction handle, int x, int y, int z)
+{
+    struct function *function;
+    SIM_TRY(old_launch_api_find_function(handle, &function));
+    CUresult result = old_launch_block(&function->old_launch, x, y, z);
+    function_put(function);
+    return result;
+}
+
+SIM_API(cuFuncSetSharedSize, CUfunction handle, unsigned int bytes)
+{
+    struct function *function;
+    SIM_TRY(old_launch_api_find_function(handle, &function));
+    CUresult result = old_launch_shared(&function->old_launch, bytes);
+    function_put(function);
+    return result;
+}
+
+SIM_API(cuParamSetSize, CUfunction handle, unsigned int bytes)
+{
+    struct function *function;
+    SIM_TRY(old_launch_api_find_function(handle, &function));
+    CUresult result = old_launch_size(&function->old_launch, bytes);
+    function_put(function);
+    return result;
+}
+
+static CUresult old_launch_api_set_parameter(CUfunction handle, int offset, const void *value,
+                                             unsigned int size)
+{
+    struct function *function;
+    SIM_TRY(old_launch_api_find_function(handle, &function));
+    CUresult result = old_launch_parameter(&function->old_launch, offset, value, size);
+    function_put(function);
+    return result;
+}
+
+SIM_API(cuParamSeti, CUfunction handle, int offset, unsigned int value)
+{
+    return old_launch_api_set_parameter(handle, offset, &value, sizeof(value));
+}
+
+SIM_API(cuParamSetf, CUfunction handle, int offset, float value)
+{
+    return old_launch_api_set_parameter(handle, offset, &value, sizeof(value));
+}
+
+SIM_API(cuParamSetv, CUfunction handle, int offset, void *value, unsigned int size)
+{
+    return old_launch_api_set_parameter(handle, offset, value, size);
+}
+
+static CUresult old_launch_api_launch_grid(CUfunction handle, int width, int height,
+                                           CUstream stream)
+{
+    struct old_launch_request request;
+    struct function *function;
+    SIM_TRY(old_launch_api_find_function(handle, &function));
+    CUresult result = old_launch_make(&function->old_launch, width, height, stream, &request);
+    // Bytes beyond the function's parameters are ignored.
+    if (!result && request.bytes > function->info->param_bytes)
+        request.bytes = function->info->param_bytes;
+    function_put(function);
+    SIM_TRY(result);
+    return launch_configured(&request.config, handle, stream, NULL, request.extra);
+}
+
+SIM_API(cuLaunch, CUfunction function)
+{
+    return old_launch_api_launch_grid(function, 1, 1, NULL);
+}
+
+SIM_API(cuLaunchGrid, CUfunction function, int width, int height)
+{
+    return old_launch_api_launch_grid(function, width, height, NULL);
+}
+
+SIM_API(cuLaunchGridAsync, CUfunction function, int width, int height, CUstream stream)
+{
+    return old_launch_api_launch_grid(function, width, height, stream);
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Implements the calls that copy rectangles and boxes between pitched memory and arrays.
+#include "sim/memory/copy.h"
+#include "sim/memory/copy_array.h"
+#include "sim/engine/device.h"
+
+// One side of a CUDA_MEMCPY2D or CUDA_MEMCPY3D; their fields differ in name only.
+struct side_request {
+    CUmemorytype type;
+    const void *host;
+    CUdeviceptr device;
+    CUarray array;
+    size_t x, y, z;
+    size_t pitch;
+    size_t height;
+};
+
+static CUresult make_side(const struct side_request *request, const struct copy_box *box,
+                          struct copy_side *side)
+{
+    switch (request->type) {
+    case CU_MEMORYTYPE_HOST: side->address = (uintptr_t)request->host; break;
+    case CU_MEMORYTYPE_DEVICE:
+    case CU_MEMORYTYPE_UNIFIED: side->address = request->device; break;
+    case CU_MEMORYTYPE_ARRAY:
+        return array_side(request->array, request->x, request->y, request->z, box, side);
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    size_t right, below, offset_rows;
+    SIM_RETURN_IF(__builtin_add_overflow(request->x, box->width, &right) ||
+                      __builtin_add_overflow(request->y, box->height, &below),
+                  CUDA_ERROR_INVALID_VALUE);
+    bool rows = box->height > 1 || box->depth > 1 || request->y || request->z;
+    bool layers = box->depth > 1 || request->z;
+    SIM_RETURN_IF((rows && request->pitch < right) || (layers && request->height < below),
+                  CUDA_ERROR_INVALID_VALUE);
+    side->type = request->type;
+    side->pitch = request->pitch;
+    SIM_RETURN_IF(__builtin_mul_overflow(request->pitch, request->height, &side->slice) ||
+                      __builtin_mul_overflow(request->z, side->slice, &offset_rows),
+                  CUDA_ERROR_INVALID_VALUE);
+    side->address += request->x + request->y * request->pitch + offset_rows;
+    return CUDA_SUCCESS;
+}
+
+static struct side_request destination_of(const CUDA_MEMCPY3D *p)
+{
+    return (struct side_request){p->dstMemoryType, p->dstHost,     p->dstDevice,
+                                 p->dstArray,      p->dstXInBytes, p->dstY,
+                                 p->dstZ,          p->dstPitch,    p->dstHeight};
+}
+
+static struct side_request source_of(const CUDA_MEMCPY3D *p)
+{
+    return (struct side_request){p->srcMemoryType, p->srcHost,     p->srcDevice,
+                                 p->srcArray,      p->srcXInBytes, p->srcY,
+                                 p->srcZ,          p->srcPitch,    p->srcHeight};
+}
+
+CUresult copy_understand(const CUDA_MEMCPY3D *p, struct copy_box *out)
+{
+    SIM_RETURN_IF(p->srcLOD || p->dstLOD, CUDA_ERROR_INVALID_VALUE);
+    struct side_request to = destination_of(p), from = source_of(p);
+    *out = (struct copy_box){.width = p->WidthInBytes, .height = p->Height, .depth = p->Depth};
+    SIM_TRY(make_side(&to, out, &out->destination));
+    return make_side(&from, out, &out->source);
+}
+
+static CUresult copy_pitched_submit(const struct side_request *destination,
+                                    const struct side_request *source, struct copy_box *box,
+                                    CUstream stream, enum copy_manner manner)
+{
+    SIM_TRY(sim_check_ready());
+    if (!box->width || !box->height || !box->depth)
+        return copy_submit(stream, box, manner);
+    SIM_TRY(make_side(destination, box, &box->destination));
+    SIM_TRY(make_side(source, box, &box->source));
+    return copy_submit(stream, box, manner);
+}
+
+static CUresult copy_2d(const CUDA_MEMCPY2D *p, CUstream stream, enum copy_manner manner,
+                        size_t longest_pitch)
+{
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!p || p->srcPitch > longest_pitch || p->dstPitch > longest_pitch,
+                  CUDA_ERROR_INVALID_VALUE);
+    struct side_request to = {
+        p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray,        p->dstXInBytes,
+        p->dstY,          0,          p->dstPitch,  p->dstY + p->Height};
+    struct side_request from = {
+        p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray,        p->srcXInBytes,
+        p->srcY,          0,          p->srcPitch,  p->srcY + p->Height};
+    struct copy_box box = {.width = p->WidthInBytes, .height = p->Height, .depth = 1};
+    return copy_pitched_submit(&to, &from, &box, stream, manner);
+}
+
+SIM_DEFAULT_STREAM_API(cuMemcpy2D_v2, (const CUDA_MEMCPY2D *copy),
+                       copy_2d(copy, stream, COPY_SYNCHRONOUS, DEVICE_MAX_PITCH))
+SIM_DEFAULT_STREAM_API(cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *copy),
+                       copy_2d(copy, stream, COPY_SYNCHRONOUS, SIZE_MAX))
+SIM_STREAM_API(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *copy, CUstream stream),
+               copy_2d(copy, stream, COPY_ASYNCHRONOUS, DEVICE_MAX_PITCH))
+
+static CUresult copy_3d(const CUDA_MEMCPY3D *p, CUstream stream, enum copy_manner manner)
+{
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!p || p->srcLOD || p->dstLOD, CUDA_ERROR_INVALID_VALUE);
+    struct side_request to = destination_of(p), from = source_of(p);
+    struct copy_box box = {.width = p->WidthInBytes, .height = p->Height, .depth = p->Depth};
+    return copy_pitched_submit(&to, &from, &box, stream, manner);
+}
+
+SIM_DEFAULT_STREAM_API(cuMemcpy3D_v2, (const CUDA_MEMCPY3D *copy),
+                       copy_3d(copy, stream, COPY_SYNCHRONOUS))
+SIM_STREAM_API(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *copy, CUstream stream),
+               copy_3d(copy, stream, COPY_ASYNCHRONOUS))
+
+static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *p, CUstream stream, enum copy_manner manner)
+{
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!p || p->srcLOD || p->dstLOD, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(copy_check_peers(p->dstContext, p->srcContext));
+    if (manner == COPY_SYNCHRONOUS)
+        SIM_TRY(copy_settle_peers(p->dstContext, p->srcContext));
+    struct side_request to = {p->dstMemoryType, p->dstHost,     p->dstDevice,
+                              p->dstArray,      p->dstXInBytes, p->dstY,
+                              p->dstZ,          p->dstPitch,    p->dstHeight};
+    struct side_request from = {p->srcMemoryType, p->srcHost,     p->srcDevice,
+                                p->srcArray,      p->srcXInBytes, p->srcY,
+                                p->srcZ,          p->srcPitch,    p->srcHeight};
+    struct copy_box box = {.width = p->WidthInBytes, .height = p->Height, .depth = p->Depth};
+    SIM_TRY(copy_pitched_submit(&to, &from, &box, stream, manner));
+    return manner == COPY_SYNCHRONOUS ? copy_settle_peers(NULL, NULL) : CUDA_SUCCESS;
+}
+
+SIM_DEFAULT_STREAM_API(cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *copy),
+                       copy_3d_peer(copy, stream, COPY_SYNCHRONOUS))
+SIM_STREAM_API(cuMemcpy3DPeerAsync, (const CUDA_MEMCPY3D_PEER *copy, CUstream stream),
+               copy_3d_peer(copy, stream, COPY_ASYNCHRONOUS))

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Jobs whose GPUs are gone while they run.
+#include "slurm-plugin/sync/sync_lost.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/sync/sync_slurm.h"
+
+// Leases that have ended are listed newest first; one that ended since the last round is among
+// these.
+#define ENDED_PATH "/v1/leases?state=ended&limit=500"
+
+static bool sync_lost_names(const json_t *list, const char *id)
+{
+    const json_t *entry;
+    size_t i;
+
+    json_array_foreach(list, i, entry)
+        if (!strcmp(json_string_value(entry), id))
+            return true;
+    return false;
+}
+
+static const json_t *find_by_key(const json_t *leases, const char *key)
+{
+    const json_t *lease;
+    size_t i;
+
+    json_array_foreach(leases, i, lease) {
+        const char *its = json_string_value(json_object_get(lease, "key"));
+        if (its && !strcmp(its, key))
+            return lease;
+    }
+    return NULL;
+}
+
+// A lease that its user has released is not lost.
+static const char *why_lost(const json_t *lease)
+{
+    const char *reason = json_string_value(json_object_get(lease, "reason"));
+
+    return reason && strcmp(reason, "released") ? reason : NULL;
+}
+
+static enum lost_gpus sync_lost_choose(const struct slurm_settings *settings,
+                                       const struct live_job *job)
+{
+    enum lost_gpus action = (enum lost_gpus)settings->lost_gpus;
+
+    return action == LOST_REQUEUE && !job->can_requeue ? LOST_END : action;
+}
+
+static void deal_with(const struct slurm_settings *settings, const struct live_job *job,
+                      const char *reason)
+{
+    static const char *const outcomes[] = {
+        [LOST_REQUEUE] = "it goes back into the queue",
+        [LOST_END] = "it is ended",
+        [LOST_NOTIFY] = "it goes on without them",
+    };
+    enum lost_gpus action = sync_lost_choose(settings, job);
+    char text[200];
+
+    snprintf(text, sizeof(text), "rgpu: the job's remote GPUs were taken away (%.100s); %s", reason,
+             outcomes[action]);
+    log_info("job=%" PRIu32 " has lost its GPUs reason=\"%s\": %s", job->id, reason,
+             outcomes[action]);
+    sync_slurm_tell(job->id, text);
+    if (action == LOST_NOTIFY)
+        return;
+    if (sync_slurm_end(job->id, action == LOST_REQUEUE) < 0)
+        log_warn("job=%" PRIu32 " cannot be ended: %s", job->id, sync_slurm_error());
+}
+
+int lost_jobs_round(struct lost_jobs *lost, const struct slurm_settings *settings,
+                    struct broker_client *client, const json_t *leases,
+                    const struct job_table *jobs)
+{
+    json_t *bare = plan_bare_jobs(settings, leases, jobs), *handled = json_array(), *answer = NULL;
+    const json_t *entry;
+    int error = 0;
+    size_t i;
+
+    if (json_array_size(bare) > 0)
+        error = broker_client_call(client, "GET", ENDED_PATH, NULL, &answer);
+    json_array_foreach(bare, i, entry) {
+        const struct live_job *job = job_table_find(jobs, (uint32_t)json_integer_value(entry));
+        const json_t *lease;
+        char key[LEASE_KEY_MAX];
+        const char *id;
+
+        if (!job->runs)
+            continue;
+        lease_key(settings, job->id, job->start, key);
+        lease = find_by_key(json_object_get(answer, "leases"), key);
+        id = json_string_value(json_object_get(lease, "id"));
+        if (!id || !why_lost(lease))
+            continue;
+        if (!sync_lost_names(lost->handled, id))
+            deal_with(settings, job, why_lost(lease));
+        json_array_append_new(handled, json_string(id));
+    }
+    json_decref(answer);
+    json_decref(bare);
+    // Without an answer the list is kept as it was.
+    json_decref(error ? handled : lost->handled);
+    if (!error)
+        lost->handled = handled;
+    return error;
+}
+
+void lost_jobs_clear(struct lost_jobs *lost)
+{
+    json_decref(lost->handled);
+    lost->handled = NULL;
+}

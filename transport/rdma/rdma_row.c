@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The transport rdma: a connection over verbs. The worker's listener is made before a client comes,
+// as far as the fabric is there by then.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "transport/rdma/rdma.h"
+#include "transport/rdma/rdma_environment.h"
+#include "transport/link/transport.h"
+
+// A connection over verbs mostly stands soon or not at all, so that the next transport is taken
+// after a second. A client that wants nothing else waits as long as a loaded machine may take. The
+// worker's wait ends earlier where a client that gives up proposes something else.
+enum { CLIENT_TIMEOUT_MS = 1000, FORCED_TIMEOUT_MS = 15000, WORKER_TIMEOUT_MS = 20000 };
+
+static struct rdma_listener *listener;      // NULL: none
+static struct rdma_listener *peer_listener; // for the worker that is being met
+static struct rdma_options wanted;
+static bool try_again;
+
+static bool rdma_row_is_set(const struct rdma_options *options)
+{
+    return *options->devices || options->gid_index >= 0 || options->first_port;
+}
+
+static void listen_now(const struct link_staging *staging)
+{
+    char text[400];
+    int err = rdma_listener_new(&wanted, staging, &listener, text, sizeof(text));
+
+    try_again = err == -ENETDOWN || err == -EADDRINUSE;
+    // Most machines have no device, so that is not logged; but a user who names a device needs the
+    // reason why it is not used.
+    if (err && (rdma_row_is_set(&wanted) || try_again))
+        log_warn("no rdma reason=\"%s\"", text);
+    else if (err)
+        log_debug("no rdma reason=\"%s\"", text);
+    else
+        log_info("rdma device=%s address=%s port=%u", rdma_listener_device(listener),
+                 rdma_listener_address(listener), rdma_listener_port(listener));
+}
+
+static void prepare_rdma(const struct transport_worker *worker)
+{
+    const struct control_setup *setup = worker->setup;
+    const struct control_rdma_settings *settings = &setup->fabric;
+
+    wanted = (struct rdma_options){
+        .devices = setup->rdma_devices,
+        .turn = setup->rdma_turn,
+        .gid_index = (int)settings->rdma_gid_index,
+        .mtu = settings->rdma_mtu ? 128u << settings->rdma_mtu : 0,
+        .service_level = (int)settings->rdma_service_level,
+        .traffic_class = (uint8_t)settings->rdma_traffic_class,
+        .first_port = setup->rdma_first_port,
+        .last_port = setup->rdma_last_port,
+        .dead_ms = (uint32_t)(settings->rdma_dead_time / 1000),
+        .one_block = !setup->worker.pipeline,
+    };
+    listen_now(worker->staging);
+}
+
+static bool offer_rdma(const struct transport_worker *worker, struct control_offer *offer)
+{
+    if (worker->grant->protection == CONTROL_PROTECTION_PRIVACY) {
+        log_info("no rdma reason=\"protection=privacy, and RDMA sends data as they are\"");
+        return false;
+    }
+    // A device or a port that was not there when the worker started may be there now.
+    if (!listener && try_again)
+        listen_now(worker->staging);
+    if (!listener)
+        return false;
+    snprintf(offer->address, sizeof(offer->address), "%s", rdma_listener_address(listener));
+    offer->port = rdma_listener_port(listener);
+    return true;
+}
+
+static int accept_rdma(struct transport_worker *worker, const struct control_offer *offer,
+                       int64_t deadline, struct link **out, char *text, size_t room)
+{
+    int err = link_rdma_accept(&listener, offer->token, worker->stream->fd, WORKER_TIMEOUT_MS,
+                               &worker->options, out);
+
+    if (!err)
+        link_rdma_describe(*out, text, room);
+    return err;
+}
+
+static void withdraw_rdma(void)
+{
+    rdma_listener_free(&listener);
+}
+
+static const char *obstacle_of_rdma(const struct transport_client *client, char *reason,
+                                    size_t room)
+{
+    if (client->protection == CONTROL_PROTECTION_PRIVACY)
+        return "protection=privacy, and RDMA sends data as they are";
+    if (client->offer)
+        snprintf(reason, room, "the box has a device at %.60s", client->offer->address);
+    return NULL;
+}
+
+static int connect_rdma(struct transport_client *client, struct link **out, char *text, size_t room)
+{
+    const struct control_offer *offer = client->offer;
+    struct rdma_environment settings;
+
+    rdma_environment_read(&settings, client->session);
+    int err = link_rdma_connect(offer->address, offer->port, offer->token, client->stream->fd,
+                                client->forced ? FORCED_TIMEOUT_MS : CLIENT_TIMEOUT_MS,
+                                &client->options, &settings.options, out, text, room);
+    if (err)
+        return err;
+    link_rdma_describe(*out, text, room);
+    log_info("rdma device=\"%s\" box=%s at=%s", text, client->box, offer->address);
+    return 0;
+}
+
+static struct rdma_options between_workers(void)
+{
+    struct rdma_options options = wanted;
+
+    options.mutual = true;
+    return options;
+}
+
+static bool offer_peer_rdma(const struct transport_peer *peer, struct control_offer *offer,
+                            char *text, size_t room)
+{
+    const struct rdma_options options = between_workers();
+
+    if (peer->privacy) {
+        snprintf(text, room, "protection=privacy, and RDMA sends data as they are");
+        return false;
+    }
+    if (rdma_listener_new(&options, NULL, &peer_listener, text, room))
+        return false;
+    snprintf(offer->address, sizeof(offer->address), "%s", rdma_listener_address(peer_listener));
+    offer->port = rdma_listener_port(peer_listener);
+    return true;
+}
+
+static int accept_peer_rdma(const struct transport_peer *peer, const struct control_offer *offer,
+                            int timeout_ms, struct link **out, char *text, size_t room)
+{
+    int err = link_rdma_accept(&peer_listener, offer->token, peer->stream->fd, timeout_ms,
+                               &peer->options, out);
+
+    if (!err)
+        link_rdma_describe(*out, text, room);
+    return err;
+}
+
+static void withdraw_peer_rdma(void)
+{
+    rdma_listener_free(&peer_listener);
+}
+
+static int connect_peer_rdma(const struct transport_peer *peer, const struct control_offer *offer,
+                             int timeout_ms, struct link **out, char *text, size_t room)
+{
+    const struct rdma_options options = between_workers();
+    int err = link_rdma_connect(offer->address, offer->port, offer->token, peer->stream->fd,
+                                timeout_ms, &peer->options, &options, out, text, room);
+
+    if (!err)
+        link_rdma_describe(*out, text, room);
+    return err;
+}
+
+const struct transport transport_rdma = {
+    .name = "rdma",
+    .words = "rdma",
+    .failure = TRANSPORT_TRY_NEXT,
+    .listen = transport_listen_nowhere,
+    .prepare = prepare_rdma,
+    .offer = offer_rdma,
+    .accept = accept_rdma,
+    .withdraw = withdraw_rdma,
+    .introduce = transport_introduce_nothing,
+    .obstacle = obstacle_of_rdma,
+    .connect = connect_rdma,
+    .peer_way = PEER_WAY_RDMA,
+    .offer_peer = offer_peer_rdma,
+    .accept_peer = accept_peer_rdma,
+    .withdraw_peer = withdraw_peer_rdma,
+    .connect_peer = connect_peer_rdma,
+};

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// What must have reached the client before it learns that work of the GPU is done (deliver.c).
-#ifndef RGPU_WORKER_DELIVER_H
-#define RGPU_WORKER_DELIVER_H
-
-// Everything that a call which learned of finished GPU work must not run ahead of. Any thread.
-void deliver_all(void);
-
-#endif

@@ -54,6 +54,7 @@ mib() { api GET /v1/gpus | python3 -c '
 import json, sys
 for gpu in json.load(sys.stdin)["gpus"]:
     if gpu["mode"] == "shared": print((gpu["free"] - gpu["context"]) >> 20)'; }
+await "the end of the lease of the share that computed" no_leases
 all=$(mib)
 six=$(submit --gres=rgpu:1 --rgpu-mem="$all"M --wrap "$hold")
 ok "a share of all of a GPU runs" await "its start" job_is "$six" RUNNING

@@ -9,6 +9,7 @@
 #include "proto/wire.h"
 #include "transport/link/link.h"
 #include "daemon/worker/account/allocation.h"
+#include "daemon/worker/core/context_watchers.h"
 #include "daemon/worker/core/gpus.h"
 #include "daemon/worker/execute/serve_context.h"
 #include "daemon/worker/intake/pipeline.h"
@@ -210,6 +211,7 @@ static void end_session(void)
     // Frees allocations whose handles are lost.
     if (++sessions % 64 == 0) {
         session.handles = handle_table_new(0);
+        contexts_forget(gpus.list[0].primary); // windows of kernels lie in memory that goes with it
         allocations_leave_context(gpus.list[0].primary, &sessions);
         gpu_reset(0);
         allocations_left(&sessions);

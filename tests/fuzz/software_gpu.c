@@ -9,43 +9,11 @@
 
 #include "common/base/handle_table.h"
 #include "common/base/log.h"
-#include "daemon/worker/account/graph_walk.h"
-#include "daemon/worker/account/library_cost.h"
-#include "daemon/worker/account/passage.h"
-#include "daemon/worker/account/stream_cost.h"
-#include "daemon/worker/collect/site_comms.h"
 #include "daemon/worker/core/driver_load.h"
-#include "daemon/worker/graphs/graph_parts.h"
-#include "daemon/worker/execute/library_use.h"
-#include "daemon/worker/execute/serve_context.h"
-#include "daemon/worker/execute/serve_crossing.h"
-#include "daemon/worker/execute/serve_linker.h"
-#include "daemon/worker/execute/serve_memory.h"
-#include "daemon/worker/execute/shared_events.h"
 #include "daemon/worker/core/gpus.h"
-#include "daemon/worker/copy/mapped/client_memory.h"
-#include "daemon/worker/copy/mirrored/host_mirrors.h"
+#include "daemon/worker/main/parts.h"
 #include "daemon/worker/copy/parts/pinned.h"
-#include "daemon/worker/peer/peer_jobs.h"
 #include "daemon/worker/core/session.h"
-
-// As daemon/worker/main/main.c does.
-static void prepare(void)
-{
-    linker_prepare();
-    memory_prepare();
-    graph_walk_prepare(part_graphs);
-    library_costs_prepare();
-    stream_costs_prepare();
-    library_uses_prepare();
-    passages_prepare();
-    shared_events_prepare();
-    crossing_prepare();
-    site_comms_prepare();
-    peer_jobs_prepare();
-    host_memory_prepare();
-    host_mirrors_prepare();
-}
 
 // Makes every request to the supervisor fail at once.
 static void lose_supervisor(void)
@@ -74,7 +42,7 @@ CUcontext software_gpu_start(const struct link_options *options)
     snprintf(path, sizeof(path), "%s/lib/libcuda-sim.so", build ? build : "build");
     if (driver_load(path, text, sizeof(text)))
         abort();
-    prepare();
+    parts_prepare();
     lose_supervisor();
     if (gpus_discover() || shm_memory_new(options, &pinned.shm))
         abort();

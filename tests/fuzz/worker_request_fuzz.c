@@ -8,10 +8,7 @@
 #include "common/base/handle_table.h"
 #include "proto/wire.h"
 #include "transport/link/link.h"
-#include "daemon/worker/account/allocation.h"
-#include "daemon/worker/core/context_watchers.h"
 #include "daemon/worker/core/gpus.h"
-#include "daemon/worker/execute/serve_context.h"
 #include "daemon/worker/intake/pipeline.h"
 #include "daemon/worker/peer/peer_link.h"
 #include "daemon/worker/request/serve.h"
@@ -164,13 +161,12 @@ static bool serve_one(size_t size)
 // ---- the end ----
 
 // Ends an object as its client would, so that the worker's books of it end too.
-static void end_by_request(uint64_t handle, unsigned op)
+static void end_by_request(uint64_t context, uint64_t handle, unsigned op)
 {
     struct {
         struct wire_request request;
         uint64_t args[2];
-    } record = {{.op = (uint16_t)op, .call = op, .context = HANDLE(HANDLE_CONTEXT, 1)},
-                {handle, 1}};
+    } record = {{.op = (uint16_t)op, .call = op, .context = context}, {handle, 1}};
 
     record.request.size = (uint32_t)sizeof(record.request) + request_shape_of(op)->args_size;
     memcpy(serve->record, &record, record.request.size);
@@ -194,7 +190,7 @@ static void forget(void *argument, uint64_t handle, void *object)
 
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
         if (handle_type(handle) == ends[i].kind && handle != HANDLE(HANDLE_CONTEXT, 1))
-            end_by_request(handle, ends[i].op);
+            end_by_request(HANDLE(HANDLE_CONTEXT, 1), handle, ends[i].op);
 }
 
 static void end_session(void)
@@ -207,16 +203,10 @@ static void end_session(void)
         serve_table[OP_image_free].handle(&quiet, &image);
     }
     handle_table_each(session.handles, 0, forget, NULL);
-    handle_table_free(&session.handles);
     // Frees allocations whose handles are lost.
-    if (++sessions % 64 == 0) {
-        session.handles = handle_table_new(0);
-        contexts_forget(gpus.list[0].primary); // windows of kernels lie in memory that goes with it
-        allocations_leave_context(gpus.list[0].primary, &sessions);
-        gpu_reset(0);
-        allocations_left(&sessions);
-        handle_table_free(&session.handles);
-    }
+    if (++sessions % 64 == 0)
+        end_by_request(0, 0, OP_cuDevicePrimaryCtxReset_v2);
+    handle_table_free(&session.handles);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contexts of the session: primary ones, which the worker keeps warm with a reference of its own,
 // and those that the client creates.
-#include "daemon/worker/execute/serve_context.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -48,7 +47,8 @@ static void forget_primary_handles(struct serve *serve, CUcontext primary)
         serve_unbind(serve, HANDLE_CONTEXT, handle);
 }
 
-CUresult gpu_reset(int ordinal)
+// Ends the primary context of a GPU with all that it holds, and makes a fresh one.
+static CUresult reset_gpu(int ordinal)
 {
     struct gpu *device = &gpus.list[ordinal];
     CUcontext old = device->primary, fresh;
@@ -81,7 +81,7 @@ static void reset_primary(struct serve *serve, int ordinal)
     green_forget_root(serve, primary);
     forget_primary_handles(serve, primary);
     serve_context_forget(primary, serve);
-    serve_fail(serve, gpu_reset(ordinal));
+    serve_fail(serve, reset_gpu(ordinal));
     context_ended(primary, serve);
     pools_forget_device(ordinal);
     serve->current = NULL;

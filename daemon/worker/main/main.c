@@ -15,28 +15,15 @@
 #include "common/service/ledger.h"
 #include "common/base/log.h"
 #include "common/service/program.h"
-#include "daemon/worker/account/graph_walk.h"
-#include "daemon/worker/account/library_cost.h"
-#include "daemon/worker/account/passage.h"
-#include "daemon/worker/account/stream_cost.h"
-#include "daemon/worker/collect/site_comms.h"
 #include "daemon/worker/confine/confine.h"
 #include "daemon/worker/core/crash.h"
 #include "daemon/worker/core/driver_load.h"
-#include "daemon/worker/graphs/graph_parts.h"
-#include "daemon/worker/execute/library_use.h"
-#include "daemon/worker/execute/serve_crossing.h"
-#include "daemon/worker/execute/serve_linker.h"
-#include "daemon/worker/execute/serve_memory.h"
-#include "daemon/worker/execute/shared_events.h"
 #include "daemon/worker/core/gpus.h"
 #include "daemon/worker/core/mps_client_setup.h"
-#include "daemon/worker/copy/mapped/client_memory.h"
-#include "daemon/worker/copy/mirrored/host_mirrors.h"
 #include "daemon/worker/copy/parts/pinned.h"
 #include "daemon/worker/copy/parts/print.h"
-#include "daemon/worker/peer/peer_jobs.h"
 #include "daemon/worker/core/placement.h"
+#include "daemon/worker/main/parts.h"
 #include "daemon/worker/main/run.h"
 #include "daemon/worker/core/session.h"
 #include "daemon/worker/core/setup.h"
@@ -162,19 +149,7 @@ static int worker_prepare(struct control_failed *failed)
         err = driver_load(command.driver, failed->text, sizeof(failed->text));
     if (err)
         return err;
-    linker_prepare();
-    memory_prepare();
-    graph_walk_prepare(part_graphs);
-    library_costs_prepare();
-    stream_costs_prepare();
-    library_uses_prepare();
-    passages_prepare();
-    shared_events_prepare();
-    crossing_prepare();
-    site_comms_prepare();
-    peer_jobs_prepare();
-    host_memory_prepare();
-    host_mirrors_prepare();
+    parts_prepare();
     CUresult result = gpus_discover();
     if (result != CUDA_SUCCESS)
         return cuda_failure("the driver does not start", result, failed);

@@ -59,12 +59,7 @@ void serve_array_write(struct serve *serve, const struct args_array_write *args)
     memcpy(block->data, data, args->bytes);
     copy.srcHost = block->data;
     serve_fail(serve, driver.cuMemcpy3DAsync_v2(&copy, stream));
-    if (!serve_failed(serve))
-        serve_fail(serve, staging_mark(block, serve->current, stream));
-    if (serve_failed(serve))
-        staging_give(block);
-    else
-        push_see_off(block);
+    push_see_off(serve, block, stream);
 }
 
 void serve_array_read(struct serve *serve, const struct args_array_read *args)

@@ -315,12 +315,7 @@ void serve_write_rows(struct serve *serve, const struct args_write_rows *args)
     }
     memcpy(block->data, args + 1, args->bytes);
     serve_fail(serve, spread_rows(args, block->data, stream));
-    if (!serve_failed(serve))
-        serve_fail(serve, staging_mark(block, serve->current, stream));
-    if (serve_failed(serve))
-        staging_give(block);
-    else
-        push_see_off(block);
+    push_see_off(serve, block, stream);
 }
 
 static CUresult serve_copy_rows(const struct args_read_rows *args, void *data, CUstream stream)

@@ -182,9 +182,14 @@ static void add_flight(struct push_flight flight)
     pthread_cond_signal(&mover.added);
 }
 
-void push_see_off(struct block *block)
+void push_see_off(struct serve *serve, struct block *block, CUstream stream)
 {
-    add_flight((struct push_flight){.block = block, .gate = -1});
+    if (!serve_failed(serve))
+        serve_fail(serve, staging_mark(block, serve->current, stream));
+    if (serve_failed(serve))
+        staging_give(block);
+    else
+        add_flight((struct push_flight){.block = block, .gate = -1});
 }
 
 // ---- requests ----

@@ -14,7 +14,8 @@ int push_start(void);
 bool push_has_begun(uint32_t job);
 // The block goes to the GPU, or back where the push is not what it should be.
 void push_take_block(struct serve *serve, struct block *block, const struct args_push_block *args);
-// Gives a marked staging block back once its copy is over.
-void push_see_off(struct block *block);
+// Gives a staging block back once the copy from it in STREAM is over, or at once if the request has
+// failed.
+void push_see_off(struct serve *serve, struct block *block, CUstream stream);
 
 #endif

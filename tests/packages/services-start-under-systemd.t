@@ -71,17 +71,20 @@ echo 'lisen = 1' >>/etc/rgpu/rgpud.conf
 status "reload of what is wrong" systemctl reload rgpud
 say "rgpud goes on" systemctl is-active rgpud
 sed -i '$d' /etc/rgpu/rgpud.conf
+await_another_process_of() {
+    until [ "$(systemctl show -p MainPID --value "$1")" != "$2" ] && systemctl is-active -q "$1"; do sleep 0.2; done
+}
 for service in rgpu-brokerd rgpud; do
     pid=$(systemctl show -p MainPID --value $service)
     kill -KILL "$pid"
-    until [ "$(systemctl show -p MainPID --value $service)" != "$pid" ] && systemctl is-active -q $service; do sleep 0.2; done
+    await_another_process_of "$service" "$pid"
     say "$service after it was killed" systemctl is-active $service
 done
 status "a program after that" rgpuctl run --box 127.0.0.1:7300 -- /programs/saxpy
 pid=$(systemctl show -p MainPID --value rgpud) spawner=$(systemctl show -p MainPID --value rgpu-workers)
 kill -KILL "$spawner"
 for service in rgpud rgpu-workers; do
-    until [ "$(systemctl show -p MainPID --value $service)" != "$pid" ] && systemctl is-active -q $service; do sleep 0.2; done
+    await_another_process_of "$service" "$pid"
     pid=$spawner
 done
 status "a program after the spawner was killed" rgpuctl run --box 127.0.0.1:7300 -- /programs/saxpy

@@ -60,8 +60,8 @@ say "its data" echo "$answer"
 exec 9>&- 8<&-
 wait $!
 group=/sys/fs/cgroup/system.slice/rgpu-workers.service
-say "tasks of each worker" bash -c "cat $group/p*/pids.max | sort -u"
-say "controllers of workers" bash -c "cat $group/p*/cgroup.controllers | sort -u"
+say "tasks of each worker" bash -c "cat $group/workers/p*/pids.max | sort -u"
+say "controllers of workers" bash -c "cat $group/workers/p*/cgroup.controllers | sort -u"
 say "processes outside of the workers' cgroups" cat $group/cgroup.procs
 say "rights of rgpud" bash -c "awk '/^Cap(Prm|Bnd|Amb)/ { print \$2 }' /proc/$(systemctl show -p MainPID --value rgpud)/status | sort -u"
 say "sockets for containers" bash -c 'ls /run/rgpu-clients | grep -c ^rgpu-'

@@ -89,6 +89,17 @@ void device_uncharge(struct device *device, size_t bytes)
     shared_state_release(device->ordinal, bytes);
 }
 
+void device_uncharge_late(struct device *device, size_t bytes)
+{
+    atomic_fetch_add(&device->late, bytes);
+}
+
+void device_settle(struct device *device)
+{
+    if (atomic_load(&device->late))
+        device_uncharge(device, atomic_exchange(&device->late, 0));
+}
+
 SIM_API(cuDeviceGet, CUdevice *out, int ordinal)
 {
     struct device *device;

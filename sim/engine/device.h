@@ -17,6 +17,7 @@ struct device {
     int ordinal; // number among the simulated devices of this machine
     size_t total_memory;
     _Atomic size_t taken;        // by this process
+    _Atomic size_t late;         // part of it that is free, but not given back yet
     struct address_arena *arena; // created with the first context
 
     pthread_mutex_t lock;    // guards the fields below
@@ -56,5 +57,9 @@ size_t device_free_memory(const struct device *device);
 // Takes bytes from the device's memory, which all processes share. Returns OUT_OF_MEMORY.
 CUresult device_charge(struct device *device, size_t bytes);
 void device_uncharge(struct device *device, size_t bytes);
+// Gives bytes back at the next call that waits for the GPU. As on an H200 (driver 580), what
+// cuMemFreeAsync frees stays the process's until then, even if an allocation fails.
+void device_uncharge_late(struct device *device, size_t bytes);
+void device_settle(struct device *device);
 
 #endif

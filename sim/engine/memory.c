@@ -240,17 +240,34 @@ static void dispose(struct memory_range *range)
     free(range);
 }
 
-CUresult memory_release(uint64_t base, bool (*accept)(const struct memory_range *range),
-                        struct memory_range *old)
+static struct memory_range *take_out(uint64_t base,
+                                     bool (*accept)(const struct memory_range *range))
 {
     pthread_rwlock_wrlock(&table.lock);
     struct memory_range *range = find(base);
-    if (!range || range->base != base || (accept && !accept(range))) {
-        pthread_rwlock_unlock(&table.lock);
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    memory_remove_at(upper_bound(base) - 1);
+    if (range && range->base == base && (!accept || accept(range)))
+        memory_remove_at(upper_bound(base) - 1);
+    else
+        range = NULL;
     pthread_rwlock_unlock(&table.lock);
+    return range;
+}
+
+void memory_release_in_order(uint64_t base, bool (*accept)(const struct memory_range *range))
+{
+    struct memory_range *range = take_out(base, accept);
+    if (!range)
+        return;
+    device_uncharge_late(range->device, range->charged);
+    range->charged = 0;
+    dispose(range);
+}
+
+CUresult memory_release(uint64_t base, bool (*accept)(const struct memory_range *range),
+                        struct memory_range *old)
+{
+    struct memory_range *range = take_out(base, accept);
+    SIM_RETURN_IF(!range, CUDA_ERROR_INVALID_VALUE);
     if (old)
         *old = *range;
     dispose(range);

@@ -75,6 +75,10 @@ CUresult memory_allocate(struct context *context, size_t size, enum memory_kind 
 CUresult memory_release(uint64_t base, bool (*accept)(const struct memory_range *range),
                         struct memory_range *old);
 
+// The same, when a stream reaches the free: the device has the bytes of plain memory back later
+// (device_uncharge_late).
+void memory_release_in_order(uint64_t base, bool (*accept)(const struct memory_range *range));
+
 // Adds a range of host memory. Returns HOST_MEMORY_ALREADY_REGISTERED if it overlaps another one.
 CUresult memory_add_host(struct context *context, void *start, size_t size, enum memory_kind kind,
                          unsigned flags);

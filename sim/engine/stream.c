@@ -111,11 +111,12 @@ static void note_progress(struct stream *stream, uint64_t sequence)
 
 void stream_wait(struct stream *stream, uint64_t sequence)
 {
-    if (stream_reached(stream, sequence))
-        return;
-    SCOPED_LOCK(&stream->lock);
-    while (!stream_reached(stream, sequence))
-        await_progress(stream, sequence);
+    if (!stream_reached(stream, sequence)) {
+        SCOPED_LOCK(&stream->lock);
+        while (!stream_reached(stream, sequence))
+            await_progress(stream, sequence);
+    }
+    device_settle(stream->context->device);
 }
 
 void stream_drain(struct stream *stream)

@@ -24,7 +24,7 @@ static CUresult run_free(struct operation *operation, struct stream *stream)
     if (free_operation->of_graph)
         memory_graph_finish_free(free_operation->address);
     else
-        (void)memory_release(free_operation->address, async_memory_can_free, NULL);
+        memory_release_in_order(free_operation->address, async_memory_can_free);
     return CUDA_SUCCESS;
 }
 

@@ -227,6 +227,27 @@ static void streams_with_work(struct peer *peer)
     peer_retain(peer, 0);
 }
 
+// The driver has the memory back when a call waits for the stream, and no call of the client does.
+// The software GPU ends a process that has more than RGPU_SIM_LIMIT.
+static void freed_in_streams(struct peer *peer)
+{
+    uint64_t stream = peer_mint(peer, HANDLE_STREAM), memory;
+    CUresult result =
+        ASK(peer, cuStreamCreate, .phStream = stream, .Flags = CU_STREAM_NON_BLOCKING);
+
+    is_int(result, CUDA_SUCCESS, "a stream");
+    for (int i = 0; i < 4; i++) {
+        memory = take(peer, 40 * MIB, CUDA_SUCCESS);
+        POST(peer, cuMemFreeAsync, .dptr = memory, .hStream = stream);
+        while ((result = ASK(peer, cuStreamQuery, .hStream = stream)) == CUDA_ERROR_NOT_READY)
+            ;
+        is_int(result, CUDA_SUCCESS, "memory that is freed in a stream is there for the next one");
+    }
+    is_int(ASK(peer, cuDevicePrimaryCtxReset_v2, .dev = 0), CUDA_SUCCESS, "the context is reset");
+    peer_retain(peer, 0);
+    is_int(left(peer), 64 * MIB, "and gives all of it back");
+}
+
 int main(void)
 {
     static uint64_t small[SMALL];
@@ -266,6 +287,7 @@ int main(void)
     take(&peer, 4 * MIB + 1, CUDA_ERROR_OUT_OF_MEMORY);
     is_int(left(&peer), 4 * MIB, "and nothing is lost on the way, whatever was refused");
     give(&peer, rest);
+    freed_in_streams(&peer);
     code_of_modules(&peer);
     streams(&peer);
     streams_with_work(&peer);

@@ -59,17 +59,29 @@ struct passage *passage_begin(CUcontext context, CUstream stream)
     return passage;
 }
 
+bool passage_is_over(const struct passage *passage)
+{
+    return passage && atomic_load(&passage->over);
+}
+
+// On an H200 (driver 580) memory that cuMemFreeAsync frees is the process's until a call waits for
+// the work before it. A query or an allocation leaves it there, even if the allocation fails.
+// So this waits for what is over.
+static bool is_passed(const struct mark *mark)
+{
+    bool passed = mark_ask(mark) != CUDA_ERROR_NOT_READY;
+
+    if (passed)
+        (void)mark_await(mark); // a lost context's error comes from other calls, too
+    return passed;
+}
+
 void passages_query(void)
 {
     SCOPED_LOCK(&lock);
     for (struct passage *at = passages; at; at = at->next)
-        if (at->recorded && !at->ending && mark_ask(&at->mark) != CUDA_ERROR_NOT_READY)
+        if (at->recorded && !at->ending && !passage_is_over(at) && is_passed(&at->mark))
             atomic_store(&at->over, true);
-}
-
-bool passage_is_over(const struct passage *passage)
-{
-    return passage && atomic_load(&passage->over);
 }
 
 void passage_end(struct passage *passage)

@@ -26,6 +26,11 @@ CUresult mark_ask(const struct mark *mark)
     return mark->context ? driver.cuEventQuery(mark->event) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
+CUresult mark_await(const struct mark *mark)
+{
+    return mark->context ? driver.cuEventSynchronize(mark->event) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
 void mark_forget(struct mark *mark, CUcontext context)
 {
     if (mark->context != context)

@@ -20,6 +20,8 @@ CUresult mark_set(struct mark *mark, CUcontext context, CUstream stream);
 // Queries the event: SUCCESS, NOT_READY, or CONTEXT_IS_DESTROYED if the event ended with its
 // context.
 CUresult mark_ask(const struct mark *mark);
+// Waits for the event. CONTEXT_IS_DESTROYED as above.
+CUresult mark_await(const struct mark *mark);
 // Drops the event if it belongs to the context, which is current and about to end.
 void mark_forget(struct mark *mark, CUcontext context);
 

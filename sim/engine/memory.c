@@ -13,7 +13,9 @@
 #include "sim/engine/physical_pieces.h"
 
 #define GRANULE ((size_t)512)
+#define PAGE ((size_t)4096)
 #define LARGE ((size_t)64 << 10)
+#define ALIGNED ((size_t)1 << 20)
 #define HUGE ((size_t)2 << 20)
 
 static struct {
@@ -32,18 +34,32 @@ size_t memory_rounded(size_t size)
 // Returns the arena bytes of an allocation; large ones get their own pages.
 static size_t arena_size(size_t size)
 {
-    size_t unit = size >= LARGE ? 4096 : GRANULE;
+    size_t unit = size >= LARGE ? PAGE : GRANULE;
     return (size + unit - 1) & ~(unit - 1);
 }
 
 static size_t arena_alignment(size_t size)
 {
-    return size >= HUGE ? HUGE : size >= LARGE ? 4096 : GRANULE;
+    return size >= HUGE ? HUGE : size >= LARGE ? PAGE : GRANULE;
+}
+
+// As on an H200, plain memory that is not ALIGNED begins anywhere in a page.
+static size_t range_offset(const struct memory_range *range)
+{
+    return range->kind == MEMORY_DEVICE && range->size >= LARGE && range->size < ALIGNED ? GRANULE
+                                                                                         : 0;
 }
 
 static size_t range_size(const struct memory_range *range)
 {
-    return arena_size(memory_is_managed(range) && range->size < LARGE ? LARGE : range->size);
+    return arena_size(memory_is_managed(range) && range->size < LARGE
+                          ? LARGE
+                          : range_offset(range) + range->size);
+}
+
+static void give_addresses(const struct memory_range *range)
+{
+    arena_give(range->device->arena, range->base - range_offset(range), range_size(range));
 }
 
 CUresult arena_prepare(struct device *device)
@@ -195,13 +211,13 @@ CUresult memory_allocate(struct context *context, size_t size, enum memory_kind 
         result = CUDA_ERROR_OUT_OF_MEMORY;
         goto give_charge;
     }
-    *address = range->base;
+    *address = range->base += range_offset(range);
     pthread_rwlock_wrlock(&table.lock);
     result = memory_insert(range);
     pthread_rwlock_unlock(&table.lock);
     if (!result)
         return CUDA_SUCCESS;
-    arena_give(range->device->arena, range->base, taken);
+    give_addresses(range);
 give_charge:
     uncharge(range);
 free_range:
@@ -215,7 +231,7 @@ static void dispose(struct memory_range *range)
     switch (range->kind) {
     case MEMORY_MANAGED:
         madvise((void *)(uintptr_t)range->base, range_size(range), MADV_DOFORK);
-        arena_give(range->device->arena, range->base, range_size(range));
+        give_addresses(range);
         uncharge(range);
         break;
     case MEMORY_DEVICE:
@@ -226,7 +242,7 @@ static void dispose(struct memory_range *range)
     case MEMORY_VARIABLE:
     case MEMORY_MANAGED_VARIABLE:
     case MEMORY_HEAP:
-        arena_give(range->device->arena, range->base, range_size(range));
+        give_addresses(range);
         uncharge(range);
         break;
     case MEMORY_HOST: munmap((void *)(uintptr_t)range->base, range->size); break;

@@ -16,6 +16,7 @@
 struct sim_reservation {
     uint64_t base;
     size_t size;
+    struct address_arena *arena; // of this file, or of a device
     struct sim_reservation *next;
 };
 
@@ -27,15 +28,44 @@ static struct {
 
 // ---- reserving ----
 
-static CUresult address_ranges_take(size_t size, size_t alignment, uint64_t wanted, uint64_t *base)
+static void *protect(uint64_t base, size_t size, int access)
 {
+    return mmap((void *)base, size, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+                -1, 0);
+}
+
+static bool address_ranges_take_at(struct address_arena *arena, struct sim_reservation *reservation)
+{
+    if (!arena || arena_take_at(arena, reservation->base, reservation->size))
+        return false;
+    reservation->arena = arena;
+    protect(reservation->base, reservation->size, PROT_NONE);
+    return true;
+}
+
+// The base is what the program wants, and a hint.
+static CUresult address_ranges_take(struct sim_reservation *reservation, size_t alignment)
+{
+    struct device *first;
     if (!space.arena)
         space.arena = arena_create_empty(ROOM);
     SIM_RETURN_IF(!space.arena, CUDA_ERROR_OUT_OF_MEMORY);
-    *base = wanted;
-    if (wanted && wanted % alignment == 0 && !arena_take_at(space.arena, wanted, size))
-        return CUDA_SUCCESS; // otherwise the address was a hint
-    return arena_take(space.arena, size, alignment, base) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+    SIM_TRY(device_get(0, &first));
+    if (reservation->base && reservation->base % alignment == 0 &&
+        (address_ranges_take_at(space.arena, reservation) ||
+         address_ranges_take_at(first->arena, reservation)))
+        return CUDA_SUCCESS;
+    reservation->arena = space.arena;
+    return arena_take(space.arena, reservation->size, alignment, &reservation->base)
+               ? CUDA_ERROR_OUT_OF_MEMORY
+               : CUDA_SUCCESS;
+}
+
+static void address_ranges_give(const struct sim_reservation *reservation)
+{
+    if (reservation->arena != space.arena)
+        protect(reservation->base, reservation->size, PROT_READ | PROT_WRITE);
+    arena_give(reservation->arena, reservation->base, reservation->size);
 }
 
 SIM_API(cuMemAddressReserve, CUdeviceptr *address, size_t size, size_t alignment,
@@ -49,10 +79,10 @@ SIM_API(cuMemAddressReserve, CUdeviceptr *address, size_t size, size_t alignment
         alignment = sim_physical_granularity(CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
     struct sim_reservation *reservation = malloc(sizeof(*reservation));
     SIM_RETURN_IF(!reservation, CUDA_ERROR_OUT_OF_MEMORY);
+    *reservation = (struct sim_reservation){.base = wanted, .size = size};
     pthread_mutex_lock(&space.lock);
-    CUresult result = address_ranges_take(size, alignment, wanted, &reservation->base);
+    CUresult result = address_ranges_take(reservation, alignment);
     if (!result) {
-        reservation->size = size;
         reservation->next = space.first;
         space.first = reservation;
         *address = reservation->base;
@@ -74,7 +104,7 @@ SIM_API(cuMemAddressFree, CUdeviceptr address, size_t size)
     bool ends = found && !memory_any_mapping(address, size);
     if (ends) {
         *at = found->next;
-        arena_give(space.arena, address, size);
+        address_ranges_give(found);
         free(found);
     }
     pthread_mutex_unlock(&space.lock);
@@ -122,15 +152,9 @@ SIM_API(cuMemMap, CUdeviceptr address, size_t size, size_t offset,
     return result;
 }
 
-static void *forbid(uint64_t base, size_t size)
-{
-    return mmap((void *)base, size, PROT_NONE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-}
-
 static void address_ranges_unmap(struct memory_range *range)
 {
-    forbid(range->base, range->size);
+    protect(range->base, range->size, PROT_NONE);
     sim_physical_put(range->physical);
 }
 
@@ -192,7 +216,7 @@ static void open_mapping(void *argument, struct memory_range *range)
         any |= range->access[i] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
     void *got = any ? mmap(base, range->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                            sim_physical_file(range->physical), 0)
-                    : forbid(range->base, range->size);
+                    : protect(range->base, range->size, PROT_NONE);
     change->failed |= got == MAP_FAILED;
 }
 

@@ -114,6 +114,20 @@ static inline CUdeviceptr device_alloc(size_t size)
 }
 
 // Work that keeps a stream busy until it is released, however slow the machine is.
+// A module with nothing but `variable`, of SIZE bytes.
+static inline CUmodule variable_module(size_t size, CUdeviceptr *variable)
+{
+    char text[256];
+    CUmodule module;
+    snprintf(text, sizeof(text),
+             ".version 7.0\n.target sm_50\n.address_size 64\n"
+             ".visible .global .align 16 .b8 variable[%zu];\n",
+             size);
+    CHECK(cuModuleLoadData(&module, text));
+    CHECK(cuModuleGetGlobal(variable, NULL, module, "variable"));
+    return module;
+}
+
 struct hold {
     CUdeviceptr flag; // 4 bytes, given back with the context: the kernel may still look
     CUstream release;

@@ -192,6 +192,29 @@ static void streams(void)
     CHECK(cuStreamDestroy(b));
 }
 
+// A driver does so; freeing anything waits for the GPU.
+static void allocated_while_a_stream_waits(void)
+{
+    enum { PIECES = 8 };
+    CUdeviceptr odd[PIECES];
+    uint32_t *pieces[PIECES];
+    CUstream stream;
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    struct hold hold = hold_stream(&gpu, stream);
+    for (size_t i = 0; i < PIECES; i++) {
+        CHECK(cuMemAlloc(&odd[i], 512));
+        pieces[i] = managed(500000 + 200000 * i);
+    }
+    hold_release(&hold);
+    CHECK(cuStreamSynchronize(stream));
+    ok(true, "managed memory is had while a stream waits for the host");
+    for (int i = 0; i < PIECES; i++) {
+        release(pieces[i]);
+        CHECK(cuMemFree(odd[i]));
+    }
+    CHECK(cuStreamDestroy(stream));
+}
+
 static int asked(CUmem_range_attribute attribute, CUdeviceptr address, size_t size)
 {
     int value = 77;
@@ -290,6 +313,7 @@ int main(void)
     copies();
     threads_write();
     streams();
+    allocated_while_a_stream_waits();
     advice();
     answers();
     after_a_reset();

@@ -57,6 +57,22 @@ static void two_instances(const struct gpu *gpu)
     is_int(count(gpu->module), 9, "the first stays when the second is unloaded");
 }
 
+// A driver may give the variable of a module the address that one of an unloaded module had.
+static void variables_after_each_other(void)
+{
+    enum { SMALL = 64, LARGE = 200 };
+    unsigned char in[LARGE], back[LARGE] = {0};
+    CUdeviceptr variable;
+    CHECK(cuModuleUnload(variable_module(SMALL, &variable)));
+    CUmodule module = variable_module(LARGE, &variable);
+    fill_random(in, LARGE, 4);
+    gives(cuMemcpyHtoD(variable + SMALL, in, LARGE - SMALL), CUDA_SUCCESS,
+          "a variable has its own size, not that of an earlier one there");
+    CHECK(cuMemcpyDtoH(back, variable + SMALL, LARGE - SMALL));
+    ok(!memcmp(in, back, LARGE - SMALL), "up to its last byte");
+    CHECK(cuModuleUnload(module));
+}
+
 static void parameters(const struct gpu *gpu)
 {
     struct mixed {
@@ -171,6 +187,7 @@ int main(void)
     struct gpu gpu = open_gpu(0);
     globals(&gpu);
     two_instances(&gpu);
+    variables_after_each_other();
     parameters(&gpu);
     dynamic_memory(&gpu);
     attributes(&gpu);

@@ -235,6 +235,31 @@ static void check_answers(const struct range *range)
     is_int(ordinal, range->device, "and to a device");
 }
 
+// ---- addresses that a module had before ----
+
+static void check_after_a_module(const struct range *range)
+{
+    CUmemAllocationProp prop = on_device(range->device);
+    CUmemAccessDesc open = access_of(range->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    CUmemGenericAllocationHandle memory;
+    CUdeviceptr variable, address;
+    unsigned char byte = 0;
+    CHECK(cuModuleUnload(variable_module(4 * range->chunk, &variable)));
+    CUdeviceptr wanted = (variable + range->chunk - 1) / range->chunk * range->chunk;
+    CHECK(cuMemAddressReserve(&address, range->chunk, 0, wanted, 0));
+    CHECK(cuMemCreate(&memory, range->chunk, &prop, 0));
+    gives(cuMemMap(address, range->chunk, 0, memory, 0), CUDA_SUCCESS,
+          "memory is mapped where a variable of an unloaded module was");
+    CHECK(cuMemSetAccess(address, range->chunk, &open, 1));
+    CHECK(cuMemsetD8(address, 0x3c, range->chunk));
+    CHECK(cuMemcpyDtoH(&byte, address + range->chunk - 1, 1));
+    is_int(byte, 0x3c, "and used");
+    CHECK(cuMemUnmap(address, range->chunk));
+    CHECK(cuMemRelease(memory));
+    gives(cuMemAddressFree(address, range->chunk), CUDA_SUCCESS, "and given back");
+    CHECK(cuModuleUnload(variable_module(4 * range->chunk, &variable)));
+}
+
 // ---- wrong calls are refused ----
 
 static void check_refusals(const struct range *range)
@@ -283,6 +308,7 @@ int main(void)
     check_lives(&range);
     check_access(&range);
     check_answers(&range);
+    check_after_a_module(&range);
     check_refusals(&range);
     end_range(&range);
     close_gpu(&gpu);

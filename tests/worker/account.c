@@ -134,6 +134,8 @@ static void pools_do_not_grow_by_what_they_cannot_use(struct peer *peer)
         is_int(ASK_REPLY(peer, cuMemAllocAsync, &pooled, .bytesize = 40 * MIB, .hStream = second),
                CUDA_ERROR_OUT_OF_MEMORY, "another stream cannot have them yet");
     struct args_cuMemAllocAsync again = {.bytesize = 40 * MIB, .hStream = first};
+    is_int(ASK_REPLY(peer, cuMemAllocAsync, &pooled, .bytesize = 40 * MIB, .hStream = first),
+           CUDA_ERROR_OUT_OF_MEMORY, "nor can their own, which no call waits for without end");
     uint32_t call = peer_send(peer, OP_cuMemAllocAsync, &again, sizeof(again), NULL, 0);
     brake_release(peer, &brake);
     is_int(peer_await(peer, call, &pooled, sizeof(pooled), NULL, 0, NULL), CUDA_SUCCESS,

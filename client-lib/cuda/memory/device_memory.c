@@ -20,7 +20,7 @@
 #include "cuda_ops.h"
 #include "common/base/log.h"
 
-enum { CLASH_RETRIES = 16, PAGE = 4096 };
+enum { CLASH_RETRIES = 16, PAGE = 4096, DRIVER_PAGE = 2 << 20 };
 
 // Size of the memory that is held before the second and later tries, to move their addresses. It
 // doubles each time.
@@ -169,16 +169,18 @@ CUresult device_memory_allocate(CUdeviceptr *dptr, size_t size)
     return allocate(&request, dptr);
 }
 
-// Allocates whole pages. Large allocations usually begin at a page. If this one does not, one page
-// more is allocated, and the bytes around the pages stay unused.
+// Allocates whole pages. Large allocations usually begin at a page; small ones begin anywhere, so a
+// page more is allocated, and the bytes around the pages stay unused. Nothing small is freed here,
+// as that waits for all of the GPU's work.
 static CUresult allocate_pages(struct allocation_request *request, CUdeviceptr *dptr)
 {
     size_t size;
     if (__builtin_add_overflow(request->size, 2 * PAGE, &size))
         return CUDA_ERROR_OUT_OF_MEMORY;
     size = (request->size + PAGE - 1) & ~(size_t)(PAGE - 1);
-    CUresult result = remote_cuMemAlloc_v2(&request->whole, size);
-    if (result == CUDA_SUCCESS && request->whole % PAGE) {
+    bool small = size < DRIVER_PAGE;
+    CUresult result = remote_cuMemAlloc_v2(&request->whole, small ? size + PAGE : size);
+    if (result == CUDA_SUCCESS && !small && request->whole % PAGE) {
         (void)remote_cuMemFree_v2(request->whole);
         result = remote_cuMemAlloc_v2(&request->whole, size + PAGE);
     }

@@ -57,13 +57,13 @@ static int reserve_addresses(uint64_t base, uint64_t size, struct box_session *s
 
 // Removes the memory of graphs and modules of the session from these addresses. Nothing reports the
 // end of such memory to the client, so the box's new use of the addresses does.
-static void addresses_give_way(const struct allocation *now)
+static void addresses_give_way(uint64_t base, uint64_t size, const struct box_session *session)
 {
     void *row;
     for (struct range *at;
-         (at = ranges_at_or_after(&allocations, now->base)) && at->base < now->base + now->size;) {
+         (at = ranges_at_or_after(&allocations, base)) && at->base < base + size;) {
         const struct allocation *old = at->value;
-        if (!(old->of_graph || old->of_module) || old->session != now->session ||
+        if (!(old->of_graph || old->of_module) || old->session != session ||
             !ranges_remove(&allocations, at->base, &row))
             return;
         free(row);
@@ -80,7 +80,7 @@ int memory_add(const struct allocation *allocation)
     row->id = next_id++;
     if (row->mapped || row->mirrored)
         atomic_store(&any_sync_copies, true);
-    addresses_give_way(row);
+    addresses_give_way(row->base, row->size, row->session);
     int err = row->host ? 0 : reserve_addresses(row->base, row->size, row->session);
     if (!err || (err == -EEXIST && row->of_module))
         err = ranges_add(&allocations, row->base, row->size, row);
@@ -171,6 +171,7 @@ bool memory_overlaps(uint64_t address, uint64_t size)
 int memory_keep_free(uint64_t address, uint64_t size, struct box_session *session)
 {
     pthread_rwlock_wrlock(&lock);
+    addresses_give_way(address, size, session);
     int err = reserve_addresses(address, size, session);
     pthread_rwlock_unlock(&lock);
     return err;

@@ -59,8 +59,8 @@ bool memory_is_on_host(uint64_t address, struct allocation *out);
 bool memory_find_span(uint64_t address, uint64_t size, struct allocation *out);
 // Returns true if any known memory lies in that range.
 bool memory_overlaps(uint64_t address, uint64_t size);
-// Keeps host memory of this process away from addresses that a box has reserved for it. Returns
-// -errno as memory_add does.
+// Keeps host memory of this process away from addresses that a box has just reserved for it, and
+// forgets the memory of graphs and modules that was there. Returns -errno as memory_add does.
 int memory_keep_free(uint64_t address, uint64_t size, struct box_session *session);
 // Sets sync_copies of the device allocation that holds ADDRESS. False: there is none.
 bool memory_mark_sync_copies(uint64_t address, bool on);

@@ -116,8 +116,12 @@ CUresult global_enter(CUdeviceptr address, size_t size, bool managed)
     struct object *context;
     struct allocation known;
     CUresult result = thread_context_object(&context);
-    if (result != CUDA_SUCCESS || memory_find(address, &known))
+    if (result != CUDA_SUCCESS)
         return result;
+    // Another variable there was one of a module that is no longer loaded.
+    if (memory_find(address, &known) &&
+        (!known.of_module || (known.base == address && known.size == size)))
+        return CUDA_SUCCESS;
     struct allocation global = {.base = address,
                                 .size = size,
                                 .session = context->session,

@@ -21,6 +21,8 @@
 #include "worker_driver.h"
 #include "worker_serve.h"
 
+enum { POOL_WAIT_MS = 2000 };
+
 static int current_device(struct serve *serve)
 {
     CUdevice device = 0;
@@ -253,8 +255,9 @@ static void allocate_in_graph(struct serve *serve, CUmemoryPool pool, uint64_t s
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-// As the driver where memory is short: if what has been freed and not passed may be enough, the
-// stream is waited for.
+// If what has been freed and not passed may be enough, the stream is waited for. The driver reuses
+// such memory without a wait, but does not say beforehand whether it will. The wait ends after
+// POOL_WAIT_MS, since the stream may wait for this thread of the program.
 static CUresult allocate_counted(struct serve *serve, struct pool_account *account, uint64_t size,
                                  CUstream stream, CUdeviceptr *address)
 {
@@ -262,7 +265,9 @@ static CUresult allocate_counted(struct serve *serve, struct pool_account *accou
 
     if (result != CUDA_ERROR_OUT_OF_MEMORY || !pool_may_find(account, size))
         return result;
-    result = serve_wait_stream(serve, stream);
+    result = serve_wait_stream_for(serve, stream, POOL_WAIT_MS);
+    if (result == CUDA_ERROR_NOT_READY)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     return result == CUDA_SUCCESS ? pool_allocate(account, size, stream, address) : result;
 }
 

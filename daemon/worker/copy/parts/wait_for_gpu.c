@@ -49,7 +49,22 @@ static CUresult query_stream(struct serve *serve, const void *stream)
     return driver.cuStreamQuery((CUstream)stream);
 }
 
+static CUresult poll_stream(CUstream stream, uint64_t deadline)
+{
+    static const struct timespec pause = {0, 50000};
+    CUresult result;
+
+    while ((result = driver.cuStreamQuery(stream)) == CUDA_ERROR_NOT_READY && clock_ns() < deadline)
+        nanosleep(&pause, NULL);
+    return result;
+}
+
 CUresult serve_wait_stream(struct serve *serve, CUstream stream)
+{
+    return serve_wait_stream_for(serve, stream, -1);
+}
+
+CUresult serve_wait_stream_for(struct serve *serve, CUstream stream, int timeout_ms)
 {
     CUresult result = CUDA_ERROR_NOT_READY;
     uint64_t start = clock_ns();
@@ -58,7 +73,9 @@ CUresult serve_wait_stream(struct serve *serve, CUstream stream)
         result = serve_ask_a_while(serve, query_stream, stream);
     if (result == CUDA_ERROR_NOT_READY) {
         serve_let_others_read(serve);
-        result = driver.cuStreamSynchronize(stream);
+        result = timeout_ms < 0 || !driver.cuStreamQuery
+                     ? driver.cuStreamSynchronize(stream)
+                     : poll_stream(stream, deadline_from(start, timeout_ms));
     }
     patience_note(&patience, clock_ns() - start);
     return result;

@@ -11,6 +11,8 @@
 void serve_let_others_read(struct serve *serve);
 // Waits for all work of STREAM: for a moment while reading stops, then with others reading.
 CUresult serve_wait_stream(struct serve *serve, CUstream stream);
+// As above, but no longer than TIMEOUT_MS: NOT_READY then.
+CUresult serve_wait_stream_for(struct serve *serve, CUstream stream, int timeout_ms);
 // Asks QUERY with ARGS until it is done, somebody else sends something, or the spin time is over.
 // The last answer.
 CUresult serve_ask_a_while(struct serve *serve,

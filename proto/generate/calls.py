@@ -15,7 +15,7 @@ HANDLES = {
 # Kinds of objects that end with the context in which they were made.
 OF_A_CONTEXT = ('STREAM', 'EVENT', 'MODULE', 'FUNCTION', 'LINK', 'ARRAY', 'MIPMAP')
 CLASSES = ('local', 'async', 'sync', 'blocking', 'manual', 'unsupported')
-FLAGS = ('wrapped', 'served', 'inner', 'checked', 'unsafe', 'glance', 'touches', 'interop')
+FLAGS = ('wrapped', 'served', 'inner', 'checked', 'unsafe', 'glance', 'touches', 'counted', 'interop')
 # Flags that the worker reads while it serves a request: TRAIT_X of `enum serve_trait`.
 TRAITS = ('contextless', 'answers', 'brief', 'all_streams', 'drains', 'self_waiting', 'completes', 'row', 'reads_on', 'urgent',
           'aside')

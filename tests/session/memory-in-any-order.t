@@ -24,5 +24,5 @@ check_seeds() {
 check_seeds "in bytes"
 export RGPU_SIM_PAGE=2M RGPU_SIM_CODE=16 RGPU_SIM_STREAM_COST=512K
 check_seeds "in pages"
-[ -n "${SEEDS:-}" ] || SEEDS="10 11 12" ROUNDS=25 check_seeds "in pages, for longer"
+[ -n "${SEEDS:-}" ] || SEEDS="10 11 12 86" ROUNDS=25 check_seeds "in pages, for longer"
 done_testing

@@ -282,16 +282,21 @@ void calls_leave(struct box_session *session)
     link_flush(session->link);
 }
 
+// Returns true for calls that wait for the answer, so that they return the error themselves: while
+// a stream is captured, which forbids some, and where a budget refuses some.
+static bool may_be_refused(const struct call *call)
+{
+    return atomic_load_explicit(&call->session->captures, memory_order_relaxed) ||
+           (call->session->budgeted && cuda_op_is_counted(call->op));
+}
+
 CUresult call_post(struct call *call)
 {
     // Requests to a failed context are dropped, and the caller gets the context's error.
     CUresult sticky = failure_of(call->context);
     if (__builtin_expect(sticky != CUDA_SUCCESS, 0))
         return post_to_failed(call, sticky);
-    // While a stream is captured the call waits for the answer, so that it returns the error if the
-    // capture forbids it.
-    if (__builtin_expect(atomic_load_explicit(&call->session->captures, memory_order_relaxed), 0) &&
-        call->of_program)
+    if (__builtin_expect(may_be_refused(call), 0) && call->of_program)
         return call_wait(call, NULL, 0);
     if (flush_follows)
         link_commit_ahead(call->session->link);

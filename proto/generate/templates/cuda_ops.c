@@ -32,6 +32,14 @@ static const bool touches[CUDA_OP_LIMIT] = {
 % end
 };
 
+static const bool counted[CUDA_OP_LIMIT] = {
+% for c in sent:
+%   if 'counted' in c.flags:
+    [${c.number}] = true,
+%   end
+% end
+};
+
 const struct wire_known_call cuda_requests[CUDA_REQUESTS] = {
 % for c in sent:
     {${c.number}, 0x${c.form}},
@@ -64,6 +72,11 @@ bool cuda_op_completes(unsigned int op)
 bool cuda_op_touches(unsigned int op)
 {
     return op < CUDA_OP_LIMIT && touches[op];
+}
+
+bool cuda_op_is_counted(unsigned int op)
+{
+    return op < CUDA_OP_LIMIT && counted[op];
 }
 
 const char *cuda_op_name(unsigned int op)

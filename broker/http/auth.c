@@ -38,7 +38,8 @@ struct auth {
     struct user_list admins, schedulers;
     struct ticket_keyring keys;
     struct munge_pool *munge;
-    int64_t skew, started;
+    int64_t skew;
+    double started; // by the clock of the host's uptime
     void *nonces;
     struct nonce_list order;
 };
@@ -161,7 +162,7 @@ int auth_new(const struct broker_settings *settings, struct event_base *base, st
         return -ENOMEM;
     TAILQ_INIT(&auth->order);
     auth->skew = (int64_t)(settings->clock_skew / 1000000);
-    auth->started = clock_wall_seconds();
+    auth->started = clock_boot_seconds();
     error = auth_read_members(settings, auth);
     if (!error)
         error = start_munge(settings, base, auth);
@@ -355,6 +356,14 @@ static bool identify_key(const char *id, struct identity *who)
     return who->known;
 }
 
+// The second of the start, by the wall's clock as it is now. The clock may have been wrong then.
+static int64_t start_second(const struct auth *auth)
+{
+    double wall = (double)clock_read_ns(CLOCK_REALTIME) * 1e-9;
+
+    return (int64_t)(wall - (clock_boot_seconds() - auth->started) + 0.01);
+}
+
 static enum outcome verify(struct auth *auth, const uint8_t secret[SHA256_SIZE],
                            const struct api_signature *given, const char *text,
                            struct identity *who, const char **why)
@@ -372,7 +381,7 @@ static enum outcome verify(struct auth *auth, const uint8_t secret[SHA256_SIZE],
     }
     // The nonces that were used before a restart are forgotten, so a request from before it could
     // be a repeated one: none is accepted.
-    if (given->time <= auth->started) {
+    if (given->time <= start_second(auth)) {
         *why = "the request is older than the broker; send it anew";
         return OUTCOME_RESTARTED;
     }

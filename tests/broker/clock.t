@@ -27,4 +27,14 @@ ok "renewed for a second" api POST "/v1/leases/$id/renew" '{"lifetime": 1}'
 ok "it ends" await "the end" lease_is "$id" ended
 ok "the box was not taken for absent" box_is box1 up
 ok "the invariants hold" invariants --idle
+
+stop "$BROKER_PID" TERM
+wait "$BROKER_PID" 2>/dev/null || true
+set_clock +86400
+start_broker FAKETIME_TIMESTAMP_FILE="$TMP/clock" FAKETIME_NO_CACHE=1 \
+    FAKETIME_DONT_FAKE_MONOTONIC=1 LD_PRELOAD="$library"
+set_clock +0
+like "$(timeout 10 python3 "$TOP/tests/broker/signed.py" "$BROKER" "$TMP/admin.key" GET /v1/boxes || true)" '^200' \
+    "a broker whose clock was a day ahead at its start takes signed requests once it is right"
+ok "and its boxes come back" await "the box" box_is box1 up
 done_testing

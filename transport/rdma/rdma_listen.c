@@ -20,6 +20,7 @@ struct rdma_listener {
     struct rdma_cm_id *id;
     char address[INET6_ADDRSTRLEN];
     uint16_t port;
+    unsigned turned_away; // the first is in the log
 };
 
 // Listens on the first free port of the allowed ones, starting with the next in turn.
@@ -154,7 +155,8 @@ static int take_request(struct rdma_listener *listener, const uint8_t token[32],
     uint8_t refused = 1;
 
     if (!is_welcome(listener, token, id, hello)) {
-        log_warn("a connection over RDMA without the token was turned away");
+        if (!listener->turned_away++)
+            log_warn("a connection over RDMA without the token was turned away");
         verbs.rdma_reject(id, &refused, sizeof(refused));
         verbs.rdma_destroy_id(id);
         return 0;

@@ -4,13 +4,12 @@
 
 #include <errno.h>
 #include <pwd.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <time.h>
 
 #include "broker/http/munge_pool.h"
+#include "broker/http/nonces.h"
 #include "common/base/clock.h"
 #include "common/security/api_auth.h"
 #include "common/base/log.h"
@@ -25,29 +24,14 @@ struct user_list {
     size_t count;
 };
 
-// A nonce that was used, kept until its request would be too old anyway.
-struct used_nonce {
-    TAILQ_ENTRY(used_nonce) order;
-    char nonce[API_NONCE_TEXT];
-    int64_t until;
-};
-
-TAILQ_HEAD(nonce_list, used_nonce);
-
 struct auth {
     struct user_list admins, schedulers;
     struct ticket_keyring keys;
     struct munge_pool *munge;
     int64_t skew;
     double started; // by the clock of the host's uptime
-    void *nonces;
-    struct nonce_list order;
+    struct nonces nonces;
 };
-
-static int compare_nonces(const void *a, const void *b)
-{
-    return strcmp(((const struct used_nonce *)a)->nonce, ((const struct used_nonce *)b)->nonce);
-}
 
 // A name without a user is a mistake in the file, or the name service does not answer. The intended
 // user would not have the role, so it is an error. `optional`: the name is the setting's default,
@@ -160,7 +144,7 @@ int auth_new(const struct broker_settings *settings, struct event_base *base, st
 
     if (!auth)
         return -ENOMEM;
-    TAILQ_INIT(&auth->order);
+    nonces_init(&auth->nonces);
     auth->skew = (int64_t)(settings->clock_skew / 1000000);
     auth->started = clock_boot_seconds();
     error = auth_read_members(settings, auth);
@@ -176,15 +160,10 @@ int auth_new(const struct broker_settings *settings, struct event_base *base, st
 void auth_free(struct auth **pointer)
 {
     struct auth *auth = *pointer;
-    struct used_nonce *nonce;
 
     if (!auth)
         return;
-    while ((nonce = TAILQ_FIRST(&auth->order))) {
-        TAILQ_REMOVE(&auth->order, nonce, order);
-        tdelete(nonce, &auth->nonces, compare_nonces);
-        free(nonce);
-    }
+    nonces_free(&auth->nonces);
     munge_pool_free(&auth->munge);
     explicit_bzero(auth, sizeof(*auth));
     free(auth);
@@ -311,29 +290,6 @@ static enum outcome ask_munge(struct auth *auth, const char *credential, const c
 
 // ---- shared keys ----
 
-static bool use_nonce(struct auth *auth, const char *text, int64_t now)
-{
-    struct used_nonce *nonce, *oldest, **known;
-
-    while ((oldest = TAILQ_FIRST(&auth->order)) && oldest->until < now) {
-        TAILQ_REMOVE(&auth->order, oldest, order);
-        tdelete(oldest, &auth->nonces, compare_nonces);
-        free(oldest);
-    }
-    nonce = calloc(1, sizeof(*nonce));
-    if (!nonce)
-        return false;
-    strcpy(nonce->nonce, text);
-    nonce->until = now + 2 * auth->skew + 1;
-    known = tsearch(nonce, &auth->nonces, compare_nonces);
-    if (!known || *known != nonce) {
-        free(nonce);
-        return false;
-    }
-    TAILQ_INSERT_TAIL(&auth->order, nonce, order);
-    return true;
-}
-
 static const struct ticket_key *auth_find_key(const struct ticket_keyring *ring, const char *id)
 {
     for (size_t i = 0; i < ring->count; i++)
@@ -385,7 +341,7 @@ static enum outcome verify(struct auth *auth, const uint8_t secret[SHA256_SIZE],
         *why = "the request is older than the broker; send it anew";
         return OUTCOME_RESTARTED;
     }
-    if (!use_nonce(auth, given->nonce, now)) {
+    if (!nonces_use(&auth->nonces, given->nonce, 2 * auth->skew + 1)) {
         *why = "the request was sent before";
         return OUTCOME_UNAUTHORIZED;
     }

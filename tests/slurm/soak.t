@@ -71,10 +71,10 @@ queue_empty() { [ "$(queue_length)" = 0 ]; }
 ok "all jobs end" await "an empty queue" queue_empty
 ok "no lease is left without a job" await "no leases" no_leases
 # A slurmctld that lost its last seconds may start a job a second time; slurmd then says so, and
-# Slurm drains the node by itself.
+# Slurm drains the node by itself. The reason stays where the node is drained no longer.
 for node in "${SLURM_NODES[@]}"; do
-    ! scontrol show node "$node" | grep -q 'Reason=Duplicate jobid' ||
-        scontrol update node="$node" state=resume
+    shown=$(scontrol show node "$node")
+    [[ $shown != *State=*DRAIN* || $shown != *'Reason=Duplicate jobid'* ]] || scontrol update node="$node" state=resume
 done
 ok "the nodes are idle, none is drained for our sake" await "idle nodes" nodes_idle
 nodes_idle || diag "$(sinfo -N -o '%N %T %E'; squeue; tail -n 30 "$SLURM_DIR"/slurmd-n*.log)"

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The nonces of signed requests, each of which serves once. One thread.
+#ifndef RGPU_BROKER_NONCES_H
+#define RGPU_BROKER_NONCES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+TAILQ_HEAD(nonce_list, used_nonce);
+
+struct nonces {
+    void *tree;
+    struct nonce_list order; // by the time of their use
+};
+
+// The structure is zeroed before.
+void nonces_init(struct nonces *nonces);
+// Notes TEXT, a nonce of API_NONCE_TEXT bytes, for SECONDS. Returns false if it is known, or
+// without memory.
+bool nonces_use(struct nonces *nonces, const char *text, int64_t seconds);
+void nonces_free(struct nonces *nonces);
+
+#endif

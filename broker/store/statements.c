@@ -100,13 +100,19 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
          " ELSE id END ORDER BY gpu_seconds DESC LIMIT 10000",
          NULL},
     // The increase of the count since the last time; all of it for another count. Only a box on
-    // which the lease had GPUs may add to it.
+    // which the lease had GPUs may add to it, and no more than the time since the grant on all of
+    // its GPUs, with a minute for clocks. A clock that was set back since the grant bounds nothing.
     [ADD_BUSY_HOUR] =
         {"INSERT INTO busy_hours (lease, hour, milliseconds)"
-         " SELECT id, ?5, ?4 - known FROM (SELECT id, coalesce((SELECT milliseconds FROM"
-         " busy_counts WHERE lease = ?1 AND box = ?2 AND name = ?3), 0) AS known FROM leases"
+         " SELECT id, ?5 / 3600, min(?4 - known, room) FROM (SELECT id,"
+         " coalesce((SELECT milliseconds FROM"
+         " busy_counts WHERE lease = ?1 AND box = ?2 AND name = ?3), 0) AS known,"
+         " iif(?5 < granted, ?4, (?5 - granted + 60) * 1000 *"
+         " (SELECT count(*) FROM holds WHERE lease = id) -"
+         " (SELECT coalesce(sum(milliseconds), 0) FROM busy_hours WHERE lease = id)) AS room"
+         " FROM leases"
          " WHERE id = ?1 AND EXISTS (SELECT 1 FROM holds WHERE lease = id AND box = ?2))"
-         " WHERE known < ?4"
+         " WHERE known < ?4 AND room > 0"
          " ON CONFLICT (lease, hour) DO UPDATE SET"
          " milliseconds = milliseconds + excluded.milliseconds",
          NULL},

@@ -43,7 +43,7 @@ json_t *store_usage(struct store *store, const struct usage_query *query)
 enum outcome store_count_busy(struct store *store, const struct busy_count *count)
 {
     enum outcome error = statement_run(store, ADD_BUSY_HOUR, "tttnn", count->lease, count->box,
-                                       count->name, count->milliseconds, count->now / 3600);
+                                       count->name, count->milliseconds, count->now);
 
     return error ? error
                  : statement_run(store, PUT_BUSY_COUNT, "tttnn", count->lease, count->box,

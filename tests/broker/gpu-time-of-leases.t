@@ -66,6 +66,11 @@ say other one "$(count "$lease" 1 1000000)" >/dev/null
 is "$(busy "$lease")" 8500 "a box that the lease has nothing of does not count for it"
 say mine two "$(count "$lease" 2 -5), $(count "$lease" 2 99999999999999999), $(count nobody 1 5), 7, null, {}, {\"lease\": 4, \"milliseconds\": \"x\"}" >/dev/null
 is "$(busy "$lease")" 8500 "what makes no sense counts nothing"
+other=$(api POST /v1/leases '{"owner": 1001, "request": {"gpus": [{}], "box": "other"}}' | at lease.id)
+for number in 1 2 3 4; do say other one "$(count "$other" $number $((1 << 48)))" >/dev/null; done
+ok "no lease has more than its GPUs can have been busy for" test "$(busy "$other")" -gt 0 -a "$(busy "$other")" -le 120000
+api DELETE "/v1/leases/$other" >/dev/null
+say other one "" >/dev/null
 api DELETE "/v1/leases/$lease" >/dev/null
 ok "the lease is over" await "its end" is_over "$lease"
 say mine two "$(count "$lease" 2 1700 true)" >/dev/null

@@ -33,16 +33,16 @@ static void pool_figures_take_gpu(struct pool_gpu *gpu, const json_t *said)
 
 void pool_figures_take(struct pool_box *box, const json_t *list)
 {
-    for (uint32_t i = 0; i < box->gpu_count; i++) {
-        const json_t *said = NULL, *entry;
-        size_t j;
+    const json_t *entry;
+    size_t i;
 
-        json_array_foreach(list, j, entry) {
-            const char *uuid = json_string_value(json_object_get(entry, "uuid"));
-            if (uuid && !strcmp(uuid, box->gpus[i]->uuid))
-                said = entry;
-        }
-        pool_figures_take_gpu(box->gpus[i], said);
+    for (uint32_t k = 0; k < box->gpu_count; k++)
+        box->gpus[k]->figures_known = 0;
+    json_array_foreach(list, i, entry) {
+        const char *uuid = json_string_value(json_object_get(entry, "uuid"));
+        for (uint32_t k = 0; uuid && k < box->gpu_count; k++)
+            if (!strcmp(uuid, box->gpus[k]->uuid))
+                pool_figures_take_gpu(box->gpus[k], entry);
     }
 }
 

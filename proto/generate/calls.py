@@ -219,6 +219,14 @@ class Call:
     def completes(self):
         return self.cls == 'blocking' or 'completes' in self.flags
 
+    @property
+    def touches(self):
+        return 'touches' in self.flags
+
+    @property
+    def is_counted(self):
+        return 'counted' in self.flags
+
     def layout(self):
         """Fields of the argument structure, widest first so that there are no holes to leak:
         type, name, dimension, width."""

@@ -7,8 +7,11 @@ library=$(ls /usr/lib/*/faketime/libfaketime.so.1 2>/dev/null | head -n 1)
 [ -z "${SAN:-}" ] || skip_all "a sanitized program cannot be given another library first"
 
 echo +0 >"$TMP/clock"
-start_broker FAKETIME_TIMESTAMP_FILE="$TMP/clock" FAKETIME_NO_CACHE=1 \
-    FAKETIME_DONT_FAKE_MONOTONIC=1 LD_PRELOAD="$library"
+start_with_clock() {
+    start_broker FAKETIME_TIMESTAMP_FILE="$TMP/clock" FAKETIME_NO_CACHE=1 \
+        FAKETIME_DONT_FAKE_MONOTONIC=1 LD_PRELOAD="$library"
+}
+start_with_clock
 start_pool_box box1
 short=$(api POST /v1/leases '{"request": {"gpus": [{}]}, "lifetime": 1000}')
 id=$(at lease.id <<<"$short") expires=$(at lease.expires <<<"$short")
@@ -31,8 +34,7 @@ ok "the invariants hold" invariants --idle
 stop "$BROKER_PID" TERM
 wait "$BROKER_PID" 2>/dev/null || true
 set_clock +86400
-start_broker FAKETIME_TIMESTAMP_FILE="$TMP/clock" FAKETIME_NO_CACHE=1 \
-    FAKETIME_DONT_FAKE_MONOTONIC=1 LD_PRELOAD="$library"
+start_with_clock
 set_clock +0
 like "$(timeout 10 python3 "$TOP/tests/broker/signed.py" "$BROKER" "$TMP/admin.key" GET /v1/boxes || true)" '^200' \
     "a broker whose clock was a day ahead at its start takes signed requests once it is right"

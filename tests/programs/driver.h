@@ -113,7 +113,6 @@ static inline CUdeviceptr device_alloc(size_t size)
     return address;
 }
 
-// Work that keeps a stream busy until it is released, however slow the machine is.
 // A module with nothing but `variable`, of SIZE bytes.
 static inline CUmodule variable_module(size_t size, CUdeviceptr *variable)
 {
@@ -128,6 +127,7 @@ static inline CUmodule variable_module(size_t size, CUdeviceptr *variable)
     return module;
 }
 
+// Work that keeps a stream busy until it is released, however slow the machine is.
 struct hold {
     CUdeviceptr flag; // 4 bytes, given back with the context: the kernel may still look
     CUstream release;

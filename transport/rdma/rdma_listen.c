@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/base/log_limit.h"
 #include "common/security/sha256.h"
 #include "transport/rdma/rdma_address.h"
 #include "transport/rdma/rdma_handshake.h"
@@ -15,12 +16,13 @@
 
 enum { BACKLOG = 8 };
 
+static struct log_limit turned_away = LOG_LIMIT(5, 60);
+
 struct rdma_listener {
     struct rdma_end end;
     struct rdma_cm_id *id;
     char address[INET6_ADDRSTRLEN];
     uint16_t port;
-    unsigned turned_away; // the first is in the log
 };
 
 // Listens on the first free port of the allowed ones, starting with the next in turn.
@@ -155,8 +157,8 @@ static int take_request(struct rdma_listener *listener, const uint8_t token[32],
     uint8_t refused = 1;
 
     if (!is_welcome(listener, token, id, hello)) {
-        if (!listener->turned_away++)
-            log_warn("a connection over RDMA without the token was turned away");
+        log_limited(&turned_away, LOG_LEVEL_WARN, "%s",
+                    "a connection over RDMA without the token was turned away");
         verbs.rdma_reject(id, &refused, sizeof(refused));
         verbs.rdma_destroy_id(id);
         return 0;

@@ -8,38 +8,21 @@ static const char *const names[CUDA_OP_LIMIT] = {
 % end
 };
 
-static const bool waits_for_gpu[CUDA_OP_LIMIT] = {
-% for c in sent:
-%   if c.waits_for_gpu:
+% for name in ('waits_for_gpu', 'completes', 'touches', 'is_counted'):
+static const bool ${name}[CUDA_OP_LIMIT] = {
+%   for c in sent:
+%     if getattr(c, name):
     [${c.number}] = true,
+%     end
 %   end
-% end
 };
 
-static const bool completes[CUDA_OP_LIMIT] = {
-% for c in sent:
-%   if c.completes:
-    [${c.number}] = true,
-%   end
-% end
-};
+bool cuda_op_${name}(unsigned int op)
+{
+    return op < CUDA_OP_LIMIT && ${name}[op];
+}
 
-static const bool touches[CUDA_OP_LIMIT] = {
-% for c in sent:
-%   if 'touches' in c.flags:
-    [${c.number}] = true,
-%   end
 % end
-};
-
-static const bool counted[CUDA_OP_LIMIT] = {
-% for c in sent:
-%   if 'counted' in c.flags:
-    [${c.number}] = true,
-%   end
-% end
-};
-
 const struct wire_known_call cuda_requests[CUDA_REQUESTS] = {
 % for c in sent:
     {${c.number}, 0x${c.form}},
@@ -57,26 +40,6 @@ static const bool known_first[CUDA_OP_LIMIT] = {
 bool cuda_op_known_first(unsigned int op)
 {
     return op < CUDA_OP_LIMIT && known_first[op];
-}
-
-bool cuda_op_waits_for_gpu(unsigned int op)
-{
-    return op < CUDA_OP_LIMIT && waits_for_gpu[op];
-}
-
-bool cuda_op_completes(unsigned int op)
-{
-    return op < CUDA_OP_LIMIT && completes[op];
-}
-
-bool cuda_op_touches(unsigned int op)
-{
-    return op < CUDA_OP_LIMIT && touches[op];
-}
-
-bool cuda_op_is_counted(unsigned int op)
-{
-    return op < CUDA_OP_LIMIT && counted[op];
 }
 
 const char *cuda_op_name(unsigned int op)

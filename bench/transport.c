@@ -74,7 +74,7 @@ static void serve(struct link *link)
     static uint32_t record[WIRE_RECORD_MAX / 4];
     struct blocks in = blocks_new(1), out = blocks_new(1);
 
-    while (link_receive(link, record, sizeof(record), LINK_UNKICKED) > 0) {
+    while (link_receive(link, record, sizeof(record), LINK_UNINTERRUPTIBLE) > 0) {
         struct request request;
         memcpy(&request, record, sizeof(request));
         if (request.command == ECHO) {
@@ -115,7 +115,7 @@ static void send_command(struct link *link, enum command command, uint64_t count
 static void await_echo(struct link *link)
 {
     send_command(link, ECHO, 0, true);
-    if (receive_value(link, LINK_UNKICKED) < 0)
+    if (receive_value(link, LINK_UNINTERRUPTIBLE) < 0)
         bail("no answer: %s", link_error(link));
 }
 

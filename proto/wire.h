@@ -44,9 +44,9 @@ enum wire_event_kind {
     EVENT_PRINT,         // text that kernels printed follows the header
     EVENT_REACHED,       // struct wire_reached: an event that is watched has come
     EVENT_ENDING,        // the box ends the session; a NUL-terminated reason follows
-    EVENT_GRAPH_WANTED,  // struct wire_callee: a copy of a graph wants its source (graph_bytes)
-    EVENT_GRAPH_DATA,    // struct wire_callee, and bytes of a copy's target after it
-    EVENT_GRAPH_GONE,    // struct wire_callee: it will not be called again; a destructor is due
+    EVENT_GRAPH_WANTED,  // struct wire_callback: a copy of a graph wants its source (graph_bytes)
+    EVENT_GRAPH_DATA,    // struct wire_callback, and bytes of a copy's target after it
+    EVENT_GRAPH_GONE,    // struct wire_callback: it will not be called again; a destructor is due
     EVENT_GRAPH_BLOCK,   // as EVENT_GRAPH_DATA, but the bytes follow the record (bulk)
     EVENT_PEER_FRAME =
         40, // struct wire_peer_frame for the other end of a peer link, its bytes after it (bulk)
@@ -341,7 +341,7 @@ enum handle_kind {
     HANDLE_NODE,
     HANDLE_EXEC,
     HANDLE_USER_OBJECT,
-    HANDLE_CALLEE,      // callback of a graph in the client: a function, a copy, a destructor
+    HANDLE_CALLBACK,    // callback of a graph in the client: a function, a copy, a destructor
     HANDLE_MEMORY = 24, // physical device memory
     HANDLE_ARRAY = 32,
     HANDLE_MIPMAP = 33, // a mipmapped array
@@ -352,7 +352,7 @@ static inline CUresult wire_wrong_handle(enum handle_kind kind)
 {
     if (kind == HANDLE_CONTEXT)
         return CUDA_ERROR_INVALID_CONTEXT;
-    return kind == HANDLE_POOL || (kind >= HANDLE_GRAPH && kind <= HANDLE_CALLEE)
+    return kind == HANDLE_POOL || (kind >= HANDLE_GRAPH && kind <= HANDLE_CALLBACK)
                ? CUDA_ERROR_INVALID_VALUE
                : CUDA_ERROR_INVALID_HANDLE;
 }
@@ -395,9 +395,9 @@ struct wire_kernel_node {
 };
 struct wire_copy_node {
     uint64_t context;
-    // The callee with the host side if the box does not map it; then its rows are packed. 0: none.
-    // With both sides on the host the client makes the copy.
-    uint64_t callee;
+    // The callback with the host side if the box does not map it; then its rows are packed. 0:
+    // none. With both sides on the host the client makes the copy.
+    uint64_t callback;
     CUDA_MEMCPY3D copy; // host sides that the box maps are WIRE_HOST names
 };
 struct wire_set_node {
@@ -405,7 +405,7 @@ struct wire_set_node {
     CUDA_MEMSET_NODE_PARAMS params;
 };
 struct wire_host_node {
-    uint64_t callee;
+    uint64_t callback;
 };
 struct wire_child_node {
     uint64_t graph;
@@ -442,9 +442,9 @@ struct wire_graph_outcome {
     uint32_t reserved;
     uint64_t node, from_node; // 0: none
 };
-// EVENT_GRAPH_...: a callee.
-struct wire_callee {
-    uint64_t callee;
+// EVENT_GRAPH_...: a callback.
+struct wire_callback {
+    uint64_t callback;
     uint64_t offset; // of the bytes that follow
     uint64_t size;
 };

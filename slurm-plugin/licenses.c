@@ -441,7 +441,7 @@ static void *count_for_ever(void *argument)
 {
     struct count *count = calloc(1, sizeof(*count));
     struct broker_client *client = NULL;
-    bool told = false;
+    bool reported = false;
     int error = slurm_settings_open(&settings, CALL_TIMEOUT_MS, &client);
 
     while (count && client && !atomic_load(&stopping) && !keep_what_is_held(count))
@@ -455,10 +455,10 @@ static void *count_for_ever(void *argument)
             preempt_resume(client, count);
         if (!error && licenses_apply(count))
             schedule(false);
-        if (!!error != told)
+        if (!!error != reported)
             info("job_submit/rgpu: %s",
                  error ? broker_client_error(client) : "the broker answers again");
-        told = !!error;
+        reported = !!error;
         error = 0;
         count_clear(count);
         licenses_pause_for(ROUND_PAUSE_MS);

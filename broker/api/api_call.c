@@ -37,14 +37,14 @@ static void held_free(struct held_answer **held)
 
 static void stop_waiting(struct api_call *call)
 {
-    struct box_line *line;
+    struct box_http *state;
 
     if (call->waits)
         TAILQ_REMOVE(call->ready ? &call->server->calls : &call->server->box_calls, call, waiting);
     if (call->waits && !call->ready) {
-        line = box_line(&call->server->lines, call->arguments[0]);
-        if (line->call == call)
-            line->call = NULL;
+        state = box_http(&call->server->box_states, call->arguments[0]);
+        if (state->call == call)
+            state->call = NULL;
     }
     call->waits = false;
     if (call->timer)
@@ -278,7 +278,7 @@ static void give_orders(struct server *server)
     struct pool_box *box;
 
     while ((box = TAILQ_FIRST(&pool->orders))) {
-        struct api_call *call = box_line(&server->lines, box->name)->call;
+        struct api_call *call = box_http(&server->box_states, box->name)->call;
         TAILQ_REMOVE(&pool->orders, box, orders);
         box->has_orders = false;
         if (call)
@@ -321,7 +321,7 @@ void api_wait(struct api_call *call, double seconds, bool (*ready)(const struct 
     call->waits = true;
     TAILQ_INSERT_TAIL(ready ? &call->server->calls : &call->server->box_calls, call, waiting);
     if (!ready)
-        box_line(&call->server->lines, call->arguments[0])->call = call;
+        box_http(&call->server->box_states, call->arguments[0])->call = call;
 }
 
 bool api_expired(const struct api_call *call)

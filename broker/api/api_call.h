@@ -11,7 +11,7 @@
 #include <sys/queue.h>
 
 #include "broker/http/auth.h"
-#include "broker/api/box_line.h"
+#include "broker/api/box_http.h"
 #include "broker/http/connection.h"
 #include "broker/leases/core.h"
 #include "broker/http/broker_settings.h"
@@ -81,7 +81,7 @@ struct server {
     struct call_list held;             // calls with an answer that is sent once a commit is durable
     struct event *durable;
     struct overview *overview;
-    void *lines;      // struct box_line of each box, see box_line.h
+    void *box_states; // struct box_http of each box, see box_http.h
     json_t *sessions; // by box: the sessions of its last report
     struct session_query *query;
     uint64_t requests, unauthorized;

@@ -238,7 +238,7 @@ static void on_gone(void *request)
     struct pool_box *box = NULL;
 
     if (call->waits && !call->ready &&
-        box_line(&call->server->lines, call->arguments[0])->call == call)
+        box_http(&call->server->box_states, call->arguments[0])->call == call)
         box = pool_find_box(call->server->broker->pool, call->arguments[0]);
     if (box)
         box->hung_up = true;
@@ -338,5 +338,5 @@ void server_stop(struct server *server)
     user_rates_free(&server->rates);
     user_rates_free(&server->lease_rates);
     json_decref(server->sessions);
-    box_lines_free(&server->lines);
+    box_http_free(&server->box_states);
 }

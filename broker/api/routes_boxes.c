@@ -167,16 +167,16 @@ static enum outcome take_report(struct api_call *call, struct pool_box *box, con
     struct server *server = call->server;
     json_t *sessions = json_object_get(call->body, "sessions");
     const char *instance = json_string_value(json_object_get(call->body, "instance"));
-    struct box_line *line = box_line(&server->lines, box->name);
+    struct box_http *state = box_http(&server->box_states, box->name);
     enum outcome error = history_check_sessions(server->broker, box, sessions, call->actor);
 
-    session_query_reported(server, line);
+    session_query_reported(server, state);
     if (!error)
         error = broker_hear(server->broker, box, instance ? instance : "", running,
                             json_object_get(call->body, "ended"),
                             !json_is_false(json_object_get(call->body, "accepting")), call->actor);
     if (!error)
-        line->busy_kept =
+        state->busy_kept =
             busy_time_take(server->broker, box, json_object_get(call->body, "gpu_time"));
     if (!error)
         error = broker_hear_suspensions(server->broker, box,
@@ -212,18 +212,18 @@ static void sync_box(struct api_call *call)
     struct pool_box *box;
     json_t *running, *revoke, *restored = NULL, *answer;
     enum outcome error = OUTCOME_DONE;
-    struct box_line *line;
+    struct box_http *state;
     bool first;
 
     box = speaks_for(call) ? named_box(call) : NULL;
     if (!box)
         return;
     first = !box->reported_here;
-    line = box_line(&server->lines, box->name);
+    state = box_http(&server->box_states, box->name);
     // The broker keeps one waiting report of a box, regardless of the number of the box's
     // connections.
-    if (!call->waits && line->call)
-        api_fail(line->call, OUTCOME_OVERTAKEN);
+    if (!call->waits && state->call)
+        api_fail(state->call, OUTCOME_OVERTAKEN);
     running = running_leases(json_object_get(call->body, "sessions"));
     if (!call->waits)
         error = take_report(call, box, running, &restored);
@@ -243,18 +243,19 @@ static void sync_box(struct api_call *call)
     revoke = broker_revocations(server->broker, box, running);
     json_decref(running);
     if (json_array_size(revoke) == 0 && json_array_size(restored) == 0 && !api_expired(call) &&
-        line->look >= line->wanted && line->suspensions == box->suspensions) {
+        state->query >= state->wanted && state->suspensions == box->suspensions) {
         json_decref(revoke);
         json_decref(restored);
         api_wait(call, report_pause(server, first), NULL);
         return;
     }
-    line->told = line->wanted;
-    line->suspensions = box->suspensions;
+    state->reported = state->wanted;
+    state->suspensions = box->suspensions;
     answer = json_pack("{s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "revoke", revoke, "restored",
                        restored ? restored : json_array(), "drained", box->drained, "gpu_time_kept",
-                       line->busy_kept, "suspended", broker_suspensions(server->broker, box, false),
-                       "idle", broker_suspensions(server->broker, box, true), "moves",
+                       state->busy_kept, "suspended",
+                       broker_suspensions(server->broker, box, false), "idle",
+                       broker_suspensions(server->broker, box, true), "moves",
                        broker_moves(server->broker, box));
     history_put_point(server->broker, answer);
     api_answer(call, 200, answer);
@@ -404,7 +405,7 @@ static void remove_box(struct api_call *call)
         return;
     }
     json_object_del(call->server->sessions, call->arguments[0]);
-    box_line_remove(&call->server->lines, call->arguments[0]);
+    box_http_remove(&call->server->box_states, call->arguments[0]);
     api_answer(call, 200, json_pack("{s:s}", "removed", call->arguments[0]));
 }
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "broker/api/api_call.h"
-#include "broker/api/box_line.h"
+#include "broker/api/box_http.h"
 #include "common/base/clock.h"
 
 struct session_query {
@@ -44,9 +44,9 @@ static bool may_run_sessions(const struct server *server, const struct pool_box 
     return false;
 }
 
-static bool session_query_is_open(const struct session_query *query, const struct box_line *line)
+static bool session_query_is_open(const struct session_query *query, const struct box_http *state)
 {
-    return line->wanted == query->number && line->look < line->wanted;
+    return state->wanted == query->number && state->query < state->wanted;
 }
 
 static void schedule(struct server *server)
@@ -73,7 +73,7 @@ static void session_query_begin(struct server *server)
     query->next = query->open = 0;
     for (size_t i = 0; i < pool->box_count; i++)
         if (pool->boxes[i]->connected && may_run_sessions(server, pool->boxes[i])) {
-            box_line(&server->lines, pool->boxes[i]->name)->wanted = query->number;
+            box_http(&server->box_states, pool->boxes[i]->name)->wanted = query->number;
             query->open++;
         }
     if (query->open == 0)
@@ -87,9 +87,9 @@ static void ask_group(struct server *server)
     struct session_query *query = server->query;
 
     for (size_t i = 0; i < GROUP && query->next < pool->box_count; i++, query->next++) {
-        struct box_line *line = box_line(&server->lines, pool->boxes[query->next]->name);
-        if (session_query_is_open(query, line) && line->call)
-            line->call->route->handle(line->call);
+        struct box_http *state = box_http(&server->box_states, pool->boxes[query->next]->name);
+        if (session_query_is_open(query, state) && state->call)
+            state->call->route->handle(state->call);
     }
 }
 
@@ -123,13 +123,13 @@ static int64_t session_query_join(struct server *server)
     return query->wanted;
 }
 
-void session_query_reported(struct server *server, struct box_line *line)
+void session_query_reported(struct server *server, struct box_http *state)
 {
     struct session_query *query = server->query;
-    bool was_open = session_query_is_open(query, line);
+    bool was_open = session_query_is_open(query, state);
 
-    line->look = line->told; // the report was made after that answer
-    if (was_open && !session_query_is_open(query, line) && query->open > 0 && --query->open == 0)
+    state->query = state->reported; // the report was made after that answer
+    if (was_open && !session_query_is_open(query, state) && query->open > 0 && --query->open == 0)
         query->answered = query->number;
 }
 
@@ -143,8 +143,9 @@ void session_query_tick(struct server *server)
         return;
     query->open = 0;
     for (size_t i = 0; i < pool->box_count; i++)
-        query->open += pool->boxes[i]->connected &&
-                       session_query_is_open(query, box_line(&server->lines, pool->boxes[i]->name));
+        query->open +=
+            pool->boxes[i]->connected &&
+            session_query_is_open(query, box_http(&server->box_states, pool->boxes[i]->name));
     if (query->open == 0 || clock_boot_seconds() - query->began >= ANSWER_SECONDS)
         query->answered = query->number;
 }
@@ -161,8 +162,8 @@ static void add_sessions(struct server *server, const char *name, const json_t *
 {
     const struct pool *pool = server->broker->pool;
     const struct pool_box *box = pool_find_box(pool, name);
-    const struct box_line *line = box_line(&server->lines, name);
-    bool stale = !box || !box->connected || line->look < line->wanted;
+    const struct box_http *state = box_http(&server->box_states, name);
+    bool stale = !box || !box->connected || state->query < state->wanted;
     json_t *session;
     size_t i;
 

@@ -4,13 +4,13 @@
 #define RGPU_BROKER_SESSION_QUERY_H
 
 struct api_call;
-struct box_line;
+struct box_http;
 struct server;
 
 int session_query_start(struct server *server) __attribute__((warn_unused_result));
 void session_query_stop(struct server *server);
 // Notes that the box of LINE has reported.
-void session_query_reported(struct server *server, struct box_line *line);
+void session_query_reported(struct server *server, struct box_http *state);
 // Gives up on boxes that do not answer; called once a second.
 void session_query_tick(struct server *server);
 // Handles GET /v1/sessions[?ask=0].

@@ -450,7 +450,7 @@ static void name_origin(const struct sockaddr *address, char *name, size_t size)
 
 static struct connection *connection_new(struct connections *all, int fd, struct origin *origin)
 {
-    const struct timeval patience = {.tv_sec = WRITE_SECONDS};
+    const struct timeval timeout = {.tv_sec = WRITE_SECONDS};
     struct connection *connection = calloc(1, sizeof(*connection));
 
     if (!connection)
@@ -468,7 +468,7 @@ static struct connection *connection_new(struct connections *all, int fd, struct
     TAILQ_INSERT_TAIL(&all->strangers, connection, link);
     all->count++;
     bufferevent_setcb(connection->channel, on_read, on_written, on_end, connection);
-    bufferevent_set_timeouts(connection->channel, NULL, &patience);
+    bufferevent_set_timeouts(connection->channel, NULL, &timeout);
     connection_read_more(connection, HTTP_HEAD_MAX + 1);
     connection_arm(connection, HEAD_SECONDS);
     return connection;

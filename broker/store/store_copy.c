@@ -12,7 +12,7 @@
 #include "broker/store/store_run.h"
 #include "common/base/log.h"
 
-enum { PATIENCE_MS = 10000, PAGES_AT_ONCE = 1000 };
+enum { TIMEOUT_MS = 10000, PAGES_AT_ONCE = 1000 };
 
 // Each gives a sentence for every row that breaks a promise.
 static const char *const promises[] = {
@@ -41,7 +41,7 @@ static int open_to_read(const char *path, sqlite3 **database)
     int code = sqlite3_open_v2(path, database, SQLITE_OPEN_READONLY, NULL);
 
     if (code == SQLITE_OK)
-        sqlite3_busy_timeout(*database, PATIENCE_MS);
+        sqlite3_busy_timeout(*database, TIMEOUT_MS);
     else
         log_error("%s: %s", path, sqlite3_errstr(code));
     return code == SQLITE_OK ? 0 : -EIO;

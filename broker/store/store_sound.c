@@ -10,7 +10,7 @@
 
 #include "common/base/log.h"
 
-enum { PATIENCE_MS = 10000 };
+enum { TIMEOUT_MS = 10000 };
 
 struct store_sound {
     sqlite3 *database;
@@ -69,7 +69,7 @@ struct store_sound *store_sound_begin(const char *path)
         return NULL;
     if (sqlite3_open_v2(path, &self->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
             SQLITE_OK ||
-        sqlite3_busy_timeout(self->database, PATIENCE_MS) != SQLITE_OK ||
+        sqlite3_busy_timeout(self->database, TIMEOUT_MS) != SQLITE_OK ||
         store_sound_start_thread(self) < 0) {
         sqlite3_close(self->database);
         free(self);

@@ -63,12 +63,13 @@ static ncclResult_t communicator_set_up(struct ncclComm *comm)
     return result ? result : communicator_take_memory(comm);
 }
 
-static ncclResult_t communicator_meet(struct ncclComm *comm, const struct rgpu_meeting *meeting)
+static ncclResult_t communicator_meet(struct ncclComm *comm,
+                                      const struct rgpu_rendezvous *rendezvous)
 {
     ncclResult_t result = CU(cuCtxGetDevice(&comm->device));
     if (!result)
-        result = TEAM(rgpu_team_meet_at(&comm->team, meeting, comm->ranks, comm->rank,
-                                        &comm->context, 1, meet_ms()));
+        result = TEAM(rgpu_team_rendezvous_at(&comm->team, rendezvous, comm->ranks, comm->rank,
+                                              &comm->context, 1, meet_ms()));
     comm->site = (struct site_rank){
         .ranks = comm->ranks, .rank = comm->rank, .context = comm->context, .team = comm->team};
     if (!result)
@@ -77,7 +78,7 @@ static ncclResult_t communicator_meet(struct ncclComm *comm, const struct rgpu_m
 }
 
 ncclResult_t communicator_make(ncclComm_t *comm, int ranks, int rank,
-                               const struct rgpu_meeting *meeting, CUcontext context)
+                               const struct rgpu_rendezvous *rendezvous, CUcontext context)
 {
     CUcontext was;
     struct ncclComm *made = calloc(1, sizeof(*made));
@@ -89,7 +90,7 @@ ncclResult_t communicator_make(ncclComm_t *comm, int ranks, int rank,
     pthread_mutex_init(&made->lock, NULL);
     ncclResult_t result = CU(cuCtxPushCurrent_v2(context));
     if (!result) {
-        result = communicator_meet(made, meeting);
+        result = communicator_meet(made, rendezvous);
         loaded.cuCtxPopCurrent_v2(&was);
     }
     if (result)

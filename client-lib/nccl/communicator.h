@@ -71,7 +71,7 @@ struct ncclComm {
 
 // Makes a communicator together with the other ranks. This rank uses the GPU of CONTEXT.
 ncclResult_t communicator_make(ncclComm_t *comm, int ranks, int rank,
-                               const struct rgpu_meeting *meeting, CUcontext context);
+                               const struct rgpu_rendezvous *rendezvous, CUcontext context);
 // Ends a communicator. If ABORTED, the other ranks take no part. Otherwise it ends in the
 // background, because this thread may have to end the other ranks as well.
 void communicator_end(ncclComm_t comm, bool aborted);

@@ -40,11 +40,11 @@
                                                             call(cuEventDestroy_v2, (CUevent))
 
 #define NCCL_TEAM_CALLS(call) \
-    call(rgpu_meeting_open, enum rgpu_result, (struct rgpu_meeting *)) \
-        call(rgpu_team_meet_at, enum rgpu_result, \
-             (struct rgpu_team **, const struct rgpu_meeting *, int, int, const CUcontext *, int, \
-              int)) call(rgpu_team_exchange, enum rgpu_result, \
-                         (struct rgpu_team *, const void *, void *, size_t)) \
+    call(rgpu_rendezvous_open, enum rgpu_result, (struct rgpu_rendezvous *)) \
+        call(rgpu_team_rendezvous_at, enum rgpu_result, \
+             (struct rgpu_team **, const struct rgpu_rendezvous *, int, int, const CUcontext *, \
+              int, int)) call(rgpu_team_exchange, enum rgpu_result, \
+                              (struct rgpu_team *, const void *, void *, size_t)) \
             call(rgpu_team_destroy, void, (struct rgpu_team **)) \
                 call(rgpu_team_check, enum rgpu_result, (struct rgpu_team *)) \
                     call(rgpu_team_abort, void, (struct rgpu_team *)) \

@@ -8,8 +8,8 @@
 #include "client-lib/nccl/nccl_group.h"
 #include "client-lib/nccl/site_rank.h"
 
-_Static_assert(sizeof(ncclUniqueId) == sizeof(struct rgpu_meeting),
-               "an id of a meeting is one of NCCL");
+_Static_assert(sizeof(ncclUniqueId) == sizeof(struct rgpu_rendezvous),
+               "an id of a rendezvous is one of NCCL");
 
 static ncclResult_t nccl_communicators_is_there(void)
 {
@@ -30,7 +30,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
     ncclResult_t result = nccl_communicators_is_there();
     if (result)
         return result;
-    return id ? TEAM(rgpu_meeting_open((struct rgpu_meeting *)id))
+    return id ? TEAM(rgpu_rendezvous_open((struct rgpu_rendezvous *)id))
               : nccl_refuse(ncclInvalidArgument, "ncclGetUniqueId: no place for it");
 }
 
@@ -42,8 +42,8 @@ static ncclResult_t make_met(struct comm_making *making)
                               ? CU(cuDevicePrimaryCtxRetain(&making->context, making->rank))
                               : ncclSuccess;
     return result ? result
-                  : communicator_make(making->made, making->ranks, making->rank, &making->meeting,
-                                      making->context);
+                  : communicator_make(making->made, making->ranks, making->rank,
+                                      &making->rendezvous, making->context);
 }
 
 // Finds the caller's context, or without one that of the first GPU, as the CUDA runtime does.
@@ -88,7 +88,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
     if (result)
         return result;
     *comm = NULL;
-    memcpy(&making.meeting, &id, sizeof(id));
+    memcpy(&making.rendezvous, &id, sizeof(id));
     return group_add_making(&making);
 }
 
@@ -128,7 +128,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const int *devices)
     if (!result)
         result = check_devices(count, devices);
     if (!result)
-        result = TEAM(rgpu_meeting_open(&making.meeting));
+        result = TEAM(rgpu_rendezvous_open(&making.rendezvous));
     if (result)
         return result;
     ncclGroupStart();
@@ -147,7 +147,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const int *devices)
 
 struct split_word {
     int32_t color, key;
-    struct rgpu_meeting meeting; // set by the first rank of each color
+    struct rgpu_rendezvous rendezvous; // set by the first rank of each color
 };
 
 static bool nccl_communicators_is_before(const struct split_word *words, int a, int b)
@@ -184,11 +184,11 @@ static ncclResult_t make_split(struct comm_making *making)
     place = place_among(all, parent->ranks, parent->rank, &size, &first);
     bool takes_part = own.color != NCCL_SPLIT_NOCOLOR;
     if (takes_part && first == parent->rank)
-        result = TEAM(rgpu_meeting_open(&own.meeting));
-    ncclResult_t told = TEAM(rgpu_team_exchange(parent->team, &own, all, sizeof(own)));
-    if (result || told || !takes_part)
-        return result ? result : told;
-    return communicator_make(making->made, size, place, &all[first].meeting, parent->context);
+        result = TEAM(rgpu_rendezvous_open(&own.rendezvous));
+    ncclResult_t reported = TEAM(rgpu_team_exchange(parent->team, &own, all, sizeof(own)));
+    if (result || reported || !takes_part)
+        return result ? result : reported;
+    return communicator_make(making->made, size, place, &all[first].rendezvous, parent->context);
 }
 
 static ncclResult_t nccl_communicators_split(ncclComm_t comm, int color, int key, ncclComm_t *made)

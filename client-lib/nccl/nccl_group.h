@@ -10,7 +10,7 @@
 struct comm_making {
     ncclResult_t (*make)(struct comm_making *making);
     ncclComm_t *made;
-    struct rgpu_meeting meeting;
+    struct rgpu_rendezvous rendezvous;
     int ranks, rank;
     CUcontext context;
     ncclComm_t parent; // for a split

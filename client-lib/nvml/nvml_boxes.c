@@ -36,7 +36,7 @@ struct nvml_state nvml_state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static struct {
     struct box_place list[BOXES_MAX];
     unsigned count;
-    bool told; // the present failure has been logged
+    bool reported; // the present failure has been logged
     struct ticket_bundle bundle;
 } boxes;
 
@@ -142,8 +142,8 @@ static bool nvml_boxes_is_same(const struct lease_gpu *gpu, const struct control
     return !*gpu->uuid || !memcmp(gpu->said.uuid, said->uuid, sizeof(said->uuid));
 }
 
-static int nvml_boxes_look_at_all(unsigned index, const struct control_stream *stream, bool adds,
-                                  struct session_error *error)
+static int nvml_boxes_query_all(unsigned index, const struct control_stream *stream, bool adds,
+                                struct session_error *error)
 {
     struct box_place *box = &boxes.list[index];
     struct control_frame frame = {0};
@@ -152,7 +152,7 @@ static int nvml_boxes_look_at_all(unsigned index, const struct control_stream *s
     int err = said ? 0 : -1;
 
     for (unsigned i = 0; !err && i < gpus; i++) {
-        err = session_look_at(&box->request, stream, i, &frame, said, error);
+        err = session_query_figures(&box->request, stream, i, &frame, said, error);
         struct lease_gpu *gpu = err    ? NULL
                                 : adds ? nvml_boxes_add_gpu(index, i)
                                        : nvml_boxes_find_gpu(index, i);
@@ -180,14 +180,14 @@ static int nvml_boxes_ask_box(unsigned index, bool adds)
         err = session_ask_open(&box->request, &stream, &error);
         if (err)
             continue;
-        err = nvml_boxes_look_at_all(index, &stream, adds, &error);
+        err = nvml_boxes_query_all(index, &stream, adds, &error);
         session_stream_close(&stream);
         if (!err)
             box->address = (box->address + i) % box->address_count;
     }
-    if (err && !boxes.told)
+    if (err && !boxes.reported)
         log_warn("%s", error.text);
-    boxes.told = err;
+    boxes.reported = err;
     box->failed_ms = err ? clock_ms() : 0;
     return err;
 }

@@ -9,7 +9,7 @@
 #include "common/base/clock.h"
 #include "client-lib/putnotify/process_group_bytes.h"
 
-static void introduction_prove(const struct meeting_place *place, const char *role,
+static void introduction_prove(const struct rendezvous_place *place, const char *role,
                                const struct introduction *hello, const uint8_t *nonce,
                                uint8_t *proof)
 {
@@ -21,7 +21,7 @@ static void introduction_prove(const struct meeting_place *place, const char *ro
     hmac_sha256_finish(&mac, proof);
 }
 
-static bool introduction_is_proven(const struct meeting_place *place, const char *role,
+static bool introduction_is_proven(const struct rendezvous_place *place, const char *role,
                                    const struct introduction *hello, const uint8_t *nonce,
                                    const uint8_t *proof)
 {
@@ -43,7 +43,7 @@ int introduction_begin(int fd, struct newcomer *newcomer)
     return sent == NONCE ? 0 : sent < 0 ? -errno : -EIO;
 }
 
-int introduction_hear(struct newcomer *newcomer, const struct meeting_place *place)
+int introduction_hear(struct newcomer *newcomer, const struct rendezvous_place *place)
 {
     const struct introduction *hello = &newcomer->said.hello;
     uint8_t proof[SHA256_SIZE];
@@ -61,7 +61,7 @@ int introduction_hear(struct newcomer *newcomer, const struct meeting_place *pla
     return bytes_send(newcomer->fd, proof, sizeof(proof), deadline_in(PROOF_MS));
 }
 
-int introduction_make(int fd, const struct meeting_place *place, struct introduction *hello)
+int introduction_make(int fd, const struct rendezvous_place *place, struct introduction *hello)
 {
     uint8_t nonce[NONCE], proof[SHA256_SIZE];
     uint64_t deadline = deadline_in(PROOF_MS);

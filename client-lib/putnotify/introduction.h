@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The introduction of a process that has connected: it names its members, and both sides prove that
-// they know the key of the meeting place.
+// they know the key of the rendezvous place.
 #ifndef RGPU_TEAM_INTRODUCTION_H
 #define RGPU_TEAM_INTRODUCTION_H
 
-#include "client-lib/putnotify/meeting_id.h"
+#include "client-lib/putnotify/rendezvous_id.h"
 
 enum {
     NONCE = 32,
@@ -33,8 +33,8 @@ struct newcomer {
 int introduction_begin(int fd, struct newcomer *newcomer);
 // Reads the newcomer's data without blocking. 0: it has proved that it knows the key, and
 // `said.hello` is complete. -EAGAIN: data are missing. -EPERM: it does not know the key; -errno.
-int introduction_hear(struct newcomer *newcomer, const struct meeting_place *place);
+int introduction_hear(struct newcomer *newcomer, const struct rendezvous_place *place);
 // The newcomer's side of the exchange. Fills in the nonce of HELLO.
-int introduction_make(int fd, const struct meeting_place *place, struct introduction *hello);
+int introduction_make(int fd, const struct rendezvous_place *place, struct introduction *hello);
 
 #endif

@@ -41,7 +41,7 @@ void newcomers_accept(struct newcomers *newcomers, int listener)
         newcomers->count++;
 }
 
-int newcomers_hear(struct newcomers *newcomers, const struct meeting_place *place,
+int newcomers_hear(struct newcomers *newcomers, const struct rendezvous_place *place,
                    struct introduction *hello)
 {
     for (int i = 0; i < newcomers->count;) {

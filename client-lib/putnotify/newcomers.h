@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes that have connected to the leader of a meeting and have not yet proved that they know
-// its key. All are awaited at once, so that a stranger who sends nothing delays no others.
+// Processes that have connected to the leader of a rendezvous and have not yet proved that they
+// know its key. All are awaited at once, so that a stranger who sends nothing delays no others.
 #ifndef RGPU_TEAM_NEWCOMERS_H
 #define RGPU_TEAM_NEWCOMERS_H
 
@@ -23,7 +23,7 @@ void newcomers_accept(struct newcomers *newcomers, int listener);
 // Reads data without blocking. Returns the connection of a newcomer that has proved that it knows
 // the key, which the caller then owns, and its introduction; -1: there are no more. Newcomers that
 // failed the proof are closed.
-int newcomers_hear(struct newcomers *newcomers, const struct meeting_place *place,
+int newcomers_hear(struct newcomers *newcomers, const struct rendezvous_place *place,
                    struct introduction *hello);
 void newcomers_close(struct newcomers *newcomers);
 

@@ -14,7 +14,7 @@
 #include "common/net/endpoint.h"
 #include "common/base/scope.h"
 #include "client-lib/putnotify/process_group_bytes.h"
-#include "client-lib/putnotify/meeting_name.h"
+#include "client-lib/putnotify/rendezvous_name.h"
 #include "client-lib/putnotify/newcomers.h"
 
 enum {
@@ -77,7 +77,7 @@ static enum rgpu_result take_frame(const struct process *process, void *data, si
                                                            : RGPU_SUCCESS;
 }
 
-// ---- meeting ----
+// ---- rendezvous ----
 
 static bool process_group_overlap(int a, int a_count, int b, int b_count)
 {
@@ -144,7 +144,7 @@ static int await_anybody(const struct process_group *process_group,
 }
 
 static enum rgpu_result meet_newcomers(struct process_group *process_group,
-                                       const struct meeting_place *place,
+                                       const struct rendezvous_place *place,
                                        struct newcomers *newcomers, int listener, uint64_t deadline)
 {
     while (members_here(process_group) < process_group->size) {
@@ -165,7 +165,7 @@ static enum rgpu_result meet_newcomers(struct process_group *process_group,
 }
 
 static enum rgpu_result wait_for_others(struct process_group *process_group,
-                                        const struct meeting_place *place, int listener,
+                                        const struct rendezvous_place *place, int listener,
                                         uint64_t deadline)
 {
     struct newcomers newcomers;
@@ -178,24 +178,24 @@ static enum rgpu_result wait_for_others(struct process_group *process_group,
 static enum rgpu_result lead(struct process_group *process_group, const char *name,
                              uint64_t deadline)
 {
-    struct rgpu_meeting meeting;
-    struct meeting_place place = {0};
-    struct meeting_said *said = NULL;
+    struct rgpu_rendezvous rendezvous;
+    struct rendezvous_place place = {0};
+    struct rendezvous_said *said = NULL;
     SCOPED_FD int listener = -1;
-    enum rgpu_result result = meeting_id_make(&meeting, &listener);
+    enum rgpu_result result = rendezvous_id_make(&rendezvous, &listener);
     if (!result)
-        result = meeting_name_say(name, &meeting, &said);
+        result = rendezvous_name_publish(name, &rendezvous, &said);
     if (!result)
-        result = meeting_id_read(&meeting, &place);
+        result = rendezvous_id_read(&rendezvous, &place);
     if (!result)
         result = wait_for_others(process_group, &place, listener, deadline);
-    meeting_name_forget(&said);
+    rendezvous_name_forget(&said);
     explicit_bzero(&place, sizeof(place));
-    explicit_bzero(&meeting, sizeof(meeting));
+    explicit_bzero(&rendezvous, sizeof(rendezvous));
     return result;
 }
 
-static int reach_host(const struct meeting_place *place, const char *host,
+static int reach_host(const struct rendezvous_place *place, const char *host,
                       struct introduction *hello, uint64_t deadline)
 {
     struct endpoint there = {.port = place->port};
@@ -213,7 +213,7 @@ static int reach_host(const struct meeting_place *place, const char *host,
 
 // Tries all names of the host. On the same kernel it tries the loopback address first, but a
 // container there may have its own network. Returns -ECONNREFUSED only if all names refuse.
-static int reach_place(const struct meeting_place *place, struct introduction *hello,
+static int reach_place(const struct rendezvous_place *place, struct introduction *hello,
                        uint64_t deadline)
 {
     uint8_t boot_id[CONTROL_BOOT_ID_BYTES];
@@ -229,7 +229,7 @@ static int reach_place(const struct meeting_place *place, struct introduction *h
     return fd < 0 && other ? other : fd;
 }
 
-static void pause_meeting(void)
+static void pause_rendezvous(void)
 {
     struct timespec step = {.tv_nsec = RETRY_MS * 1000000L};
     nanosleep(&step, NULL);
@@ -250,16 +250,16 @@ static enum rgpu_result be_admitted(struct process_group *process_group, int fd)
 static enum rgpu_result process_group_follow(const char *name, unsigned tries,
                                              struct introduction *hello, uint64_t deadline, int *fd)
 {
-    struct rgpu_meeting meeting;
-    struct meeting_place place;
+    struct rgpu_rendezvous rendezvous;
+    struct rendezvous_place place;
     bool heard;
     *fd = -ENOENT;
-    enum rgpu_result result = meeting_name_hear(name, tries, deadline, &meeting, &heard);
-    if (result || !heard || meeting_id_read(&meeting, &place))
+    enum rgpu_result result = rendezvous_name_find(name, tries, deadline, &rendezvous, &heard);
+    if (result || !heard || rendezvous_id_read(&rendezvous, &place))
         return result;
     *fd = reach_place(&place, hello, deadline);
     explicit_bzero(&place, sizeof(place));
-    explicit_bzero(&meeting, sizeof(meeting));
+    explicit_bzero(&rendezvous, sizeof(rendezvous));
     return RGPU_SUCCESS;
 }
 
@@ -273,7 +273,7 @@ static enum rgpu_result process_group_join(struct process_group *process_group, 
     int fd;
     enum rgpu_result result = process_group_follow(name, 0, &hello, deadline, &fd);
     for (unsigned tries = 1; !result && fd < 0 && clock_ns() < deadline; tries++) {
-        pause_meeting();
+        pause_rendezvous();
         result = process_group_follow(name, tries, &hello, deadline, &fd);
     }
     if (result)
@@ -286,21 +286,21 @@ static enum rgpu_result process_group_join(struct process_group *process_group, 
 
 // Joins at an address that ends with its process: if it refuses, the process is gone.
 static enum rgpu_result join_at(struct process_group *process_group,
-                                const struct meeting_place *place, uint64_t deadline)
+                                const struct rendezvous_place *place, uint64_t deadline)
 {
     struct introduction hello = {.size = process_group->size,
                                  .first = process_group->first,
                                  .count = process_group->count};
     int fd = reach_place(place, &hello, deadline);
     while (fd < 0 && fd != -ECONNREFUSED && clock_ns() < deadline) {
-        pause_meeting();
+        pause_rendezvous();
         fd = reach_place(place, &hello, deadline);
     }
     if (fd == -ECONNREFUSED)
         return failure(RGPU_ERROR_LOST, "the process that the others are to meet is gone (%s:%u)",
                        place->host, place->port);
     if (fd < 0)
-        return failure(RGPU_ERROR_LOST, "no meeting at %s:%u in time (%s)", place->host,
+        return failure(RGPU_ERROR_LOST, "no rendezvous at %s:%u in time (%s)", place->host,
                        place->port, strerror(-fd));
     return be_admitted(process_group, fd);
 }
@@ -330,8 +330,8 @@ static enum rgpu_result come_together(struct process_group *made, enum rgpu_resu
     return result;
 }
 
-enum rgpu_result process_group_meet(const char *name, int size, int first, int count,
-                                    uint64_t deadline, struct process_group **process_group)
+enum rgpu_result process_group_rendezvous(const char *name, int size, int first, int count,
+                                          uint64_t deadline, struct process_group **process_group)
 {
     struct process_group *made = new_process_group(size, first, count);
     if (!made)
@@ -342,9 +342,9 @@ enum rgpu_result process_group_meet(const char *name, int size, int first, int c
     return come_together(made, result, process_group);
 }
 
-enum rgpu_result process_group_meet_at(const struct meeting_place *place, int listener, int size,
-                                       int first, int count, uint64_t deadline,
-                                       struct process_group **process_group)
+enum rgpu_result process_group_rendezvous_at(const struct rendezvous_place *place, int listener,
+                                             int size, int first, int count, uint64_t deadline,
+                                             struct process_group **process_group)
 {
     struct process_group *made = new_process_group(size, first, count);
     if (!made)

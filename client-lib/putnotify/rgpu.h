@@ -77,23 +77,25 @@ enum rgpu_result rgpu_team_create(struct rgpu_team **team, const CUcontext *cont
 // have met. Waits for all processes for TIMEOUT_MS milliseconds, or without limit if negative.
 // Errors: INVALID (members that another process has, other sizes, a GPU that cannot be accessed,
 // nowhere to meet), RANGE, LOST (not all came), MEMORY, CUDA.
-enum rgpu_result rgpu_team_meet(struct rgpu_team **team, const char *name, int size, int first,
-                                const CUcontext *contexts, int count, int timeout_ms);
+enum rgpu_result rgpu_team_rendezvous(struct rgpu_team **team, const char *name, int size,
+                                      int first, const CUcontext *contexts, int count,
+                                      int timeout_ms);
 
 // Another way to meet, for programs that distribute an id themselves. The process that opens a
-// meeting calls rgpu_team_meet_at, too, and the others connect to the addresses of its host, over
-// TCP. The id contains the key by which processes are admitted, so it is a secret. Errors: INVALID,
-// MEMORY.
-struct rgpu_meeting {
+// rendezvous calls rgpu_team_rendezvous_at, too, and the others connect to the addresses of its
+// host, over TCP. The id contains the key by which processes are admitted, so it is a secret.
+// Errors: INVALID, MEMORY.
+struct rgpu_rendezvous {
     unsigned char bytes[128];
 };
-enum rgpu_result rgpu_meeting_open(struct rgpu_meeting *meeting);
+enum rgpu_result rgpu_rendezvous_open(struct rgpu_rendezvous *rendezvous);
 
-// Like rgpu_team_meet, for processes that have the id of MEETING. LOST also if the process that
-// opened it is gone, or one that has joined.
-enum rgpu_result rgpu_team_meet_at(struct rgpu_team **team, const struct rgpu_meeting *meeting,
-                                   int size, int first, const CUcontext *contexts, int count,
-                                   int timeout_ms);
+// Like rgpu_team_rendezvous, for processes that have the id of RENDEZVOUS. LOST also if the process
+// that opened it is gone, or one that has joined.
+enum rgpu_result rgpu_team_rendezvous_at(struct rgpu_team **team,
+                                         const struct rgpu_rendezvous *rendezvous, int size,
+                                         int first, const CUcontext *contexts, int count,
+                                         int timeout_ms);
 
 // Exchanges EACH bytes per member in a team of several processes. OWN has the bytes of this
 // process's members, ALL becomes those of all members. All processes call it, and wait for each

@@ -13,7 +13,7 @@
 #include "client-lib/putnotify/collective.h"
 #include "client-lib/putnotify/process_group.h"
 #include "client-lib/putnotify/device_window.h"
-#include "client-lib/putnotify/meeting_id.h"
+#include "client-lib/putnotify/rendezvous_id.h"
 #include "client-lib/putnotify/shared_window.h"
 #include "client-lib/putnotify/team_watch.h"
 #include "client-lib/putnotify/window.h"
@@ -312,25 +312,25 @@ static enum rgpu_result team_give_up(struct rgpu_team *team, enum rgpu_result re
     return failure(result, "%s", why);
 }
 
-// The meeting place: a name or an id.
+// The rendezvous place: a name or an id.
 struct appointment {
     const char *name;
-    const struct rgpu_meeting *meeting;
+    const struct rgpu_rendezvous *rendezvous;
 };
 
 static enum rgpu_result come(struct rgpu_team *team, const struct appointment *at,
                              uint64_t deadline)
 {
-    struct meeting_place place;
+    struct rendezvous_place place;
     if (at->name)
-        return process_group_meet(at->name, team->size, team->first, team->local, deadline,
-                                  &team->process_group);
-    enum rgpu_result result = meeting_id_read(at->meeting, &place);
+        return process_group_rendezvous(at->name, team->size, team->first, team->local, deadline,
+                                        &team->process_group);
+    enum rgpu_result result = rendezvous_id_read(at->rendezvous, &place);
     if (result)
         return result;
-    SCOPED_FD int listener = meeting_id_claim(&place);
-    result = process_group_meet_at(&place, listener, team->size, team->first, team->local, deadline,
-                                   &team->process_group);
+    SCOPED_FD int listener = rendezvous_id_claim(&place);
+    result = process_group_rendezvous_at(&place, listener, team->size, team->first, team->local,
+                                         deadline, &team->process_group);
     explicit_bzero(&place, sizeof(place));
     return result;
 }
@@ -354,25 +354,26 @@ static enum rgpu_result team_meet(struct rgpu_team **team, const struct appointm
     return RGPU_SUCCESS;
 }
 
-RGPU_PUBLIC enum rgpu_result rgpu_team_meet(struct rgpu_team **team, const char *name, int size,
-                                            int first, const CUcontext *contexts, int count,
-                                            int timeout_ms)
+RGPU_PUBLIC enum rgpu_result rgpu_team_rendezvous(struct rgpu_team **team, const char *name,
+                                                  int size, int first, const CUcontext *contexts,
+                                                  int count, int timeout_ms)
 {
     if (!team || !name || !*name)
-        return failure(RGPU_ERROR_INVALID, "rgpu_team_meet: no place for a team, or no name");
-    return team_meet(team, &(struct appointment){.name = name}, "rgpu_team_meet", size, first,
+        return failure(RGPU_ERROR_INVALID, "rgpu_team_rendezvous: no place for a team, or no name");
+    return team_meet(team, &(struct appointment){.name = name}, "rgpu_team_rendezvous", size, first,
                      contexts, count, timeout_ms);
 }
 
-RGPU_PUBLIC enum rgpu_result rgpu_team_meet_at(struct rgpu_team **team,
-                                               const struct rgpu_meeting *meeting, int size,
-                                               int first, const CUcontext *contexts, int count,
-                                               int timeout_ms)
+RGPU_PUBLIC enum rgpu_result rgpu_team_rendezvous_at(struct rgpu_team **team,
+                                                     const struct rgpu_rendezvous *rendezvous,
+                                                     int size, int first, const CUcontext *contexts,
+                                                     int count, int timeout_ms)
 {
-    if (!team || !meeting)
-        return failure(RGPU_ERROR_INVALID, "rgpu_team_meet_at: no place for a team, or no meeting");
-    return team_meet(team, &(struct appointment){.meeting = meeting}, "rgpu_team_meet_at", size,
-                     first, contexts, count, timeout_ms);
+    if (!team || !rendezvous)
+        return failure(RGPU_ERROR_INVALID,
+                       "rgpu_team_rendezvous_at: no place for a team, or no rendezvous");
+    return team_meet(team, &(struct appointment){.rendezvous = rendezvous},
+                     "rgpu_team_rendezvous_at", size, first, contexts, count, timeout_ms);
 }
 
 RGPU_PUBLIC enum rgpu_result rgpu_team_exchange(struct rgpu_team *team, const void *own, void *all,

@@ -20,7 +20,7 @@ struct team_member {
     CUcontext context; // on the member's GPU, in this process
     bool retained;     // primary context of `device`, retained because the member is of another
                        // process
-    bool here;         // of this process, which has another team of the same meeting
+    bool here;         // of this process, which has another team of the same rendezvous
     CUdevice device;
     CUmodule kernels;    // reduce.ptx; of local members
     CUstream own;        // for the library's own writes

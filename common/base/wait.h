@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Three ways to wait without an event: `spin` polls for a bounded time, `patience` for as long as
-// recent waits took, and `backoff` at growing intervals.
+// Three ways to wait without an event: `spin` polls for a bounded time, `wait_estimate` for as long
+// as recent waits took, and `backoff` at growing intervals.
 #ifndef RGPU_COMMON_WAIT_H
 #define RGPU_COMMON_WAIT_H
 
@@ -82,44 +82,44 @@ static inline void spin_was_in_vain(struct spin_habit *habit, uint32_t spin_us)
 
 // An estimate of the next wait of one kind, from recent ones. A short wait should spin: falling
 // asleep and waking up takes longer than a device or a short kernel.
-struct patience {
+struct wait_estimate {
     _Atomic uint32_t expected_us;
 };
-enum { PATIENCE_US = 1000 }; // longer waits sleep
+enum { LONG_WAIT_US = 1000 }; // longer waits sleep
 
 // Returns the time to spin: SPIN_US, or the expected wait; 0 for none.
-static inline uint64_t patience_ns(const struct patience *patience, uint32_t spin_us)
+static inline uint64_t wait_estimate_spin_ns(const struct wait_estimate *estimate, uint32_t spin_us)
 {
-    uint64_t expected = atomic_load_explicit(&patience->expected_us, memory_order_relaxed);
+    uint64_t expected = atomic_load_explicit(&estimate->expected_us, memory_order_relaxed);
 
-    if (!spin_us || expected > PATIENCE_US || 2 * expected < spin_us)
+    if (!spin_us || expected > LONG_WAIT_US || 2 * expected < spin_us)
         return (uint64_t)spin_us * 1000;
     return 2 * expected * 1000;
 }
 
-static inline void patience_note(struct patience *patience, uint64_t took_ns)
+static inline void wait_estimate_add(struct wait_estimate *estimate, uint64_t took_ns)
 {
-    uint64_t expected = atomic_load_explicit(&patience->expected_us, memory_order_relaxed);
+    uint64_t expected = atomic_load_explicit(&estimate->expected_us, memory_order_relaxed);
     uint64_t us = took_ns / 1000;
 
-    us = us < 2 * PATIENCE_US ? us : 2 * PATIENCE_US;
-    atomic_store_explicit(&patience->expected_us, (uint32_t)((3 * expected + us) / 4),
+    us = us < 2 * LONG_WAIT_US ? us : 2 * LONG_WAIT_US;
+    atomic_store_explicit(&estimate->expected_us, (uint32_t)((3 * expected + us) / 4),
                           memory_order_relaxed);
 }
 
 // Returns true if waits sleep at present.
-static inline bool patience_is_over(const struct patience *patience)
+static inline bool wait_estimate_is_long(const struct wait_estimate *estimate)
 {
-    return atomic_load_explicit(&patience->expected_us, memory_order_relaxed) > PATIENCE_US;
+    return atomic_load_explicit(&estimate->expected_us, memory_order_relaxed) > LONG_WAIT_US;
 }
 
 // Records a wait that spun as a trial: its time replaces the estimate.
-static inline void patience_learn(struct patience *patience, uint64_t took_ns)
+static inline void wait_estimate_update(struct wait_estimate *estimate, uint64_t took_ns)
 {
     uint64_t us = took_ns / 1000;
 
-    if (us <= PATIENCE_US)
-        atomic_store_explicit(&patience->expected_us, (uint32_t)us, memory_order_relaxed);
+    if (us <= LONG_WAIT_US)
+        atomic_store_explicit(&estimate->expected_us, (uint32_t)us, memory_order_relaxed);
 }
 
 // A wait that no event ends: retries at once for SPIN_US, then sleeps for growing times.

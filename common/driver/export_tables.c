@@ -449,14 +449,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool first_time(const unsigned char id[16])
 {
     enum { REMEMBERED = 64 };
-    static unsigned char told[REMEMBERED][16];
+    static unsigned char reported[REMEMBERED][16];
     static size_t count;
     bool found = false;
     SCOPED_LOCK(&lock);
     for (size_t i = 0; i < count && !found; i++)
-        found = !memcmp(told[i], id, 16);
+        found = !memcmp(reported[i], id, 16);
     if (!found && count < REMEMBERED)
-        memcpy(told[count++], id, 16);
+        memcpy(reported[count++], id, 16);
     return !found;
 }
 

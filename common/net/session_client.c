@@ -235,12 +235,12 @@ static int fail_start_timeout(struct opening *o)
 // While no worker is ready the box says so at short intervals; only its silence is a time-out.
 static int session_client_await_grant(struct opening *o, struct session_welcome *out)
 {
-    int patience_ms = o->step_ms;
+    int timeout_ms = o->step_ms;
 
     for (;;) {
         struct control_queued queued;
         struct control_granted granted;
-        if (session_client_receive(o, clock_ms() + patience_ms, "authentication"))
+        if (session_client_receive(o, clock_ms() + timeout_ms, "authentication"))
             return -1;
         if (!control_decode(&o->frame, CONTROL_GRANTED, &granted)) {
             out->session = granted.session;
@@ -252,7 +252,7 @@ static int session_client_await_grant(struct opening *o, struct session_welcome 
             return fail_exchange(o, err, "authentication");
         if (clock_ms() > o->start_deadline)
             return fail_start_timeout(o);
-        patience_ms = o->step_ms + (queued.interval_ms < 60000 ? (int)queued.interval_ms : 60000);
+        timeout_ms = o->step_ms + (queued.interval_ms < 60000 ? (int)queued.interval_ms : 60000);
     }
 }
 
@@ -383,32 +383,33 @@ static int session_client_check_answer(struct opening *o, int err, uint32_t magi
     return check_name(o);
 }
 
-int session_look_at(const struct session_request *request, const struct control_stream *stream,
-                    unsigned gpu, struct control_frame *frame, struct control_figures *out,
-                    struct session_error *error)
+int session_query_figures(const struct session_request *request,
+                          const struct control_stream *stream, unsigned gpu,
+                          struct control_frame *frame, struct control_figures *out,
+                          struct session_error *error)
 {
     static const char what[] = "a look at its GPUs";
-    struct control_look look = {.magic = CONTROL_MAGIC, .gpu = gpu};
+    struct control_figures_query query = {.magic = CONTROL_MAGIC, .gpu = gpu};
     struct opening o = {.request = request, .error = error, .stream = *stream};
 
-    control_boot_id(look.boot_id);
-    if (session_client_ask(&o, CONTROL_LOOK, &look, 0, frame, what))
+    control_boot_id(query.boot_id);
+    if (session_client_ask(&o, CONTROL_FIGURES_QUERY, &query, 0, frame, what))
         return -1;
     int err = control_decode(frame, CONTROL_FIGURES, out);
     return session_client_check_answer(&o, err, out->magic, out->box, what);
 }
 
-int session_meet(const struct session_request *request, const struct control_stream *stream,
-                 const struct control_meet *meet, int wait_ms, struct control_meeting *out,
-                 struct session_error *error)
+int session_rendezvous(const struct session_request *request, const struct control_stream *stream,
+                       const struct control_rendezvous *meet, int wait_ms,
+                       struct control_rendezvous_reply *out, struct session_error *error)
 {
-    static const char what[] = "a meeting of processes";
+    static const char what[] = "a rendezvous of processes";
     struct opening o = {.request = request, .error = error, .stream = *stream};
     struct control_frame frame = {0};
-    int err = session_client_ask(&o, CONTROL_MEET, meet, wait_ms, &frame, what);
+    int err = session_client_ask(&o, CONTROL_RENDEZVOUS, meet, wait_ms, &frame, what);
 
     if (!err) {
-        err = control_decode(&frame, CONTROL_MEETING, out);
+        err = control_decode(&frame, CONTROL_RENDEZVOUS_REPLY, out);
         err = session_client_check_answer(&o, err, out->magic, out->box, what);
     }
     control_frame_free(&frame);

@@ -55,16 +55,18 @@ int session_ask_open(const struct session_request *request, struct control_strea
                      struct session_error *error) __attribute__((warn_unused_result));
 // Looks at a GPU of the lease. One after the other may be asked for within the box's
 // handshake_timeout. FRAME holds what views of *out point to. 0, or -1 and *error.
-int session_look_at(const struct session_request *request, const struct control_stream *stream,
-                    unsigned gpu, struct control_frame *frame, struct control_figures *out,
-                    struct session_error *error) __attribute__((warn_unused_result));
+int session_query_figures(const struct session_request *request,
+                          const struct control_stream *stream, unsigned gpu,
+                          struct control_frame *frame, struct control_figures *out,
+                          struct session_error *error) __attribute__((warn_unused_result));
 
 // Publishes a value to other processes of the lease, or waits for one, as MEET says, within WAIT_MS
 // (0: the usual time of an answer). A published value stands for as long as *stream is open.
 // Returns 0, or -1 and *error.
-int session_meet(const struct session_request *request, const struct control_stream *stream,
-                 const struct control_meet *meet, int wait_ms, struct control_meeting *out,
-                 struct session_error *error) __attribute__((warn_unused_result));
+int session_rendezvous(const struct session_request *request, const struct control_stream *stream,
+                       const struct control_rendezvous *meet, int wait_ms,
+                       struct control_rendezvous_reply *out, struct session_error *error)
+    __attribute__((warn_unused_result));
 
 void session_welcome_free(struct session_welcome *welcome);
 

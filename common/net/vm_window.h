@@ -23,9 +23,9 @@ enum {
     VM_WINDOW_HEAD = VM_WINDOW_ALIGN,
     VM_WINDOW_ID_TEXT = 33, // 128 random bits in hex, and the end
     VM_WINDOW_SLOTS = 64,   // sessions at a time
-    // Bells of a session, each a peer of the ivshmem device: the worker waits for records, or for
-    // room to send.
-    VM_WINDOW_BELLS = 2,
+    // Doorbells of a session, each a peer of the ivshmem device: the worker waits for records, or
+    // for room to send.
+    VM_WINDOW_DOORBELLS = 2,
     VM_WINDOW_DOORBELL = 12, // register of BAR 0; the upper half of a value is the peer
 };
 
@@ -35,10 +35,10 @@ struct vm_window_head {
     char id[VM_WINDOW_ID_TEXT];
 };
 
-// The peer of a bell. Number 0 is the virtual machine itself, which gets none.
-static inline uint32_t vm_window_peer(uint32_t slot, uint32_t bell)
+// The peer of a doorbell. Number 0 is the virtual machine itself, which gets none.
+static inline uint32_t vm_window_peer(uint32_t slot, uint32_t doorbell)
 {
-    return 1 + slot * VM_WINDOW_BELLS + bell;
+    return 1 + slot * VM_WINDOW_DOORBELLS + doorbell;
 }
 
 // Bytes of a session's rings and staging blocks.

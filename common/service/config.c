@@ -312,7 +312,7 @@ int config_set(const struct config_option *table, const char *section, const cha
 
     if (option)
         return config_store(option, value, where, settings);
-    if (config_retired_told(retired_of(table), section, name, where))
+    if (config_retired_reported(retired_of(table), section, name, where))
         return 0;
     const struct config_option *near = nearest_option(table, section, name);
     if (near)

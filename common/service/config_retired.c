@@ -14,8 +14,8 @@ static void config_retired_tell(const struct config_retired *retired, const char
              retired->section, retired->instead);
 }
 
-bool config_retired_told(const struct config_retired *rows, const char *section, const char *name,
-                         const char *where)
+bool config_retired_reported(const struct config_retired *rows, const char *section,
+                             const char *name, const char *where)
 {
     for (const struct config_retired *row = rows; row && row->section; row++) {
         if (!strcmp(row->section, section) && !strcmp(row->name, name)) {

@@ -29,8 +29,8 @@ struct config_retired {
     }
 
 // Returns true if NAME was an option of SECTION, after logging that. ROWS may be NULL.
-bool config_retired_told(const struct config_retired *rows, const char *section, const char *name,
-                         const char *where);
+bool config_retired_reported(const struct config_retired *rows, const char *section,
+                             const char *name, const char *where);
 // The same for "--some-name[=value]". Sets *alone if the value is the next argument.
 bool config_retired_argument(const struct config_retired *rows, const char *argument, bool *alone);
 

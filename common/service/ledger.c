@@ -327,12 +327,12 @@ void ledger_close_line(struct ledger *ledger, uint64_t session)
     atomic_store(&ledger->rules->sessions[line], 0);
 }
 
-void ledger_set_room(struct ledger *ledger, unsigned device, uint64_t room)
+void ledger_set_quota(struct ledger *ledger, unsigned device, uint64_t room)
 {
     atomic_store(&ledger->rules->room[device], room);
 }
 
-uint64_t ledger_shrink_room(struct ledger *ledger, unsigned device)
+uint64_t ledger_shrink_quota(struct ledger *ledger, unsigned device)
 {
     atomic_store(&ledger->rules->room[device], 0);
     uint64_t room = sum_claimed(ledger, device);
@@ -398,12 +398,12 @@ bool ledger_take(struct ledger *ledger, int line, unsigned device, uint64_t size
     return device < LEDGER_DEVICES && take(ledger, line, device, size, limit);
 }
 
-bool ledger_lacks_room(const struct ledger *ledger, unsigned device, uint64_t size, uint64_t limit)
+bool ledger_lacks_quota(const struct ledger *ledger, unsigned device, uint64_t size, uint64_t limit)
 {
     return device < LEDGER_DEVICES && ledger_fits(ledger_sum_used(ledger, device), size, limit);
 }
 
-bool ledger_has_room_set(const struct ledger *ledger, unsigned device)
+bool ledger_has_quota(const struct ledger *ledger, unsigned device)
 {
     return device < LEDGER_DEVICES && atomic_load(&ledger->rules->room[device]) != UINT64_MAX;
 }

@@ -51,9 +51,9 @@ void ledger_close_line(struct ledger *ledger, uint64_t session);
 
 // Limits the memory that all lines together may hold of a device, beside their own limit; initially
 // unlimited.
-void ledger_set_room(struct ledger *ledger, unsigned device, uint64_t room);
+void ledger_set_quota(struct ledger *ledger, unsigned device, uint64_t room);
 // Lowers this quota to the sum of the lines' usage and announcements, and returns it.
-uint64_t ledger_shrink_room(struct ledger *ledger, unsigned device);
+uint64_t ledger_shrink_quota(struct ledger *ledger, unsigned device);
 
 // Limits the memory for images of all lines together. To be called before a worker has the account.
 void ledger_limit_images(struct ledger *ledger, uint64_t limit);
@@ -65,9 +65,10 @@ int ledger_map(const int fds[LEDGER_FDS], struct ledger **out) __attribute__((wa
 // Counts SIZE on the line, unless all lines together would exceed LIMIT; false then.
 bool ledger_take(struct ledger *ledger, int line, unsigned device, uint64_t size, uint64_t limit);
 // Returns true if SIZE exceeds the room, and not the limit.
-bool ledger_lacks_room(const struct ledger *ledger, unsigned device, uint64_t size, uint64_t limit);
+bool ledger_lacks_quota(const struct ledger *ledger, unsigned device, uint64_t size,
+                        uint64_t limit);
 // Returns true if there is such a bound.
-bool ledger_has_room_set(const struct ledger *ledger, unsigned device);
+bool ledger_has_quota(const struct ledger *ledger, unsigned device);
 // Counts SIZE on the line without checking the limit, because the worker holds it already.
 void ledger_add(struct ledger *ledger, int line, unsigned device, uint64_t size);
 void ledger_give(struct ledger *ledger, int line, unsigned device, uint64_t size);

@@ -24,7 +24,7 @@ static struct {
 
 static struct reading {
     long long read_ms, sampled_ms; // 0: never
-    bool told, processes_told;
+    bool reported, processes_reported;
     struct nvml_utilization rates;
     unsigned long long newest; // time of the newest sample
     unsigned count;
@@ -48,12 +48,12 @@ static void busy_take_samples(struct reading *reading, void *device, long long n
     unsigned count = BUSY_PROCESSES_MAX;
     int result = library.samples ? library.samples(device, list, &count, reading->newest) : -1;
 
-    reading->processes_told = result == NVML_OK || result == NVML_NOT_FOUND;
+    reading->processes_reported = result == NVML_OK || result == NVML_NOT_FOUND;
     if (result == NVML_OK && count) {
         memcpy(reading->list, list, count * sizeof(list[0]));
         reading->count = count;
         reading->sampled_ms = now;
-    } else if (!reading->processes_told || now - reading->sampled_ms >= SAMPLES_MS) {
+    } else if (!reading->processes_reported || now - reading->sampled_ms >= SAMPLES_MS) {
         reading->count = 0;
     }
     for (unsigned i = 0; i < reading->count; i++)
@@ -69,7 +69,8 @@ void busy_read(unsigned gpu, void *device)
     if (reading->read_ms && now - reading->read_ms < LEAST_MS)
         return;
     reading->read_ms = now;
-    reading->told = library.utilization && library.utilization(device, &reading->rates) == NVML_OK;
+    reading->reported = library.utilization &&
+                        library.utilization(device, &reading->rates) == NVML_OK;
     busy_take_samples(reading, device, now);
 }
 
@@ -77,7 +78,7 @@ void busy_print_gpu(unsigned gpu)
 {
     const struct reading *reading = &readings[gpu];
 
-    if (reading->told)
+    if (reading->reported)
         printf(" %u %u", reading->rates.gpu, reading->rates.memory);
     else
         printf(" - -");
@@ -95,7 +96,7 @@ void busy_print_process(unsigned gpu, unsigned pid)
             sum += reading->list[i].sm;
             count++;
         }
-    if (reading->processes_told)
+    if (reading->processes_reported)
         printf(" %llu", count ? (sum + count / 2) / count : 0);
     else
         printf(" -");
@@ -113,7 +114,7 @@ void busy_print_processes(unsigned gpu)
 {
     const struct reading *reading = &readings[gpu];
 
-    if (!reading->processes_told)
+    if (!reading->processes_reported)
         printf("hidden\n");
     for (unsigned i = 0; i < reading->count; i++)
         if (is_first_of_process(reading, i)) {

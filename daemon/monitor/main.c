@@ -120,9 +120,9 @@ static const char *monitor_load(const char *path)
 
 // ---- a GPU and its processes ----
 
-static void print_figure(bool told, unsigned value)
+static void print_figure(bool reported, unsigned value)
 {
-    if (told)
+    if (reported)
         printf(" %d", (int)value);
     else
         printf(" -");

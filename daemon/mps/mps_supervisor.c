@@ -47,7 +47,7 @@ enum {
 static struct {
     char *control;
     const char *directory;
-    int check_ms, patience_ms;
+    int check_ms, timeout_ms;
     pid_t daemon; // 0: it has ended
     int status;   // exit status
     int signals;
@@ -58,7 +58,7 @@ static struct {
 
 static const struct program_about about = {
     .name = "rgpu-mps",
-    .usage = "usage: rgpu-mps CONTROL DIRECTORY GPU CHECK_MS PATIENCE_MS\n"
+    .usage = "usage: rgpu-mps CONTROL DIRECTORY GPU CHECK_MS TIMEOUT_MS\n"
              "Keeps the MPS daemon of one GPU; rgpu-spawner starts it, as the daemon's user.\n",
 };
 
@@ -240,15 +240,15 @@ static int mps_supervisor_ask(const char *command, char *reply, int within_ms)
     return err;
 }
 
-static int mps_supervisor_look(void)
+static int mps_supervisor_check(void)
 {
     char list[REPLY_ROOM], status[REPLY_ROOM] = "none", command[64];
-    int err = mps_supervisor_ask("get_server_list", list, supervisor.patience_ms);
+    int err = mps_supervisor_ask("get_server_list", list, supervisor.timeout_ms);
     pid_t server = err ? 0 : atoi(list);
 
     snprintf(command, sizeof(command), "get_server_status %d", (int)server);
     if (!err && server > 0)
-        err = mps_supervisor_ask(command, status, supervisor.patience_ms);
+        err = mps_supervisor_ask(command, status, supervisor.timeout_ms);
     if (err)
         return err;
     status[strcspn(status, "\r\n")] = '\0';
@@ -269,7 +269,7 @@ static void mps_supervisor_terminate(int client)
     char command[64], reply[REPLY_ROOM];
 
     if (!supervisor.server)
-        mps_supervisor_look();
+        mps_supervisor_check();
     snprintf(command, sizeof(command), "terminate_client %d %d", (int)supervisor.server, client);
     if (mps_supervisor_ask(command, reply, TERMINATE_MS))
         say("note client %d is not terminated: %s", client, "the daemon does not answer");
@@ -302,7 +302,7 @@ static void mps_supervisor_obey(void)
 // Waits until the daemon's socket exists and the daemon answers.
 static int await_ready(void)
 {
-    int64_t deadline = clock_ms() + supervisor.patience_ms;
+    int64_t deadline = clock_ms() + supervisor.timeout_ms;
     char path[4096], reply[REPLY_ROOM];
 
     snprintf(path, sizeof(path), "%s/pipe/control", supervisor.directory);
@@ -311,7 +311,7 @@ static int await_ready(void)
         if (!supervisor.daemon || !mps_supervisor_is_wanted() || clock_ms() > deadline)
             return -ETIMEDOUT;
     }
-    return mps_supervisor_ask("get_server_list", reply, supervisor.patience_ms);
+    return mps_supervisor_ask("get_server_list", reply, supervisor.timeout_ms);
 }
 
 static void mps_supervisor_watch(void)
@@ -324,10 +324,10 @@ static void mps_supervisor_watch(void)
         await_either(-1, true, clock_ms() + supervisor.check_ms);
         mps_supervisor_obey();
         if (supervisor.daemon && mps_supervisor_is_wanted())
-            err = mps_supervisor_look();
+            err = mps_supervisor_check();
     }
     if (err && supervisor.daemon && mps_supervisor_is_wanted())
-        say("ends the MPS daemon does not answer within mps_patience");
+        say("ends the MPS daemon does not answer within mps_timeout");
 }
 
 static void kill_children(void)
@@ -398,7 +398,7 @@ int main(int argc, char **argv)
     supervisor.control = argv[1];
     supervisor.directory = argv[2];
     supervisor.check_ms = atoi(argv[4]);
-    supervisor.patience_ms = atoi(argv[5]);
+    supervisor.timeout_ms = atoi(argv[5]);
     signal(SIGPIPE, SIG_IGN);
     int err = setenv("CUDA_VISIBLE_DEVICES", argv[3], 1) ? -ENOMEM : prepare_folders();
     if (!err && prctl(PR_SET_CHILD_SUBREAPER, 1))

@@ -22,7 +22,7 @@
 #include "daemon/rgpud/workers/mps_daemon.h"
 #include "daemon/rgpud/lifecycle.h"
 #include "daemon/rgpud/box/listeners.h"
-#include "daemon/rgpud/clients/meetings.h"
+#include "daemon/rgpud/clients/rendezvous.h"
 #include "daemon/rgpud/sharing/overcommit.h"
 #include "daemon/rgpud/sharing/overcommit_factor.h"
 #include "daemon/rgpud/gpus/shares.h"
@@ -111,7 +111,7 @@ static void admin_put_devices(struct box *box, struct evbuffer *out)
                                                                             : "",
             "held", d->pool.held ? d->pool.held : "", "sharing", mps_state_word(d), "overcommit",
             overcommit_percent(&box->settings, d->ordinal) / 100.0, "waiting",
-            (int)overcommit_waiting(box, d), "room", (json_int_t)overcommit_room(box, d));
+            (int)overcommit_waiting(box, d), "room", (json_int_t)overcommit_quota(box, d));
         json_object_set_new(line, "place", text_value(d->place));
         figures_show_device(d, line);
         put_line(out, line);
@@ -228,8 +228,8 @@ static void put_health(struct box *box, struct evbuffer *out)
                             "healthy", is_healthy(box), "listen", listen, "devices",
                             (int)box->device_count, "sessions", (int)box->session_count,
                             "sessions_total", (json_int_t)box->sessions_total, "handshakes",
-                            (int)box->handshakes, "meetings", (int)meetings_count(box), "queued",
-                            (int)waiting_count(box), "last_error",
+                            (int)box->handshakes, "rendezvous", (int)rendezvous_count(box),
+                            "queued", (int)waiting_count(box), "last_error",
                             box->probe.failures ? box->probe.last_error : ""));
 }
 

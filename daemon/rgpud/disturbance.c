@@ -25,7 +25,7 @@ enum pace disturbance_pace(const struct disturbance *now, const char **why)
     }
     if (!now->sessions)
         return PACE_MANY;
-    if (busy && now->short_us < now->patience_us) {
+    if (busy && now->short_us < now->timeout_us) {
         *why = busy;
         return PACE_NONE;
     }

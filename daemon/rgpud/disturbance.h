@@ -17,7 +17,7 @@ struct disturbance {
     uint64_t short_us;       // time since when workers are missing
     int64_t busy_gpu;        // percent from which a GPU counts as busy
     int64_t busy_processors; // percent from which the processors count as busy
-    uint64_t patience_us;    // time that workers may be missing
+    uint64_t timeout_us;     // time that workers may be missing
 };
 
 // The number of workers that may start at once to fill a pool.
@@ -26,6 +26,6 @@ enum pace { PACE_NONE, PACE_ONE, PACE_MANY };
 enum pace disturbance_pace(const struct disturbance *now, const char **why);
 
 // Measures the load of the device, without short_us.
-void disturbance_look(struct box *box, const struct box_device *device, struct disturbance *out);
+void disturbance_measure(struct box *box, const struct box_device *device, struct disturbance *out);
 
 #endif

@@ -36,7 +36,7 @@
 #include "daemon/rgpud/lifecycle.h"
 #include "daemon/rgpud/box/limits.h"
 #include "daemon/rgpud/box/listeners.h"
-#include "daemon/rgpud/clients/look.h"
+#include "daemon/rgpud/clients/figures_query.h"
 #include "daemon/rgpud/workers/mps_daemon.h"
 #include "daemon/rgpud/box/notify.h"
 #include "daemon/rgpud/sharing/overcommit.h"
@@ -138,7 +138,7 @@ static void took_figures(void *argument, const struct monitor_round *round)
     struct box *box = argument;
 
     figures_take(box, round);
-    looks_go_on(box);
+    figures_query_resume(box);
     if (round && round->is_glance)
         return;
     if (round)
@@ -293,7 +293,7 @@ static int rgpud_set_up(struct program *program)
     TAILQ_INIT(&box->suspensions);
     TAILQ_INIT(&box->windows);
     TAILQ_INIT(&box->tenants);
-    TAILQ_INIT(&box->room_asks);
+    TAILQ_INIT(&box->quota_requests);
     box->next_session = 1;
     box->standalone = program->options.standalone;
     err = make_loop(box);
@@ -355,8 +355,8 @@ static void tear_down(struct program *program)
     mps_close(box);
     spawner_close(box);
     monitor_close(&box->monitor);
-    if (box->look_patience)
-        event_free(box->look_patience);
+    if (box->glance_timeout)
+        event_free(box->glance_timeout);
     for (uint32_t i = 0; i < box->device_count; i++)
         warm_pool_free(&box->devices[i].pool);
     warm_pool_free(&box->probe);

@@ -146,7 +146,7 @@ static bool is_being_opened(const struct box *box, const struct box_device *devi
     return false;
 }
 
-static void refill_look_again(evutil_socket_t fd, short events, void *argument)
+static void refill_again(evutil_socket_t fd, short events, void *argument)
 {
     box_changed(argument);
 }
@@ -157,7 +157,7 @@ static void refill_hold(struct box *box, struct warm_pool *pool, const char *why
 
     pool->held = why;
     if (!pool->again)
-        pool->again = evtimer_new(box->base, refill_look_again, box);
+        pool->again = evtimer_new(box->base, refill_again, box);
     if (pool->again)
         evtimer_add(pool->again, &delay);
 }
@@ -170,7 +170,7 @@ static enum pace pace_of(struct box *box, struct box_device *device, const char 
         *why = "a session is being opened";
         return PACE_NONE;
     }
-    disturbance_look(box, device, &now);
+    disturbance_measure(box, device, &now);
     now.short_us = (uint64_t)(clock_ms() - device->pool.short_since_ms) * 1000;
     return disturbance_pace(&now, why);
 }

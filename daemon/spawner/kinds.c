@@ -152,8 +152,8 @@ static int make_folders(const char *path, uint32_t gpu, gid_t group, int *out_pi
 static int prepare_mps(struct spawner *spawner, const struct spawner_order *order, const int *fds,
                        size_t count, struct child_start_request *launch, int *out_fd)
 {
-    static char name[] = "rgpu-mps", directory[128], uuid[48], check[24], patience[24];
-    static char *arguments[] = {name, NULL, directory, uuid, check, patience, NULL};
+    static char name[] = "rgpu-mps", directory[128], uuid[48], check[24], timeout[24];
+    static char *arguments[] = {name, NULL, directory, uuid, check, timeout, NULL};
     static int placed[3];
     const struct box_settings *settings = &spawner->settings;
 
@@ -171,7 +171,7 @@ static int prepare_mps(struct spawner *spawner, const struct spawner_order *orde
     snprintf(directory, sizeof(directory), "%s/%u", settings->mps_directory, order->gpu);
     device_uuid_text(order->uuid, uuid);
     snprintf(check, sizeof(check), "%llu", (unsigned long long)settings->mps_check / 1000);
-    snprintf(patience, sizeof(patience), "%llu", (unsigned long long)settings->mps_patience / 1000);
+    snprintf(timeout, sizeof(timeout), "%llu", (unsigned long long)settings->mps_timeout / 1000);
     placed[0] = fds[SPAWNER_MPS_INPUT];
     placed[1] = fds[SPAWNER_MPS_OUTPUT];
     placed[2] = STDERR_FILENO;

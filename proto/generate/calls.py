@@ -17,7 +17,7 @@ OF_A_CONTEXT = ('STREAM', 'EVENT', 'MODULE', 'FUNCTION', 'LINK', 'ARRAY', 'MIPMA
 CLASSES = ('local', 'async', 'sync', 'blocking', 'manual', 'unsupported')
 FLAGS = ('wrapped', 'served', 'inner', 'checked', 'unsafe', 'glance', 'touches', 'counted', 'interop')
 # Flags that the worker reads while it serves a request: TRAIT_X of `enum serve_trait`.
-TRAITS = ('contextless', 'answers', 'brief', 'all_streams', 'drains', 'self_waiting', 'completes', 'row', 'reads_on', 'urgent',
+TRAITS = ('contextless', 'answers', 'brief', 'all_streams', 'implicit_sync', 'self_waiting', 'completes', 'row', 'reads_on', 'urgent',
           'aside')
 MARKS = ('opt', 'in', 'inout', 'str', 'new', 'free', 'bytes', 'reply_bytes', 'address')
 # How a scalar travels; every other type by value is an enumeration and travels as int32_t.

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-PATIENCE = 60
+TIMEOUT = 60
 
 
 class Refused(Exception):
@@ -59,7 +59,7 @@ class Browser:
             raise
 
     def open(self, url):
-        page, deadline = None, time.monotonic() + PATIENCE
+        page, deadline = None, time.monotonic() + TIMEOUT
         while not page:
             if time.monotonic() > deadline:
                 raise TimeoutError("the browser has no page")
@@ -75,7 +75,7 @@ class Browser:
         if self.session:
             message["sessionId"] = self.session
         os.write(self.write_end, json.dumps(message).encode() + b"\0")
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             text, separator, rest = self.buffer.partition(b"\0")
             if separator:
@@ -86,8 +86,8 @@ class Browser:
                 if "error" in answer:
                     raise Refused(method + ": " + answer["error"]["message"])
                 return answer["result"]
-            patience = max(0, deadline - time.monotonic())
-            if not select.select([self.read_end], [], [], patience)[0]:
+            timeout = max(0, deadline - time.monotonic())
+            if not select.select([self.read_end], [], [], timeout)[0]:
                 raise TimeoutError(method)
             more = os.read(self.read_end, 1 << 20)
             if not more:
@@ -152,7 +152,7 @@ def main():
     browser = start(*sys.argv[1:3], names)
     try:
         for text in [step for step in sys.argv[3:] if not step.startswith("resolve:")]:
-            deadline = time.monotonic() + PATIENCE
+            deadline = time.monotonic() + TIMEOUT
             while not browser.take(text):
                 if time.monotonic() > deadline:
                     print("missing " + text, browser.page(), sep="\n", file=sys.stderr)

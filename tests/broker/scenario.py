@@ -107,8 +107,8 @@ class Client:
         self.boxes = {box.name: box for box in boxes}
         self.held = {}
 
-    def call(self, method, path, body=None, patience=30):
-        deadline = time.monotonic() + patience
+    def call(self, method, path, body=None, timeout=30):
+        deadline = time.monotonic() + timeout
         while True:
             try:
                 return self.api.call(method, path, body)

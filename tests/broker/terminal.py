@@ -13,7 +13,7 @@ import struct
 import sys
 import termios
 
-PATIENCE = 60
+TIMEOUT = 60
 
 
 def screens(text):
@@ -44,13 +44,13 @@ def main():
             print("seen " + step, flush=True)
             continue
         while step not in seen:
-            if not select.select([line], [], [], PATIENCE)[0]:
+            if not select.select([line], [], [], TIMEOUT)[0]:
                 sys.exit("missing %s in:\n%s" % (step, seen))
             seen += os.read(line, 1 << 16).decode()
         print("seen " + step, flush=True)
     whole = seen
     try:
-        while select.select([line], [], [], PATIENCE)[0]:
+        while select.select([line], [], [], TIMEOUT)[0]:
             whole += os.read(line, 1 << 16).decode()
     except OSError:
         pass  # it has ended

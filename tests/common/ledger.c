@@ -190,7 +190,7 @@ static void test_vandal(void)
             err = ledger_take_first(box, session, i % LEDGER_DEVICES, 1 << 20, 1 << 30);
         wrong += err && err != -ENOSPC && err != -EBUSY && err != -EAGAIN;
         ledger_charge(box, session, i % LEDGER_DEVICES, 1 << 20);
-        wrong += ledger_shrink_room(box, i % LEDGER_DEVICES) > 2 * most;
+        wrong += ledger_shrink_quota(box, i % LEDGER_DEVICES) > 2 * most;
         wrong += ledger_used(box, i % LEDGER_DEVICES) > most;
         if (i % 3)
             ledger_close_line(box, session);
@@ -236,14 +236,14 @@ int main(void)
     ok(!ledger_take(ledger, 1, LEDGER_DEVICES, 1, 100), "no device beyond the last");
     ledger_give(ledger, 0, 0, 10);
     is_int(ledger_used(ledger, 0), 90, "what is given back is free");
-    ok(!ledger_has_room_set(ledger, 0), "nothing bounds the room at first");
-    is_int(ledger_shrink_room(box, 0), 90, "it is shrunk to what is held");
+    ok(!ledger_has_quota(ledger, 0), "nothing bounds the room at first");
+    is_int(ledger_shrink_quota(box, 0), 90, "it is shrunk to what is held");
     ok(!ledger_take(ledger, 0, 0, 1, 100), "so that no more is taken");
-    ok(ledger_lacks_room(ledger, 0, 1, 100), "for want of room");
-    ok(!ledger_lacks_room(ledger, 0, 11, 100), "which a limit that is exceeded is not");
+    ok(ledger_lacks_quota(ledger, 0, 1, 100), "for want of room");
+    ok(!ledger_lacks_quota(ledger, 0, 11, 100), "which a limit that is exceeded is not");
     ledger_give(ledger, 0, 0, 5);
     ok(ledger_take(ledger, 0, 0, 5, 100), "what is given back can be taken again");
-    ledger_set_room(box, 0, 95);
+    ledger_set_quota(box, 0, 95);
     ok(ledger_take(ledger, 0, 0, 5, 100), "there is more room");
     ok(!ledger_take(ledger, 0, 0, 1, 100), "and no more than that");
     ledger_give(ledger, 0, 0, 5);

@@ -10,7 +10,7 @@ begun() { sed -n 's/.*session=[0-9]* begins.*client="probe-client \([0-9]*\)@.*/
 
 mkfifo -m 666 "$TMP/gate"
 exec {gate}<>"$TMP/gate"
-launch_stub_box STUB_GATE="$TMP/gate" --warm-workers 3 --parallel-starts 2 --refill-patience 1h --busy-processors 100000
+launch_stub_box STUB_GATE="$TMP/gate" --warm-workers 3 --parallel-starts 2 --refill-timeout 1h --busy-processors 100000
 let_one_start
 await_stub_box
 await "two at once" device_is starting 2

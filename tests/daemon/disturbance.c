@@ -14,7 +14,7 @@ static const struct disturbance calm = {
     .processors = 16,
     .busy_gpu = 50,
     .busy_processors = 100,
-    .patience_us = 10000000,
+    .timeout_us = 10000000,
 };
 
 static void gives(struct disturbance now, enum pace want, const char *reason, const char *text)
@@ -35,7 +35,7 @@ int main(void)
     now = calm;
     now.waiting = 3;
     gives(now, PACE_NONE, "clients wait for workers of their own", "none while clients wait");
-    now.short_us = now.patience_us + 1;
+    now.short_us = now.timeout_us + 1;
     gives(now, PACE_NONE, "clients wait for workers of their own",
           "however long they have been missing");
 
@@ -55,7 +55,7 @@ int main(void)
     now.crowded = true;
     gives(now, PACE_NONE, "many clients came at once",
           "none after a crowd of which the GPU's figures do not know yet");
-    now.short_us = now.patience_us;
+    now.short_us = now.timeout_us;
     gives(now, PACE_ONE, NULL, "one after the other where they have been missing for too long");
 
     now = calm;

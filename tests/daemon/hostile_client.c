@@ -14,7 +14,7 @@
 #include "common/net/control_stream.h"
 #include "common/net/endpoint.h"
 
-enum { PATIENCE_MS = 10000 };
+enum { TIMEOUT_MS = 10000 };
 
 static int fd;
 static uint8_t frame[64 * 1024];
@@ -140,9 +140,9 @@ static void worker_message(void)
 // Without the ticket of a lease.
 static void meet(void)
 {
-    struct control_meet nobody = {.magic = CONTROL_MAGIC};
+    struct control_rendezvous nobody = {.magic = CONTROL_MAGIC};
 
-    put(frame, encode(CONTROL_MEET, &nobody));
+    put(frame, encode(CONTROL_RENDEZVOUS, &nobody));
 }
 
 static void extended_hello(void)
@@ -236,7 +236,7 @@ static void print_answer(const struct control_stream *stream, struct control_fra
 {
     struct control_refused refused;
 
-    if (!control_receive(stream, reply, clock_ms() + PATIENCE_MS) &&
+    if (!control_receive(stream, reply, clock_ms() + TIMEOUT_MS) &&
         !control_decode(reply, CONTROL_REFUSED, &refused))
         printf("refused code=%s result=%d %s\n", control_refusal_name(refused.code), refused.result,
                refused.text);
@@ -250,7 +250,7 @@ static void print_outcome(void)
     struct control_refused refused;
     struct control_hello_reply answer;
     struct control_stream stream = {.fd = fd};
-    int err = control_receive(&stream, &reply, clock_ms() + PATIENCE_MS);
+    int err = control_receive(&stream, &reply, clock_ms() + TIMEOUT_MS);
 
     if (err)
         printf("%s\n", err == -ECONNRESET ? "closed" : strerror(-err));
@@ -270,7 +270,7 @@ int main(int argc, char **argv)
 
     if (argc != 3 || endpoint_parse(argv[1], 0, &endpoint))
         return 2;
-    fd = endpoint_connect(&endpoint, PATIENCE_MS);
+    fd = endpoint_connect(&endpoint, TIMEOUT_MS);
     if (fd < 0)
         return 2;
     for (size_t i = 0; i < sizeof(mischiefs) / sizeof(mischiefs[0]); i++) {

@@ -27,7 +27,7 @@ launch() {
     shift
     start "$name" "$BUILD/bin/rgpud" --standalone --devices sim:1 --driver "$TMP/driver/leaky-driver.so" \
         --listen 127.0.0.1:0 --auth ticket --key-file "$TMP/box.key" --name "$name" --transports tcp,shm \
-        --admin-socket "$TMP/admin.sock" --memory-check 20ms --memory-tolerance 16M --refill-patience 0 --log-level debug "$@"
+        --admin-socket "$TMP/admin.sock" --memory-check 20ms --memory-tolerance 16M --refill-timeout 0 --log-level debug "$@"
     BOX_PID=$PID BOX_LOG=$TMP/$name.log BOX_NAME=$name
     await_line "$name" 'ready listen=([^ ]+) devices=1' || bail "$name: the box did not start"
     BOX=${BASH_REMATCH[1]}

@@ -4,7 +4,7 @@ $(call test_helper,stub-worker,tests/daemon/stub_worker.c,rgpucommon,$(COMMON_LI
 $(call test_helper,probe-client,tests/daemon/probe_client.c,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
 $(call test_helper,hostile-client,tests/daemon/hostile_client.c,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
 $(call test_helper,tampered-login,tests/daemon/tampered_login.c,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
-$(call test_helper,meetings,tests/daemon/meetings.c,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
+$(call test_helper,rendezvous,tests/daemon/rendezvous.c,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
 $(call test_helper,issue-ticket,tests/daemon/issue_ticket.c,rgpucommon,$(COMMON_LIBS) -ljwt -ljansson)
 TEST_EXTRAS += $(B)/tests/hold-memory
 $(eval $(call link_rule,$(B)/tests/hold-memory,tests/daemon/hold_memory.c,,\

@@ -6,7 +6,7 @@ queued() { [ "$(admin health | member queued)" = 1 ]; }
 
 mkfifo -m 666 "$TMP/gate"
 exec {gate}<>"$TMP/gate"
-launch_stub_box STUB_GATE="$TMP/gate" --warm-workers 1 --refill-patience 0
+launch_stub_box STUB_GATE="$TMP/gate" --warm-workers 1 --refill-timeout 0
 printf g >&$gate
 await_stub_box
 hold first
@@ -38,7 +38,7 @@ kill "$PID"; wait "$PID" 2>/dev/null || true
 await_log 'client left the queue peer='
 pass "a client that leaves while it waits is forgotten"
 printf g >&$gate
-start_stub_box --log-level debug --handshake-timeout 10min --refill-patience 0
+start_stub_box --log-level debug --handshake-timeout 10min --refill-timeout 0
 started() { grep -n 'worker started pid=' "$BOX_LOG" | sed -n "$1s/:.*//p"; }
 is_started() { [ -n "$(started 2)" ]; }
 hold opens

@@ -12,13 +12,13 @@ enum { TURN_US = 2000000 };
 // which it is not held back.
 static int64_t gets(unsigned percent, unsigned gpus, int64_t appetite, int turns)
 {
-    int64_t owed = 0, used = 0;
+    int64_t debt = 0, used = 0;
 
     for (int i = 0; i < turns; i++) {
-        struct share_turn turn = {TURN_US, owed ? 0 : TURN_US * appetite / 100 * gpus, gpus,
+        struct share_turn turn = {TURN_US, debt ? 0 : TURN_US * appetite / 100 * gpus, gpus,
                                   percent, true};
         used += turn.used_us;
-        owed = share_debt(owed, &turn);
+        debt = share_debt(debt, &turn);
     }
     return used * 100 / ((int64_t)TURN_US * turns * gpus);
 }
@@ -33,12 +33,12 @@ int main(void)
     is_int(gets(50, 4, 100, 1000), 50, "of several GPUs it is one of all of them");
     is_int(gets(50, 1, 40, 1000), 40, "who takes less than his share is never held back");
 
-    int64_t owed = share_debt(0, &turn);
-    is_int(owed, TURN_US * 3 / 4, "what is owed is what went beyond the share");
+    int64_t debt = share_debt(0, &turn);
+    is_int(debt, TURN_US * 3 / 4, "what is owed is what went beyond the share");
     turn.used_us = 0;
-    is_int(share_debt(owed, &turn), TURN_US / 2, "which each turn without work pays off");
+    is_int(share_debt(debt, &turn), TURN_US / 2, "which each turn without work pays off");
     turn.wanted = false;
-    is_int(share_debt(owed, &turn), 0, "where nobody else wants the GPU nothing is owed");
+    is_int(share_debt(debt, &turn), 0, "where nobody else wants the GPU nothing is owed");
     turn.wanted = true;
     is_int(share_debt(0, &turn), 0, "nothing is saved up while nothing is done");
     turn.used_us = 3600 * INT64_C(1000000);

@@ -87,8 +87,8 @@ static void *relay_main(void *argument)
     ends[TO_CLIENT] = (struct pollfd){.fd = relay->fds[TO_BOX], .events = POLLIN};
     for (bool open = true; open;) {
         // If bytes are missing or a length changed, both sides wait in vain.
-        int patience = !relay->tampered ? 20000 : relay->kind == CHANGE ? IDLE_CHANGED_MS : IDLE_MS;
-        if (poll(ends, 2, patience) <= 0)
+        int timeout = !relay->tampered ? 20000 : relay->kind == CHANGE ? IDLE_CHANGED_MS : IDLE_MS;
+        if (poll(ends, 2, timeout) <= 0)
             break;
         for (int d = 0; open && d < DIRECTIONS; d++) {
             ssize_t n = ends[d].revents ? recv(ends[d].fd, bytes, sizeof(bytes), MSG_DONTWAIT) : -2;

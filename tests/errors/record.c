@@ -2,10 +2,10 @@
 // Records what a driver answers to every call of the Driver API with each of its arguments wrong in
 // each way that its type allows: one line `CALL CASE ANSWER` for each. An answer is the number of
 // the result; `0+NUMBER` if the next synchronization fails because of the call; `crash` if the
-// driver crashes; or `hang` if the call takes longer than --patience. Calls are made in child
+// driver crashes; or `hang` if the call takes longer than --timeout. Calls are made in child
 // processes; a child that crashes, or whose context has changed, is replaced by a new one. After
 // --seconds the program prints the answers that it has. usage: record [--jobs N] [--seconds N]
-// [--patience N] [CALL...]
+// [--timeout N] [CALL...]
 //        (default: 2 jobs, all calls, 30 seconds)
 #include <errno.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ enum phase { BEFORE, WITHOUT, WITH, PHASES };
 
 enum state { UNTRIED, STARTED, ANSWERED, NOT_THERE, CRASHED, HUNG };
 enum { CASES_MAX = 1 << 16, OPENING = 60 };
-static unsigned jobs = 2, seconds, patience = 30;
+static unsigned jobs = 2, seconds, timeout = 30;
 
 static struct {
     struct {
@@ -141,7 +141,7 @@ static bool try_case(void *argument, const struct one_case *one, const char *nam
         slot->state = NOT_THERE;
         return true;
     }
-    alarm(patience);
+    alarm(timeout);
     slot->state = STARTED;
     slot->result = one->call->make(fixture_function(one->call->name), arguments);
     slot->state = ANSWERED;
@@ -156,7 +156,7 @@ static void worker(struct job *job)
 {
     fixture_library();
     if (job->phase != BEFORE) {
-        alarm(OPENING + patience);
+        alarm(OPENING + timeout);
         if (!fixture_make()) {
             fprintf(stderr, "record: no context\n");
             _exit(2);
@@ -249,7 +249,7 @@ int main(int argc, char **argv)
     for (; argc > 2 && !strncmp(argv[1], "--", 2); argv += 2, argc -= 2)
         *(!strcmp(argv[1], "--jobs")      ? &jobs
           : !strcmp(argv[1], "--seconds") ? &seconds
-                                          : &patience) = (unsigned)atoi(argv[2]);
+                                          : &timeout) = (unsigned)atoi(argv[2]);
     wanted = argv + 1, wanted_count = argc - 1;
     lead();
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});

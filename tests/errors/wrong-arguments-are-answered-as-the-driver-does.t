@@ -12,7 +12,7 @@ agrees() {
 }
 record() {
     local status=0
-    "$@" "$BUILD/tests/errors-record" --patience 120 >"$TMP/answers" 2>"$TMP/record.err" || status=$?
+    "$@" "$BUILD/tests/errors-record" --timeout 120 >"$TMP/answers" 2>"$TMP/record.err" || status=$?
     [ $status = 0 ] || tail -n 5 "$TMP/record.err"
     return $status
 }

@@ -232,7 +232,7 @@ static void reset(unsigned number)
     link->job_count = link->half_known = 0;
     link->newest = 0;
     link->credits = PEER_IN_BLOCKS;
-    link->owed = link->freed = link->lent = 0;
+    link->uncredited = link->freed = link->lent = 0;
     link->put_first = link->put_count = 0;
     link->puts_over = 0;
     link->far_blocks = 0;

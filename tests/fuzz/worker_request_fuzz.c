@@ -75,7 +75,7 @@ static bool may_wait_for_ever(unsigned op)
     case OP_push_begin: // they hold a stream until data has moved, which never happens here
     case OP_pull:
     case OP_pull_small:
-    case OP_gate_hold:
+    case OP_semaphore_wait:
     case OP_host_mirror:    // has as many pages made as it asks for
     case OP_cuCtxCreate_v4: // takes memory that is not a session's
         return true;

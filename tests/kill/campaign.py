@@ -16,7 +16,7 @@ import threading
 import time
 
 import invariants
-from machines import BUILD, FAKETIME, PATIENCE, Box, Broker, processes, wait_until
+from machines import BUILD, FAKETIME, TIMEOUT, Box, Broker, processes, wait_until
 from users import Asking, Refused, User
 
 USERS, SHOWN = 4, 20
@@ -279,7 +279,7 @@ def left_behind(campaign):
                 except OSError:
                     continue
         return found
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while others() and time.monotonic() < deadline:
         time.sleep(0.05)
     yield from others()

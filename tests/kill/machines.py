@@ -12,7 +12,7 @@ import time
 
 BUILD = os.environ["BUILD"]
 MIB = 1 << 20
-PATIENCE = int(os.environ.get("KILL_PATIENCE", "120"))  # seconds after which what has to come is taken to never come
+TIMEOUT = int(os.environ.get("KILL_TIMEOUT", "120"))  # seconds after which what has to come is taken to never come
 FAKETIME = (glob.glob("/usr/lib/*/faketime/libfaketime.so.1") or [None])[0]
 
 
@@ -22,10 +22,10 @@ def run(*command, **options):
 
 
 def wait_until(condition, what):
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError("waited %d s in vain for %s" % (PATIENCE, what))
+            raise TimeoutError("waited %d s in vain for %s" % (TIMEOUT, what))
         time.sleep(0.02)
 
 

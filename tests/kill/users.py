@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from machines import BUILD, MIB, PATIENCE
+from machines import BUILD, MIB, TIMEOUT
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "broker"))
 from pool import Api, Refused  # noqa: E402
@@ -25,7 +25,7 @@ class Asking:
         self.api = Api(socket)
 
     def call(self, method, path, body=None):
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             try:
                 return self.api.call(method, path, body)
@@ -133,7 +133,7 @@ class User(threading.Thread):
 
     def finish(self, program, ending):
         """A lease that ends takes its programs' sessions with it, and no program hangs."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while program.poll() is None and time.monotonic() < deadline:
             if ending != "under it":
                 program.terminate()

@@ -127,7 +127,7 @@ static void check_receives(struct pair *pair)
         arrived = commit(pair->client, true) && receive(pair->worker, 1);
     ok(arrived && worker->unposted < RDMA_REPOST,
        "receives are posted again in portions: %u are not", worker->unposted);
-    ok(atomic_load(&worker->receives) - atomic_load(&worker->receives_told) < RDMA_RECEIVES,
+    ok(atomic_load(&worker->receives) - atomic_load(&worker->receives_reported) < RDMA_RECEIVES,
        "and the peer is told of them");
 }
 

@@ -58,7 +58,7 @@ int main(int argc, char **argv)
         // Positions, where parts of sessions begin.
         for (size_t part = VM_WINDOW_HEAD; part < window->size; part += VM_WINDOW_ALIGN)
             words[part / 8 + 8 * (next() % 8)] = bad_word();
-        for (int i = 0; i < VM_WINDOW_SLOTS * VM_WINDOW_BELLS; i++) {
+        for (int i = 0; i < VM_WINDOW_SLOTS * VM_WINDOW_DOORBELLS; i++) {
             uint64_t one = 1;
             if (write(window->events[i], &one, sizeof(one)) < 0)
                 return 1;

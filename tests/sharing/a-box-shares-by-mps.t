@@ -78,13 +78,13 @@ gone() { ! [ -e "/proc/$last" ]; }
 await "the end of the daemon" gone
 pass "the daemon ends with the box"
 
-start_box --devices sim:1 --sharing 0:mps --mps-directory "$TMP/mps" --mps-check 100ms --mps-patience 2s
+start_box --devices sim:1 --sharing 0:mps --mps-directory "$TMP/mps" --mps-check 100ms --mps-timeout 2s
 RGPU_BOXES=$BOX
 await_log 1 'gpu=0 the MPS daemon is ready'
 obedient four
 is "$(told four share)" "share 16 mps=1" "sharing = 0:mps is GPU 0's"
 kill -STOP "$(daemon)"
-await_log 1 'gpu=0 the MPS daemon is gone failures=1 reason="the MPS daemon does not answer within mps_patience'
+await_log 1 'gpu=0 the MPS daemon is gone failures=1 reason="the MPS daemon does not answer within mps_timeout'
 await_log 2 'gpu=0 the MPS daemon is ready'
 ok "a daemon that hangs is started anew" on_box "$BUILD/tests/programs/saxpy"
 stop "$BOX_PID" KILL

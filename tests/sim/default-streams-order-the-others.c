@@ -9,7 +9,7 @@ static struct sim_mark mark = {&trace, 1};
 
 // Closes a stream, gives work to another, and says whether that ran before the gate opened. Work
 // that is free to run is waited for as long as a loaded machine may need.
-static bool runs_within(CUstream held, CUstream probe, int patience_ms)
+static bool runs_within(CUstream held, CUstream probe, int timeout_ms)
 {
     bool ran = false;
     __atomic_store_n(gate, 0, __ATOMIC_RELEASE);
@@ -17,7 +17,7 @@ static bool runs_within(CUstream held, CUstream probe, int patience_ms)
     sim_close_gate(held, gate);
     CHECK(cuLaunchHostFunc(probe, sim_note, &mark));
     struct timespec pause = {.tv_nsec = 1000000};
-    for (int i = 0; i < patience_ms && !ran; i++) {
+    for (int i = 0; i < timeout_ms && !ran; i++) {
         ran = atomic_load(&trace.count) == 1;
         nanosleep(&pause, NULL);
     }

@@ -91,17 +91,17 @@ start_slurmctld
 ok "a lost record gives back" back
 await "idle nodes" nodes_idle
 
-# patience SECONDS: for so long slurmctld waits for a node that does not answer.
-patience() {
+# timeout SECONDS: for so long slurmctld waits for a node that does not answer.
+timeout() {
     sed -i "s/^SlurmdTimeout=.*/SlurmdTimeout=$1/" "$SLURM_DIR/slurm.conf"
     scontrol reconfigure
 }
 job=$(submit --gres=rgpu:1 -w n3 --wrap "$hold")
 running "$job"
 stop "${SLURMD_PID[n3]}" KILL
-patience 10
+timeout 10
 ok "a dead node gives back" back
-patience $DOWN_SECONDS
+timeout $DOWN_SECONDS
 start_slurmd n3
 scancel "$job" 2>/dev/null || true
 await "idle nodes" nodes_idle

@@ -16,7 +16,7 @@ import time
 
 gres, user = sys.argv[1], pwd.getpwnam(sys.argv[2])
 partition = sys.argv[3] if len(sys.argv) > 3 else None
-PATIENCE = 120
+TIMEOUT = 120
 
 
 def call(*command):
@@ -41,7 +41,7 @@ def jobs_in(states, numbers):
 
 
 def await_jobs(states, want, numbers):
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while True:
         seen = jobs_in(states, numbers)
         if seen == want or time.monotonic() > end:

@@ -19,7 +19,8 @@ static void meet(const char *name, int size, int timeout_ms)
         CHECK(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
     }
     members = count; // of this process, for what teams.h does
-    enum rgpu_result result = rgpu_team_meet(&team, name, size, first, contexts, count, timeout_ms);
+    enum rgpu_result result =
+        rgpu_team_rendezvous(&team, name, size, first, contexts, count, timeout_ms);
     printf("# met %d %s\n", (int)result, result ? rgpu_error_text() : "");
     fflush(stdout);
     int now = 0;

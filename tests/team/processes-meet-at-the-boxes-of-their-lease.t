@@ -62,7 +62,7 @@ ok "who has no ticket for a member's GPU is told" await_line stranger-0 '^# met 
 
 admin_health() { "$BUILD/bin/rgpuctl" health --socket "$TMP/admin-$1" --json; }
 begin early 1 "${crossed[0]}" late 2 1 1 meet 60000
-waits() { admin_health 1 | grep -q '"meetings": *1'; }
+waits() { admin_health 1 | grep -q '"rendezvous": *1'; }
 await "who comes first waits at its first box" waits
 begin leader 0 "${straight[0]}" late 2 0 1 meet 60000
 for name in early leader; do ok "$name: who has come early hears it as well" await_line $name '^# met 0'; done
@@ -70,10 +70,10 @@ for name in early leader; do ok "$name: who has come early hears it as well" awa
 begin in-vain 0 "${straight[0]}" nobody 2 1 1 meet 300
 ok "who waits in vain is told" await_line in-vain '^# met 5 member 0 of team nobody did not come in time'
 begin one 0 "${straight[0]}" twice 2 0 1 meet 60000
-is_told() { admin_health 0 | grep -q '"meetings": *1'; }
+is_told() { admin_health 0 | grep -q '"rendezvous": *1'; }
 await "member 0 is there" is_told
 begin two 1 "${crossed[0]}" twice 2 0 1 meet 60000
-ok "a team of that name is meeting already" await_line two '^# met 1 another team twice is meeting in this lease'
+ok "a team of that name is forming already" await_line two '^# met 1 another team twice is forming in this lease'
 kill -KILL "${line_pid[one]}"
 is_forgotten() { ! is_told; }
 await "member 0 is forgotten when it dies" is_forgotten

@@ -68,7 +68,7 @@ begin two "$JOINED" twice 3 1 1 meet 60000
 is_there() { [ -n "$(find "$RGPU_TEAM_DIR" -type f -size +0)" ]; }
 await "member 0 is there" is_there
 begin three "$JOINED" twice 3 0 1 meet 60000
-ok "a team of that name is meeting already" await_line three '^# met 1 another team twice is meeting in this job'
+ok "a team of that name is forming already" await_line three '^# met 1 another team twice is forming in this job'
 begin four "$JOINED" twice 3 2 1 meet 60000
 for name in one two four; do ok "which does not keep it from meeting" await_line $name '^# met 0'; done
 is "$(ls "$RGPU_TEAM_DIR")" "" "nothing is left of it"

@@ -5,7 +5,7 @@
 
 enum { PAYLOADS = 24, ROOM = 2 << 20 };
 
-// Large payloads are spread over strands, small ones are not.
+// Large payloads are spread over extra connections, small ones are not.
 static size_t length_of(uint32_t i)
 {
     static const size_t lengths[] = {512 << 10, 1 << 20, 9, (512 << 10) - 3, ROOM, 200000};

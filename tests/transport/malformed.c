@@ -57,7 +57,7 @@ static void check_tcp(void)
     ok(refused, "tcp: impossible sizes are refused");
     record[4] = 16 | 1;
     is_int(tcp_result(record, sizeof(record), true), -EPROTO,
-           "tcp: parts over strands that were not offered are refused");
+           "tcp: parts over extra connections that were not offered are refused");
     record[4] = 64;
     is_int(tcp_result(record, sizeof(record), true), -EPIPE, "tcp: a truncated record is the end");
     is_int(tcp_result(record, 18, true), -EPIPE, "tcp: a truncated size is the end");

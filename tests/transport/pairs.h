@@ -140,50 +140,50 @@ static void tls_open_client(struct pair *pair, const struct link_options *option
     tls_end_of(pair_fds[1], false, options, &pair->client);
 }
 
-// As tcp, with strands: two, that stand from the start.
-enum { PAIR_STRANDS = 2 };
-static int pair_strands[PAIR_STRANDS][2];
+// As tcp, with two extra connections from the start.
+enum { PAIR_EXTRA = 2 };
+static int pair_extra[PAIR_EXTRA][2];
 
-static void strands_prepare(struct pair *pair, const struct link_options *options)
+static void extra_prepare(struct pair *pair, const struct link_options *options)
 {
     pair_tcp_sockets(pair_fds);
-    for (unsigned i = 0; i < PAIR_STRANDS; i++)
-        pair_tcp_sockets(pair_strands[i]);
+    for (unsigned i = 0; i < PAIR_EXTRA; i++)
+        pair_tcp_sockets(pair_extra[i]);
 }
 
-static void add_strands(struct link *link, unsigned side, bool tls)
+static void add_extra(struct link *link, unsigned side, bool tls)
 {
-    link_tcp_offer(link, PAIR_STRANDS);
-    for (unsigned i = 0; i < PAIR_STRANDS; i++) {
-        struct tls *own = tls ? pair_tls(pair_strands[i][side], side == 0) : NULL;
-        int r = link_tcp_strand(link, i, PAIR_STRANDS, pair_strands[i][side], own);
+    link_tcp_offer(link, PAIR_EXTRA);
+    for (unsigned i = 0; i < PAIR_EXTRA; i++) {
+        struct tls *own = tls ? pair_tls(pair_extra[i][side], side == 0) : NULL;
+        int r = link_tcp_extra(link, i, PAIR_EXTRA, pair_extra[i][side], own);
         if (r)
-            bail("link_tcp_strand: %s", strerror(-r));
+            bail("link_tcp_extra: %s", strerror(-r));
     }
 }
 
-static void strands_open_worker(struct pair *pair, const struct link_options *options)
+static void extra_open_worker(struct pair *pair, const struct link_options *options)
 {
     tcp_open_worker(pair, options);
-    add_strands(pair->worker, 0, false);
+    add_extra(pair->worker, 0, false);
 }
 
-static void strands_open_client(struct pair *pair, const struct link_options *options)
+static void extra_open_client(struct pair *pair, const struct link_options *options)
 {
     tcp_open_client(pair, options);
-    add_strands(pair->client, 1, false);
+    add_extra(pair->client, 1, false);
 }
 
-static void tls_strands_open_worker(struct pair *pair, const struct link_options *options)
+static void tls_extra_open_worker(struct pair *pair, const struct link_options *options)
 {
     tls_open_worker(pair, options);
-    add_strands(pair->worker, 0, true);
+    add_extra(pair->worker, 0, true);
 }
 
-static void tls_strands_open_client(struct pair *pair, const struct link_options *options)
+static void tls_extra_open_client(struct pair *pair, const struct link_options *options)
 {
     tls_open_client(pair, options);
-    add_strands(pair->client, 1, true);
+    add_extra(pair->client, 1, true);
 }
 
 static void shm_prepare(struct pair *pair, const struct link_options *options)
@@ -215,7 +215,7 @@ static void shm_open_client(struct pair *pair, const struct link_options *option
         bail("link_shm_connect: %s", strerror(-r));
 }
 
-// A window of one session, with the bells that the machine's device would ring.
+// A window of one session, with the doorbells that the machine's device would ring.
 static struct vm_window pair_window = {.memory = -1};
 static struct vm_part pair_part;
 
@@ -233,7 +233,7 @@ static void vm_prepare(struct pair *pair, const struct link_options *options)
     pair_window = (struct vm_window){
         .size = VM_WINDOW_HEAD + vm_window_session(pair_part.block_size, pair_part.block_count),
         .memory = file ? open(file, O_RDWR | O_CLOEXEC) : memfd_create("window", MFD_CLOEXEC)};
-    for (int i = 0; i < VM_WINDOW_BELLS; i++)
+    for (int i = 0; i < VM_WINDOW_DOORBELLS; i++)
         pair_window.events[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (pair_window.memory < 0 ||
         (!file && ftruncate(pair_window.memory, (off_t)pair_window.size)) ||
@@ -246,7 +246,7 @@ static void vm_prepare(struct pair *pair, const struct link_options *options)
 
 static void vm_forget_window(void)
 {
-    for (int i = 0; i < VM_WINDOW_BELLS && pair_window.memory >= 0; i++)
+    for (int i = 0; i < VM_WINDOW_DOORBELLS && pair_window.memory >= 0; i++)
         close(pair_window.events[i]);
     if (pair_window.memory >= 0)
         close(pair_window.memory);
@@ -340,8 +340,8 @@ static void rdma_open_client(struct pair *pair, const struct link_options *optio
 static const struct pair_kind pair_all_kinds[] = {
     {"tcp", tcp_prepare, tcp_open_worker, tcp_open_client, false},
     {"tls", tcp_prepare, tls_open_worker, tls_open_client, false},
-    {"strands", strands_prepare, strands_open_worker, strands_open_client, false},
-    {"tls strands", strands_prepare, tls_strands_open_worker, tls_strands_open_client, false},
+    {"extra connections", extra_prepare, extra_open_worker, extra_open_client, false},
+    {"tls extra connections", extra_prepare, tls_extra_open_worker, tls_extra_open_client, false},
     {"shm", shm_prepare, shm_open_worker, shm_open_client, false},
     {"vm", vm_prepare, vm_open_worker, vm_open_client, false},
     {"loop", loop_prepare, NULL, NULL, true},
@@ -433,8 +433,8 @@ __attribute__((unused)) static void pair_close_side(const struct pair_kind *kind
     if (pair->watch[side] >= 0)
         close(pair->watch[side]);
     pair->watch[side] = -1;
-    for (unsigned i = 0; i < PAIR_STRANDS && kind->prepare == strands_prepare; i++)
-        close(pair_strands[i][side]);
+    for (unsigned i = 0; i < PAIR_EXTRA && kind->prepare == extra_prepare; i++)
+        close(pair_extra[i][side]);
 }
 
 // The worker's end in a child process, which runs BODY and exits. Only for kinds that can.

@@ -93,7 +93,8 @@ int main(void)
         check_direction(pair.name, "to the worker", pair.client, pair.worker);
         check_direction(pair.name, "to the client", pair.worker, pair.client);
         is_str(link_name(pair.client),
-               strstr(pair.name, "tls") || strstr(pair.name, "strands") ? "tcp" : pair.name,
+               strstr(pair.name, "tls") || strstr(pair.name, "extra connections") ? "tcp"
+                                                                                  : pair.name,
                "%s: has its name", pair.name);
         is_str(link_error(pair.client), "", "%s: no error", pair.name);
         pair_close(&pair);

@@ -28,7 +28,7 @@ static void check(const struct pair_kind *kind)
     is_int(link_receive_bulk(pair.client, &byte, 1), -EPIPE, "%s: and receiving one", kind->name);
     ok(link_pending(pair.client), "%s: there is something to be told", kind->name);
     link_shutdown(pair.client);
-    link_kick(pair.client);
+    link_interrupt(pair.client);
 
     waiter_start(&peer, wait_for_value, pair.worker);
     while (waiter_join(&peer) >= 0)

@@ -46,19 +46,19 @@ static void receive_once(struct waiter *waiter)
     waiter->result = link_receive(waiter->link, buffer, sizeof(buffer), -1);
 }
 
-static void check_kicks(const struct pair *pair)
+static void check_interrupts(const struct pair *pair)
 {
     struct waiter waiter;
     uint32_t buffer[64];
 
     waiter_start(&waiter, receive_once, pair->worker);
     waiter_await_sleep(&waiter);
-    link_kick(pair->worker);
-    is_int(waiter_join(&waiter), 0, "%s: a kick ends a sleep", pair->name);
+    link_interrupt(pair->worker);
+    is_int(waiter_join(&waiter), 0, "%s: an interrupt ends a sleep", pair->name);
 
-    link_kick(pair->worker);
+    link_interrupt(pair->worker);
     is_int(link_receive(pair->worker, buffer, sizeof(buffer), -1), 0,
-           "%s: a kick that came first ends the next wait", pair->name);
+           "%s: an interrupt that came first ends the next wait", pair->name);
     double start = seconds_now();
     is_int(link_receive(pair->worker, buffer, sizeof(buffer), 30), 0, "%s: but only that one",
            pair->name);
@@ -67,7 +67,7 @@ static void check_kicks(const struct pair *pair)
     waiter_start(&waiter, wait_for_value, pair->worker);
     waiter_await_sleep(&waiter);
     send_value(pair->client, 64, 5);
-    is_int(waiter_join(&waiter), 5, "%s: kicks lose no record", pair->name);
+    is_int(waiter_join(&waiter), 5, "%s: interrupts lose no record", pair->name);
 }
 
 static void receive_payload(struct waiter *waiter)
@@ -78,15 +78,16 @@ static void receive_payload(struct waiter *waiter)
     waiter->result = link_receive_bulk(waiter->link, payload, sizeof(payload));
 }
 
-static void check_kick_in_payload(const struct pair *pair)
+static void check_interrupt_in_payload(const struct pair *pair)
 {
     struct waiter waiter;
 
     waiter_start(&waiter, receive_payload, pair->worker);
     send_value(pair->client, 8, 0);
     waiter_await_sleep(&waiter);
-    link_kick(pair->worker);
-    ok(waiter_await_sleep(&waiter), "%s: a kick does not end the wait for a payload", pair->name);
+    link_interrupt(pair->worker);
+    ok(waiter_await_sleep(&waiter), "%s: an interrupt does not end the wait for a payload",
+       pair->name);
     link_shutdown(pair->client);
     is_int(waiter_join(&waiter), -EPIPE, "%s: the peer's end does", pair->name);
 }
@@ -98,8 +99,8 @@ int main(void)
         struct pair pair = pair_open(&pair_kinds[i], &options);
         check_timeouts(&pair);
         check_pending(&pair);
-        check_kicks(&pair);
-        check_kick_in_payload(&pair);
+        check_interrupts(&pair);
+        check_interrupt_in_payload(&pair);
         pair_close(&pair);
     }
     return done();

@@ -211,12 +211,13 @@ static void pools(struct peer *peer)
     struct reply_cuMemAlloc_v2 plain = {0};
 
     POST(peer, cuStreamCreate, .phStream = stream, .Flags = CU_STREAM_NON_BLOCKING);
-    is_int(ASK(peer, gate_hold, .gate = 77, .stream = stream), CUDA_SUCCESS, "a stream is held");
+    is_int(ASK(peer, semaphore_wait, .semaphore = 77, .stream = stream), CUDA_SUCCESS,
+           "a stream is held");
     take_and_free(peer, stream);
     info(peer, 24 * MIB, 64 * MIB, "before the stream has come to the free");
     is_int(ASK_REPLY(peer, cuMemAlloc_v2, &plain, .bytesize = 25 * MIB), CUDA_ERROR_OUT_OF_MEMORY,
            "what is not freed yet cannot be had");
-    POST(peer, gate_open, .gate = 77);
+    POST(peer, semaphore_signal, .semaphore = 77);
     is_int(ASK(peer, cuStreamSynchronize, .hStream = stream), CUDA_SUCCESS, "it goes on");
     info(peer, 64 * MIB, 64 * MIB, "when it has come to it");
 

@@ -267,35 +267,37 @@ static void too_much_is_given_back(void)
     peer_stop(&peer);
 }
 
-// ---- gates that the client opens ----
+// ---- semaphores that the client signals ----
 
 static void client_gets_through(struct peer *peer)
 {
     uint64_t held = peer_stream(peer), other = peer_stream(peer);
     CUdeviceptr memory = peer_alloc(peer, SIZE);
 
-    is_int(ASK(peer, gate_hold, .gate = 7, .stream = held), CUDA_SUCCESS,
+    is_int(ASK(peer, semaphore_wait, .semaphore = 7, .stream = held), CUDA_SUCCESS,
            "a stream waits for another box");
     uint32_t call = free_later(peer);
     POST(peer, push_begin, .job = 10, .dst = memory, .size = SIZE, .stream = other);
     push_data(peer, 10);
     ok(has_data(peer, 10, memory, other),
        "while memory is to be freed the client's copies go through");
-    POST(peer, gate_open, .gate = 7);
+    POST(peer, semaphore_signal, .semaphore = 7);
     is_int(answer(peer, call), CUDA_SUCCESS, "it is freed when the other box was there");
 }
 
-static void later_gates_do_not_starve(struct peer *peer)
+static void later_semaphores_do_not_starve(struct peer *peer)
 {
     uint64_t held = peer_stream(peer), later = peer_stream(peer), other = peer_stream(peer);
     CUdeviceptr memory = peer_alloc(peer, SIZE);
 
-    is_int(ASK(peer, gate_hold, .gate = 8, .stream = held), CUDA_SUCCESS, "a stream is held");
+    is_int(ASK(peer, semaphore_wait, .semaphore = 8, .stream = held), CUDA_SUCCESS,
+           "a stream is held");
     uint32_t call = free_later(peer);
-    is_int(ASK(peer, gate_hold, .gate = 9, .stream = later), CUDA_SUCCESS, "then another one");
-    POST(peer, gate_open, .gate = 8);
+    is_int(ASK(peer, semaphore_wait, .semaphore = 9, .stream = later), CUDA_SUCCESS,
+           "then another one");
+    POST(peer, semaphore_signal, .semaphore = 8);
     POST(peer, push_begin, .job = 20, .dst = memory, .size = SIZE, .stream = other);
-    POST(peer, gate_open, .gate = 9);
+    POST(peer, semaphore_signal, .semaphore = 9);
     push_data(peer, 20); // whether its stream is held before memory is freed is not known
     is_int(answer(peer, call), CUDA_SUCCESS, "memory is freed when both may go on");
     ok(has_data(peer, 20, memory, other), "and a copy that came meanwhile goes through");
@@ -308,11 +310,12 @@ static void over_shared_memory(void)
     peer_start(&peer, &(struct peer_options){.transport = "shm"});
     peer_retain(&peer, 0);
     uint64_t held = peer_stream(&peer), other = peer_stream(&peer);
-    is_int(ASK(&peer, gate_hold, .gate = 1, .stream = held), CUDA_SUCCESS, "shm: a stream is held");
+    is_int(ASK(&peer, semaphore_wait, .semaphore = 1, .stream = held), CUDA_SUCCESS,
+           "shm: a stream is held");
     uint32_t call = free_later(&peer);
     is_int(ASK(&peer, cuStreamSynchronize, .hStream = other), CUDA_SUCCESS,
            "shm: others are answered while memory is to be freed");
-    POST(&peer, gate_open, .gate = 1);
+    POST(&peer, semaphore_signal, .semaphore = 1);
     is_int(answer(&peer, call), CUDA_SUCCESS, "shm: it is freed when the stream goes on");
     peer_stop(&peer);
 }
@@ -349,7 +352,7 @@ int main(void)
     blocks_come_first(&peer);
     each_call_waits(&peer);
     client_gets_through(&peer);
-    later_gates_do_not_starve(&peer);
+    later_semaphores_do_not_starve(&peer);
     peer_stop(&peer);
     too_much_is_given_back();
     over_shared_memory();

@@ -27,9 +27,9 @@ int main(void)
     budget_moved(to, 1);
     is_int((int64_t)ledger_used(session.account, 0), 0, "the GPU that was left has none of it");
     is_int((int64_t)ledger_used(session.account, 3), 8 * MIB, "the other one has it");
-    ledger_set_room(ledger, 0, 64 * MIB);
+    ledger_set_quota(ledger, 0, 64 * MIB);
     ok(!budget_takes_turns(0), "that leases take turns on the GPU that was left is nothing to it");
-    ledger_set_room(ledger, 3, 64 * MIB);
+    ledger_set_quota(ledger, 3, 64 * MIB);
     ok(budget_takes_turns(0), "that they do on the other one is");
     is_int((int64_t)budget_used(0), 8 * MIB, "what is used is what is used there");
     return done();

@@ -19,7 +19,7 @@
 #include "common/net/worker_socket.h"
 #include "transport/link/transport.h"
 
-enum { PATIENCE_MS = 60000 };
+enum { TIMEOUT_MS = 60000 };
 
 static const char *build_path(const char *name)
 {
@@ -128,7 +128,7 @@ static void take_welcome(struct peer *peer)
 {
     struct control_stream stream = {.fd = peer->client};
 
-    if (control_receive(&stream, &peer->welcome_frame, clock_ms() + PATIENCE_MS) ||
+    if (control_receive(&stream, &peer->welcome_frame, clock_ms() + TIMEOUT_MS) ||
         control_decode(&peer->welcome_frame, CONTROL_WELCOME, &peer->welcome) ||
         peer->welcome.snapshot_size < sizeof(*peer->snapshot))
         bail("no welcome");
@@ -159,7 +159,7 @@ static void open_link(struct peer *peer, const char *transport)
     struct control_transport_reply reply;
     struct control_frame frame = {0};
     struct control_stream stream = {.fd = peer->client};
-    int64_t deadline = clock_ms() + PATIENCE_MS;
+    int64_t deadline = clock_ms() + TIMEOUT_MS;
 
     snprintf(proposal.transport, sizeof(proposal.transport), "%s", transport);
     if (control_send(&stream, CONTROL_TRANSPORT_PROPOSAL, &proposal, deadline) ||
@@ -340,7 +340,7 @@ CUresult peer_await(struct peer *peer, uint32_t call, void *reply, size_t reply_
     const struct wire_event *event;
 
     do {
-        event = next_event(peer, PATIENCE_MS);
+        event = next_event(peer, TIMEOUT_MS);
         if (!event)
             bail("no reply");
     } while (event->kind != EVENT_REPLY);
@@ -440,7 +440,7 @@ void peer_push_blocks(struct peer *peer, uint32_t job, const void *data, size_t 
             .args = {.job = job, .size = bytes, .offset = offset},
         };
         while (!peer->credits)
-            if (!peer_take_event(peer, PATIENCE_MS))
+            if (!peer_take_event(peer, TIMEOUT_MS))
                 bail("no credit");
         peer->credits--;
         if (link_send_bulk(peer->link, &record, sizeof(record), (const uint8_t *)data + offset,

@@ -152,9 +152,9 @@ bool link_pending(struct link *link)
     return link_failure(link) || link->ops->pending(link);
 }
 
-void link_kick(struct link *link)
+void link_interrupt(struct link *link)
 {
-    link->ops->kick(link);
+    link->ops->interrupt(link);
 }
 
 enum link_memory link_memory(const struct link *link)

@@ -58,17 +58,17 @@ int link_send_bulk(struct link *link, const void *record, uint32_t size, const v
 
 // Copies the next record to BUFFER (ROOM bytes, WIRE_RECORD_MAX suffice). Returns its size, 0 after
 // TIMEOUT_MS, or -errno: -EPROTO for a malformed record, -EPIPE if the peer has gone. A TIMEOUT_MS
-// of -1 waits without limit. LINK_UNKICKED does too and may ignore link_kick(), which can be
-// cheaper.
-enum { LINK_UNKICKED = -2 };
+// of -1 waits without limit. LINK_UNINTERRUPTIBLE does too and may ignore link_interrupt(), which
+// can be cheaper.
+enum { LINK_UNINTERRUPTIBLE = -2 };
 int link_receive(struct link *link, void *buffer, size_t room, int timeout_ms);
 int link_receive_bulk(struct link *link, void *payload, size_t length);
 // The parts of payloads that are in flight in one direction; zeros: none.
-enum { LINK_STRANDS_MAX = 7 };
+enum { LINK_EXTRA_MAX = 7 };
 struct link_ahead {
     bool sends;
-    unsigned used;                    // strands
-    unsigned until[LINK_STRANDS_MAX]; // parts of each
+    unsigned used;                  // extra connections
+    unsigned until[LINK_EXTRA_MAX]; // parts of each
 };
 // Adds the parts that are in flight afterwards to *AHEAD, also if the call fails.
 int link_send_bulk_ahead(struct link *link, const void *record, uint32_t size, const void *payload,
@@ -82,7 +82,7 @@ int link_settle(struct link *link, const struct link_ahead *ahead);
 bool link_pending(struct link *link);
 // Makes the link_receive() that waits, or else the next one that would wait, return 0 at once; any
 // thread may call.
-void link_kick(struct link *link);
+void link_interrupt(struct link *link);
 
 // The access of the two sides to each other's memory, apart from sending its content.
 enum link_memory {
@@ -179,14 +179,14 @@ void link_free(struct link **link);
 // which the socket must be non-blocking.
 struct tls;
 int link_tcp_open(int fd, struct tls *tls, const struct link_options *options, struct link **out);
-// Further connections of such a link, its strands, over which parts of large payloads go once all
-// COUNT are there (tcp_strands.h). The worker's side: at most COUNT may come; then each as it
+// The extra connections of such a link, over which parts of large payloads go once all
+// COUNT are there (tcp_extra.h). The worker's side: at most COUNT may come; then each as it
 // comes, which is taken on success. -EOPNOTSUPP: the link is none of tcp. -EINVAL: it is not what
 // was offered.
 void link_tcp_offer(struct link *link, unsigned count);
-int link_tcp_strand(struct link *link, unsigned index, unsigned count, int fd, struct tls *tls);
+int link_tcp_extra(struct link *link, unsigned index, unsigned count, int fd, struct tls *tls);
 // The client's side: opens them by itself as soon as much has been copied.
-struct link_strand_plan {
+struct link_extra_plan {
     char box[288]; // address, as endpoint_parse() reads it
     uint64_t session;
     uint8_t token[32];
@@ -194,7 +194,7 @@ struct link_strand_plan {
     bool privacy;
     uint64_t after; // bytes of payloads
 };
-int link_tcp_plan(struct link *link, const struct link_strand_plan *plan);
+int link_tcp_plan(struct link *link, const struct link_extra_plan *plan);
 
 // loop: both ends in this process, for tests.
 int link_loop_pair(const struct link_options *options, struct link **a, struct link **b);

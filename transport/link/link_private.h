@@ -60,7 +60,7 @@ struct link_ops {
     int (*receive_bulk)(struct link *link, void *payload, size_t length);
     const struct link_advance *advance;
     bool (*pending)(struct link *link);
-    void (*kick)(struct link *link);
+    void (*interrupt)(struct link *link);
     const struct link_staging *(*staging)(
         const struct link *link);           // its result is NULL if there is none
     int (*window)(const struct link *link); // -1: it is in none

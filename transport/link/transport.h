@@ -22,8 +22,8 @@ enum transport_failure {
 };
 
 struct transport_window {
-    int fd;                     // of its memory; -1: there is none
-    int bells[VM_WINDOW_BELLS]; // event files
+    int fd;                             // of its memory; -1: there is none
+    int doorbells[VM_WINDOW_DOORBELLS]; // event files
 };
 
 // The state of a worker's side of a transport. `setup` is there from the start, memory and staging

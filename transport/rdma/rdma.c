@@ -221,13 +221,13 @@ static bool rdma_look(struct rdma_link *rdma, enum rdma_waiter who)
     return available(rdma) > 0;
 }
 
-static bool rdma_take_kick(struct rdma_link *rdma)
+static bool rdma_take_interrupt(struct rdma_link *rdma)
 {
-    return atomic_load_explicit(&rdma->kicked, memory_order_relaxed) &&
-           atomic_exchange(&rdma->kicked, false);
+    return atomic_load_explicit(&rdma->interrupted, memory_order_relaxed) &&
+           atomic_exchange(&rdma->interrupted, false);
 }
 
-static int rdma_sleep_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t deadline)
+static int rdma_sleep_for_bytes(struct rdma_link *rdma, bool interruptible, uint64_t deadline)
 {
     int r, slept = 0;
 
@@ -244,7 +244,7 @@ static int rdma_sleep_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t 
             r = rdma_gone(rdma);
         if (!r)
             r = link_failure(&rdma->base);
-        if (r || slept == -ETIMEDOUT || (kickable && rdma_take_kick(rdma)))
+        if (r || slept == -ETIMEDOUT || (interruptible && rdma_take_interrupt(rdma)))
             break;
         slept = rdma_sleep(rdma, RDMA_RECEIVER, deadline);
         if (slept && slept != -EPIPE && slept != -ETIMEDOUT) {
@@ -261,13 +261,14 @@ static int rdma_sleep_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t 
 enum { TRIAL_EVERY = 16, TRIAL_US = 4000 };
 static bool is_trial(struct rdma_link *rdma)
 {
-    return rdma->base.spin_us && patience_is_over(&rdma->patience) &&
+    return rdma->base.spin_us && wait_estimate_is_long(&rdma->estimate) &&
            ++rdma->long_waits % TRIAL_EVERY == 0;
 }
 
 // Longer spinning lets other threads run: the peer may be waiting for this processor.
 enum { SPUN_IN_VAIN = 2 };
-static int rdma_spin_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t start, uint64_t most)
+static int rdma_spin_for_bytes(struct rdma_link *rdma, bool interruptible, uint64_t start,
+                               uint64_t most)
 {
     uint64_t least = start + (uint64_t)rdma->base.spin_us * 1000;
     uint64_t end = start + most, now = start;
@@ -278,7 +279,7 @@ static int rdma_spin_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t s
             return 1;
         if (link_failure(&rdma->base))
             return link_failure(&rdma->base);
-        if (kickable && rdma_take_kick(rdma))
+        if (interruptible && rdma_take_interrupt(rdma))
             return 0;
         if (turn % SPIN_TURNS)
             continue;
@@ -291,7 +292,7 @@ static int rdma_spin_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t s
 
 // Waits for bytes of the peer. Returns 1 if there are some, 0 after the timeout or a wake-up, or
 // -errno.
-static int rdma_wait_for_bytes(struct rdma_link *rdma, bool kickable, int timeout_ms)
+static int rdma_wait_for_bytes(struct rdma_link *rdma, bool interruptible, int timeout_ms)
 {
     uint64_t start;
     int r;
@@ -302,16 +303,16 @@ static int rdma_wait_for_bytes(struct rdma_link *rdma, bool kickable, int timeou
         return link_failure(&rdma->base);
     start = clock_ns();
     bool trial = is_trial(rdma);
-    r = rdma_spin_for_bytes(rdma, kickable, start,
+    r = rdma_spin_for_bytes(rdma, interruptible, start,
                             trial ? TRIAL_US * 1000
-                                  : patience_ns(&rdma->patience, rdma->base.spin_us));
+                                  : wait_estimate_spin_ns(&rdma->estimate, rdma->base.spin_us));
     bool slept = r == SPUN_IN_VAIN;
     if (slept)
-        r = rdma_sleep_for_bytes(rdma, kickable, deadline_from(start, timeout_ms));
+        r = rdma_sleep_for_bytes(rdma, interruptible, deadline_from(start, timeout_ms));
     if (r > 0 && trial && !slept)
-        patience_learn(&rdma->patience, clock_ns() - start);
+        wait_estimate_update(&rdma->estimate, clock_ns() - start);
     else if (r > 0)
-        patience_note(&rdma->patience, clock_ns() - start);
+        wait_estimate_add(&rdma->estimate, clock_ns() - start);
     return r;
 }
 
@@ -321,7 +322,7 @@ static void rdma_consume(struct rdma_link *rdma, uint64_t size)
 
     atomic_store(&rdma->consumed, consumed);
     atomic_fetch_add_explicit(&rdma->base.received, size, memory_order_relaxed);
-    if (consumed - atomic_load_explicit(&rdma->bytes_told, memory_order_relaxed) >=
+    if (consumed - atomic_load_explicit(&rdma->bytes_reported, memory_order_relaxed) >=
         RDMA_RING_SIZE / 2)
         rdma_return_credit(rdma);
 }
@@ -383,13 +384,13 @@ static bool rdma_pending(struct link *link)
     return rdma_peer_has_ended(rdma) || available(rdma);
 }
 
-static void rdma_kick(struct link *link)
+static void rdma_interrupt(struct link *link)
 {
     struct rdma_link *rdma = rdma_of(link);
 
-    atomic_store(&rdma->kicked, true);
+    atomic_store(&rdma->interrupted, true);
     if (atomic_load(&rdma->receiver_sleeps))
-        rdma_ring_event(rdma->kick);
+        rdma_ring_event(rdma->interrupt);
 }
 
 static const struct link_staging *rdma_staging(const struct link *link)
@@ -406,14 +407,14 @@ static void rdma_wake_all(struct link *link)
     struct rdma_link *rdma = rdma_of(link);
 
     rdma_end_disconnect(&rdma->end);
-    rdma_ring_event(rdma->kick);
+    rdma_ring_event(rdma->interrupt);
     rdma_ring_event(rdma->space);
     rdma_ring_event(rdma->nudge);
 }
 
 static int rdma_make_events(struct rdma_link *rdma)
 {
-    int *events[] = {&rdma->kick, &rdma->space, &rdma->nudge};
+    int *events[] = {&rdma->interrupt, &rdma->space, &rdma->nudge};
     int r = 0;
 
     for (int i = 0; i < 3; i++) {
@@ -426,7 +427,7 @@ static int rdma_make_events(struct rdma_link *rdma)
 
 static void close_events(const struct rdma_link *rdma)
 {
-    const int events[] = {rdma->kick, rdma->space, rdma->nudge};
+    const int events[] = {rdma->interrupt, rdma->space, rdma->nudge};
 
     for (int i = 0; i < 3; i++)
         if (events[i] >= 0)
@@ -505,7 +506,7 @@ static const struct link_ops rdma_ops = {
     .receive_bulk = rdma_receive_bulk,
     .advance = &link_at_once,
     .pending = rdma_pending,
-    .kick = rdma_kick,
+    .interrupt = rdma_interrupt,
     .staging = rdma_staging,
     .window = link_no_window,
     .sharing = &link_shares_nothing,

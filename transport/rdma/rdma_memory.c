@@ -25,7 +25,7 @@ enum {
 static int register_range(struct rdma_link *rdma, uintptr_t start, uintptr_t end,
                           struct ibv_mr **mr)
 {
-    static _Atomic bool told;
+    static _Atomic bool reported;
     char text[320];
     int r = rdma_regions_allow(&rdma->exposed, end - start);
 
@@ -41,7 +41,7 @@ static int register_range(struct rdma_link *rdma, uintptr_t start, uintptr_t end
         r = -errno;
         rdma_explain_registration(r, end - start, text, sizeof(text));
     }
-    if (r && !atomic_exchange(&told, true))
+    if (r && !atomic_exchange(&reported, true))
         log_warn("copies of this memory take the slower way: %s", text);
     if (r)
         return r;

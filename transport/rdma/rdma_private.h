@@ -108,7 +108,7 @@ struct rdma_link {
     uint64_t messages;         // of them, those that take a receive of the peer
     uint64_t keepalive;        // the last send that asks for nothing but an answer
     uint64_t asked_at;         // and when it was posted, ns
-    _Atomic uint64_t bytes_told, receives_told;
+    _Atomic uint64_t bytes_reported, receives_reported;
 
     pthread_mutex_t poll_lock;     // for polling the command channel; its holder may take post_lock
     _Atomic uint64_t completed;    // sends known to be over
@@ -121,12 +121,12 @@ struct rdma_link {
     _Atomic int armed; // 1: for messages, 2: for sends too; an event has yet to come, or to be read
 
     _Atomic uint64_t consumed; // the receiver's
-    int kick;                  // event file: the receiver sleeps on it
+    int interrupt;             // event file: the receiver sleeps on it
     _Atomic bool receiver_sleeps;
-    _Atomic bool kicked;
-    struct patience patience; // with waits for the peer
-    uint32_t long_waits;      // that it was too short for
-    _Atomic int64_t looked;   // when rdma_pending() last asked the kernel
+    _Atomic bool interrupted;
+    struct wait_estimate estimate; // with waits for the peer
+    uint32_t long_waits;           // that it was too short for
+    _Atomic int64_t looked;        // when rdma_pending() last asked the kernel
 
     // One-sided operations: the worker's, one thread at a time.
     void *cookies[RDMA_TRANSFERS];

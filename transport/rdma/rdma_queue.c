@@ -111,16 +111,16 @@ int rdma_post_gathered(struct rdma_link *rdma)
 void rdma_return_credit(struct rdma_link *rdma)
 {
     SCOPED_LOCK(&rdma->post_lock);
-    uint64_t receives = atomic_load(&rdma->receives) - rdma->receives_told;
-    uint64_t bytes = atomic_load(&rdma->consumed) - rdma->bytes_told;
+    uint64_t receives = atomic_load(&rdma->receives) - rdma->receives_reported;
+    uint64_t bytes = atomic_load(&rdma->consumed) - rdma->bytes_reported;
     if ((receives >= RDMA_RECEIVES / 2 || bytes >= RDMA_RING_SIZE / 2) &&
         !link_failure(&rdma->base)) {
         struct ibv_sge none = {0};
         uint32_t immediate = RDMA_IMMEDIATE_CREDIT | (uint32_t)receives << 18 |
                              (uint32_t)(bytes / 8);
         if (post_message(rdma, immediate, &none, rdma->peer_ring, 0) == 0) {
-            rdma->receives_told += receives;
-            rdma->bytes_told += bytes;
+            rdma->receives_reported += receives;
+            rdma->bytes_reported += bytes;
         }
     }
 }
@@ -250,10 +250,10 @@ static void progress(struct rdma_link *rdma, enum rdma_waiter who)
                 atomic_load(&rdma->messages_acknowledged) != acknowledged;
     pthread_mutex_unlock(&rdma->poll_lock);
     if (data && who != RDMA_RECEIVER && atomic_load(&rdma->receiver_sleeps))
-        rdma_ring_event(rdma->kick);
+        rdma_ring_event(rdma->interrupt);
     if (room && who != RDMA_SENDER && atomic_load(&rdma->sender_sleeps))
         rdma_ring_event(rdma->space);
-    if (atomic_load(&rdma->receives) - rdma->receives_told >= RDMA_RECEIVES / 2)
+    if (atomic_load(&rdma->receives) - rdma->receives_reported >= RDMA_RECEIVES / 2)
         rdma_return_credit(rdma);
 }
 
@@ -319,7 +319,7 @@ static void take_completion_event(struct rdma_link *rdma, enum rdma_waiter who)
 
 int rdma_sleep(struct rdma_link *rdma, enum rdma_waiter who, uint64_t deadline)
 {
-    int event = who == RDMA_SENDER ? rdma->space : rdma->kick;
+    int event = who == RDMA_SENDER ? rdma->space : rdma->interrupt;
     struct pollfd wait[] = {{.fd = event, .events = POLLIN},
                             {.fd = rdma->end.completions[RDMA_COMMANDS]->fd, .events = POLLIN},
                             {.fd = rdma->end.events->fd, .events = POLLIN},

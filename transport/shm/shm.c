@@ -26,9 +26,9 @@ enum {
 struct shm_link {
     struct link base;
     struct shm_memory *memory;
-    struct shm_bells *bells; // NULL: both ends have the event files
-    int socket;              // to the peer: regions or bells, and its end
-    int watch;               // the control connection or -1; the caller's
+    struct shm_doorbells *doorbells; // NULL: both ends have the event files
+    int socket;                      // to the peer: regions or doorbells, and its end
+    int watch;                       // the control connection or -1; the caller's
     enum shm_direction sending, receiving;
 
     pthread_mutex_t send_lock; // held from reserve to commit
@@ -37,9 +37,9 @@ struct shm_link {
 
     struct ring_consumer in;
     _Atomic bool receiver_sleeps;
-    _Atomic bool kicked;
-    _Atomic int64_t looked;   // when link_pending() last asked the kernel for the peer's end
-    struct patience patience; // with waits for the peer
+    _Atomic bool interrupted;
+    _Atomic int64_t looked;        // when link_pending() last asked the kernel for the peer's end
+    struct wait_estimate estimate; // with waits for the peer
     struct spin_habit habit;
 
     pthread_mutex_t region_lock;
@@ -67,8 +67,8 @@ void shm_ring_event(int event)
 
 static void wake_peer(struct shm_link *shm, enum shm_direction direction, enum shm_event event)
 {
-    if (shm->bells)
-        shm->bells->ring(shm->bells, shm->socket, direction, event);
+    if (shm->doorbells)
+        shm->doorbells->ring(shm->doorbells, shm->socket, direction, event);
     else
         shm_ring_event(event_of(shm, direction, event));
 }
@@ -96,7 +96,7 @@ static bool peer_has_ended(const struct shm_link *shm)
 // -EPIPE: the peer has gone.
 static int sleep_on(struct shm_link *shm, int event, uint64_t deadline)
 {
-    short heard = shm->bells ? shm->bells->heard : 0;
+    short heard = shm->doorbells ? shm->doorbells->heard : 0;
     struct pollfd wait[] = {{.fd = event, .events = POLLIN},
                             {.fd = shm->socket, .events = POLLRDHUP | heard},
                             {.fd = shm->watch, .events = POLLRDHUP}};
@@ -108,7 +108,7 @@ static int sleep_on(struct shm_link *shm, int event, uint64_t deadline)
     if (wait[0].revents && read(event, &count, sizeof(count)) < 0 && errno != EAGAIN)
         return -errno;
     if (wait[1].revents & heard)
-        shm->bells->hear(shm->bells, shm->memory, shm->socket);
+        shm->doorbells->hear(shm->doorbells, shm->memory, shm->socket);
     if (wait[1].revents & ~heard || wait[2].revents)
         return -EPIPE;
     return ready ? 0 : -ETIMEDOUT;
@@ -255,13 +255,13 @@ static int shm_look(struct shm_link *shm, memory_order order)
     return ring_available(&shm->in) ? 1 : 0;
 }
 
-static bool shm_take_kick(struct shm_link *shm)
+static bool shm_take_interrupt(struct shm_link *shm)
 {
-    return atomic_load_explicit(&shm->kicked, memory_order_relaxed) &&
-           atomic_exchange(&shm->kicked, false);
+    return atomic_load_explicit(&shm->interrupted, memory_order_relaxed) &&
+           atomic_exchange(&shm->interrupted, false);
 }
 
-static int shm_sleep_for_bytes(struct shm_link *shm, bool kickable, uint64_t deadline)
+static int shm_sleep_for_bytes(struct shm_link *shm, bool interruptible, uint64_t deadline)
 {
     _Atomic uint32_t *asleep = &shm->in.control->consumer_asleep;
     int event = event_of(shm, shm->receiving, SHM_EVENT_RECORDS);
@@ -276,7 +276,7 @@ static int shm_sleep_for_bytes(struct shm_link *shm, bool kickable, uint64_t dea
             r = shm_gone(shm);
         if (!r)
             r = link_failure(&shm->base);
-        if (r || slept == -ETIMEDOUT || (kickable && shm_take_kick(shm)))
+        if (r || slept == -ETIMEDOUT || (interruptible && shm_take_interrupt(shm)))
             break;
         slept = sleep_on(shm, event, deadline);
         if (slept && slept != -EPIPE && slept != -ETIMEDOUT) {
@@ -293,13 +293,13 @@ static int shm_sleep_for_bytes(struct shm_link *shm, bool kickable, uint64_t dea
 // when that wait is over, and finds the reader awake. Beyond the spin time it yields to other
 // threads.
 enum { SPUN_IN_VAIN = 2 };
-static int shm_spin_for_bytes(struct shm_link *shm, bool kickable, uint64_t start)
+static int shm_spin_for_bytes(struct shm_link *shm, bool interruptible, uint64_t start)
 {
     uint64_t least = (uint64_t)shm->base.spin_us * 1000, most = least, passed = 0;
     int r;
 
     if (shm->base.spin_us >= PATIENT_SPIN_US)
-        most = patience_ns(&shm->patience, shm->base.spin_us);
+        most = wait_estimate_spin_ns(&shm->estimate, shm->base.spin_us);
     for (unsigned turn = 1; passed < most; turn++) {
         cpu_relax();
         r = shm_look(shm, memory_order_acquire);
@@ -307,7 +307,7 @@ static int shm_spin_for_bytes(struct shm_link *shm, bool kickable, uint64_t star
             r = link_failure(&shm->base);
         if (r)
             return r;
-        if (kickable && shm_take_kick(shm))
+        if (interruptible && shm_take_interrupt(shm))
             return 0;
         if (turn % SPIN_TURNS)
             continue;
@@ -320,7 +320,7 @@ static int shm_spin_for_bytes(struct shm_link *shm, bool kickable, uint64_t star
 
 // Waits for bytes of the peer. Returns 1 if there are some, 0 after the timeout or a wake-up, or
 // -errno.
-static int shm_wait_for_bytes(struct shm_link *shm, bool kickable, int timeout_ms)
+static int shm_wait_for_bytes(struct shm_link *shm, bool interruptible, int timeout_ms)
 {
     int r = shm_look(shm, memory_order_acquire);
     uint64_t start, deadline;
@@ -330,15 +330,15 @@ static int shm_wait_for_bytes(struct shm_link *shm, bool kickable, int timeout_m
     start = clock_ns();
     deadline = deadline_in(timeout_ms);
     bool spins = spin_is_due(&shm->habit);
-    r = spins ? shm_spin_for_bytes(shm, kickable, start) : SPUN_IN_VAIN;
+    r = spins ? shm_spin_for_bytes(shm, interruptible, start) : SPUN_IN_VAIN;
     if (spins && r == SPUN_IN_VAIN)
         spin_was_in_vain(&shm->habit, shm->base.spin_us);
     else if (spins)
         spin_paid(&shm->habit);
     if (r == SPUN_IN_VAIN)
-        r = shm_sleep_for_bytes(shm, kickable, deadline);
+        r = shm_sleep_for_bytes(shm, interruptible, deadline);
     if (r > 0)
-        patience_note(&shm->patience, clock_ns() - start);
+        wait_estimate_add(&shm->estimate, clock_ns() - start);
     return r;
 }
 
@@ -408,11 +408,11 @@ static bool shm_pending(struct link *link)
     return peer_has_ended(shm) || !ring_is_empty(&shm->in);
 }
 
-static void shm_kick(struct link *link)
+static void shm_interrupt(struct link *link)
 {
     struct shm_link *shm = shm_of(link);
 
-    atomic_store(&shm->kicked, true);
+    atomic_store(&shm->interrupted, true);
     if (atomic_load(&shm->receiver_sleeps))
         shm_ring_event(event_of(shm, shm->receiving, SHM_EVENT_RECORDS));
 }
@@ -523,8 +523,8 @@ static void shm_close(struct link *link)
     if (shm->socket >= 0)
         close(shm->socket);
     shm->socket = -1;
-    if (shm->bells)
-        shm->bells->close(shm->bells);
+    if (shm->doorbells)
+        shm->doorbells->close(shm->doorbells);
     shm_regions_close(&shm->regions);
     shm_memory_close(shm->memory);
 }
@@ -534,12 +534,12 @@ static void shm_free(struct link *link)
     struct shm_link *shm = shm_of(link);
 
     // Only this ends the connection for the peer if other processes have the socket as well.
-    if (shm->bells && shm->socket >= 0)
+    if (shm->doorbells && shm->socket >= 0)
         shutdown(shm->socket, SHUT_RDWR);
     shm_close(link);
     shm_memory_free(&shm->memory);
-    if (shm->bells)
-        shm->bells->free(shm->bells);
+    if (shm->doorbells)
+        shm->doorbells->free(shm->doorbells);
     free(shm);
 }
 
@@ -551,9 +551,9 @@ static const struct link_sharing shm_sharing = {
 #define SHM_OPERATIONS \
     .reserve = shm_reserve, .commit = shm_commit, .cancel = shm_cancel, .flush = shm_flush, \
     .send_bulk = shm_send_bulk, .receive = shm_receive, .receive_bulk = shm_receive_bulk, \
-    .advance = &link_at_once, .pending = shm_pending, .kick = shm_kick, .staging = shm_staging, \
-    .reaching = &link_reaches_nothing, .wake_all = shm_wake_all, .close = shm_close, \
-    .free = shm_free
+    .advance = &link_at_once, .pending = shm_pending, .interrupt = shm_interrupt, \
+    .staging = shm_staging, .reaching = &link_reaches_nothing, .wake_all = shm_wake_all, \
+    .close = shm_close, .free = shm_free
 
 static const struct link_ops shm_ops = {
     .memory = LINK_MEMORY_SHARED,
@@ -612,15 +612,15 @@ int shm_link_new(const char *name, enum shm_side side, struct shm_memory **memor
 }
 
 int shm_link_new_in_window(const char *name, enum shm_side side, struct shm_memory **memory,
-                           int socket, struct shm_bells *bells, const struct link_options *options,
-                           struct link **out)
+                           int socket, struct shm_doorbells *doorbells,
+                           const struct link_options *options, struct link **out)
 {
     struct shm_link *shm;
     int r = shm_make(&window_ops, name, side, memory, socket, -1, options, &shm);
 
     if (r)
         return r;
-    shm->bells = bells;
+    shm->doorbells = doorbells;
     *out = &shm->base;
     return 0;
 }

@@ -11,14 +11,14 @@ enum shm_side { SHM_WORKER, SHM_CLIENT };
 
 // The doorbells by which one end wakes the other, unless both have the event files; the first
 // member of their maker's structure.
-struct shm_bells {
-    void (*ring)(struct shm_bells *bells, int socket, enum shm_direction direction,
+struct shm_doorbells {
+    void (*ring)(struct shm_doorbells *doorbells, int socket, enum shm_direction direction,
                  enum shm_event event);
     // Events of the socket to wait for, beside its end: POLLIN, which `hear` then handles, or 0.
     short heard;
-    void (*hear)(struct shm_bells *bells, const struct shm_memory *memory, int socket);
-    void (*close)(struct shm_bells *bells); // unmaps, for a forked child
-    void (*free)(struct shm_bells *bells);
+    void (*hear)(struct shm_doorbells *doorbells, const struct shm_memory *memory, int socket);
+    void (*close)(struct shm_doorbells *doorbells); // unmaps, for a forked child
+    void (*free)(struct shm_doorbells *doorbells);
 };
 
 // Makes a link of mapped memory and a connected, non-blocking SOCK_SEQPACKET socket. On success
@@ -26,11 +26,11 @@ struct shm_bells {
 int shm_link_new(const char *name, enum shm_side side, struct shm_memory **memory, int socket,
                  int watch, const struct link_options *options, struct link **out);
 
-// The same with BELLS of its own, of memory that is a part of a window; on success they are the
+// The same with DOORBELLS of its own, of memory that is a part of a window; on success they are the
 // link's.
 int shm_link_new_in_window(const char *name, enum shm_side side, struct shm_memory **memory,
-                           int socket, struct shm_bells *bells, const struct link_options *options,
-                           struct link **out);
+                           int socket, struct shm_doorbells *doorbells,
+                           const struct link_options *options, struct link **out);
 void shm_ring_event(int event);
 
 enum { SHM_CANDIDATES = WORKER_SOCKET_QUEUE }; // connections that a listener lets wait

@@ -5,10 +5,10 @@
 // while other threads fill a second buffer; so records leave in order and in as few segments as the
 // traffic allows. A record without a flush is sent by a thread that is created when needed, at once
 // or, if the next record has recently followed soon, with that (gather_guess.h). Payloads are
-// written from, and read into, the caller's memory. Parts of a large one may go over strands
-// (tcp_strands.h); the number of strands is in the three unused bits of the size at the start of
-// its record. Inside TLS everything is the same except the two functions that pass bytes to a
-// socket and take them from it.
+// written from, and read into, the caller's memory. Parts of a large one may go over extra
+// connections (tcp_extra.h); the number of extra connections is in the three unused bits of the
+// size at the start of its record. Inside TLS everything is the same except the two functions that
+// pass bytes to a socket and take them from it.
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -29,7 +29,7 @@
 #include "transport/link/link_private.h"
 #include "transport/tcp/tcp_opening.h"
 #include "transport/tcp/tcp_socket.h"
-#include "transport/tcp/tcp_strands.h"
+#include "transport/tcp/tcp_extra.h"
 
 enum {
     SEND_ROOM = 256 * 1024,
@@ -46,9 +46,9 @@ _Static_assert(RECEIVE_ROOM >= 2 * WIRE_RECORD_MAX, "a record fits behind anothe
 struct tcp_link {
     struct link base;
     struct tcp_wire own; // the connection
-    int kick;            // event file
-    struct tcp_strands strands;
-    struct tcp_opening *opening; // of strands; NULL: none is planned
+    int interrupt;       // event file
+    struct tcp_extra extra;
+    struct tcp_opening *opening; // of extra connections; NULL: none is planned
 
     pthread_mutex_t wire; // for sending on the socket; taken before lock
     uint8_t *leaving;     // under wire
@@ -70,11 +70,11 @@ struct tcp_link {
     uint8_t *buffer; // the receiver's
     size_t start, end;
     size_t read_size;
-    unsigned used; // strands that have parts of the payload of the last record
+    unsigned used; // extra connections that have parts of the payload of the last record
     struct spin_habit habit;
     _Atomic bool whole; // a whole record is in buffer
     _Atomic bool receiver_sleeps;
-    _Atomic bool kicked;
+    _Atomic bool interrupted;
 };
 
 static struct tcp_link *tcp_of(struct link *link)
@@ -258,10 +258,10 @@ static int tcp_send_ahead(struct link *link, const void *record, uint32_t size, 
     // The size goes into a copy, the caller's record may be constant.
     memcpy(sized, record, size);
     SCOPED_LOCK(&tcp->wire);
-    unsigned used = tcp_strands_use(&tcp->strands, length);
+    unsigned used = tcp_extra_use(&tcp->extra, length);
     uint32_t marked = size | used;
     memcpy(sized, &marked, sizeof(marked));
-    size_t first = tcp_strands_begin(&tcp->strands, true, used, (void *)payload, length, ahead);
+    size_t first = tcp_extra_begin(&tcp->extra, true, used, (void *)payload, length, ahead);
     int r = tcp_drain(tcp, (struct iovec){.iov_base = sized, .iov_len = size},
                       (struct iovec){.iov_base = (void *)payload, .iov_len = first});
     link_count(&link->sent, length - first);
@@ -272,7 +272,7 @@ static int tcp_send_ahead(struct link *link, const void *record, uint32_t size, 
 
 static void tcp_settle(struct link *link, const struct link_ahead *ahead)
 {
-    tcp_strands_settle(&tcp_of(link)->strands, ahead);
+    tcp_extra_settle(&tcp_of(link)->extra, ahead);
 }
 
 static int tcp_send_bulk(struct link *link, const void *record, uint32_t size, const void *payload,
@@ -305,28 +305,28 @@ static ssize_t read_some(struct tcp_link *tcp, void *to, size_t room)
     return take_read(tcp, tcp_wire_receive(&tcp->own, to, room));
 }
 
-static bool tcp_take_kick(struct tcp_link *tcp)
+static bool tcp_take_interrupt(struct tcp_link *tcp)
 {
-    return atomic_load_explicit(&tcp->kicked, memory_order_relaxed) &&
-           atomic_exchange(&tcp->kicked, false);
+    return atomic_load_explicit(&tcp->interrupted, memory_order_relaxed) &&
+           atomic_exchange(&tcp->interrupted, false);
 }
 
 // Sleeps until there is something to read (1), or until the deadline or a wake-up (0).
-static int tcp_sleep_for_bytes(struct tcp_link *tcp, bool kickable, uint64_t deadline)
+static int tcp_sleep_for_bytes(struct tcp_link *tcp, bool interruptible, uint64_t deadline)
 {
     uint64_t count;
     int r;
 
     atomic_store(&tcp->receiver_sleeps, true);
     do {
-        if (kickable && tcp_take_kick(tcp))
+        if (interruptible && tcp_take_interrupt(tcp))
             r = 0;
         else
-            r = tcp_socket_wait(tcp->own.fd, POLLIN, tcp->kick, deadline);
+            r = tcp_socket_wait(tcp->own.fd, POLLIN, tcp->interrupt, deadline);
         if (r == TCP_SOCKET_EVENT) {
-            if (read(tcp->kick, &count, sizeof(count)) < 0 && errno != EAGAIN)
+            if (read(tcp->interrupt, &count, sizeof(count)) < 0 && errno != EAGAIN)
                 r = -errno;
-            else if (kickable && tcp_take_kick(tcp))
+            else if (interruptible && tcp_take_interrupt(tcp))
                 r = 0;
         }
     } while (r == TCP_SOCKET_EVENT && !link_failure(&tcp->base));
@@ -337,14 +337,14 @@ static int tcp_sleep_for_bytes(struct tcp_link *tcp, bool kickable, uint64_t dea
 }
 
 // False: spinning was in vain.
-static bool tcp_spin_for_bytes(struct tcp_link *tcp, void *to, size_t room, bool kickable,
+static bool tcp_spin_for_bytes(struct tcp_link *tcp, void *to, size_t room, bool interruptible,
                                ssize_t *n)
 {
     struct spin spin = {.us = tcp->base.spin_us};
 
     while (spin_more(&spin, SPIN_TURNS)) {
         *n = read_some(tcp, to, room);
-        if (*n || (kickable && tcp_take_kick(tcp))) {
+        if (*n || (interruptible && tcp_take_interrupt(tcp))) {
             spin_paid(&tcp->habit);
             return true;
         }
@@ -354,25 +354,25 @@ static bool tcp_spin_for_bytes(struct tcp_link *tcp, void *to, size_t room, bool
 }
 
 // Reads at least one byte. Returns their number, 0 after the timeout or a wake-up, or -errno.
-static ssize_t tcp_read_more(struct tcp_link *tcp, void *to, size_t room, bool kickable,
+static ssize_t tcp_read_more(struct tcp_link *tcp, void *to, size_t room, bool interruptible,
                              int timeout_ms)
 {
-    bool plain = !kickable && timeout_ms < 0 && !tcp->own.tls;
+    bool plain = !interruptible && timeout_ms < 0 && !tcp->own.tls;
     uint64_t deadline;
     ssize_t n = 0;
 
     // A thread that will not spin need not look either, if the call that looks can wait.
     if (!plain || !tcp->habit.skip)
         n = read_some(tcp, to, room);
-    if (n || timeout_ms == 0 || (kickable && tcp_take_kick(tcp)))
+    if (n || timeout_ms == 0 || (interruptible && tcp_take_interrupt(tcp)))
         return n;
-    if (spin_is_due(&tcp->habit) && tcp_spin_for_bytes(tcp, to, room, kickable, &n))
+    if (spin_is_due(&tcp->habit) && tcp_spin_for_bytes(tcp, to, room, interruptible, &n))
         return n;
     if (plain && (n = take_read(tcp, tcp_wire_receive_soon(&tcp->own, to, room))))
         return n;
     // Longer waits are watched over.
     for (deadline = deadline_in(timeout_ms);;) {
-        int r = tcp_sleep_for_bytes(tcp, kickable, deadline);
+        int r = tcp_sleep_for_bytes(tcp, interruptible, deadline);
         if (r <= 0)
             return r;
         n = read_some(tcp, to, room);
@@ -381,14 +381,14 @@ static ssize_t tcp_read_more(struct tcp_link *tcp, void *to, size_t room, bool k
     }
 }
 
-// Returns the size of the record at the start of BUFFER, and the number of strands that have parts
-// of its payload.
+// Returns the size of the record at the start of BUFFER, and the number of extra connections that
+// have parts of its payload.
 static bool look_at_size(const struct tcp_link *tcp, uint32_t *size, unsigned *used)
 {
     if (tcp->end - tcp->start < sizeof(*size))
         return false;
     memcpy(size, tcp->buffer + tcp->start, sizeof(*size));
-    *used = *size & LINK_STRANDS_MAX;
+    *used = *size & LINK_EXTRA_MAX;
     *size -= *used;
     return true;
 }
@@ -400,10 +400,10 @@ static int next_size(struct tcp_link *tcp)
 
     if (!look_at_size(tcp, &size, &tcp->used))
         return 0;
-    if (!link_record_size_valid(size) || !tcp_strands_await(&tcp->strands, tcp->used))
+    if (!link_record_size_valid(size) || !tcp_extra_await(&tcp->extra, tcp->used))
         return link_fail(&tcp->base, -EPROTO,
-                         "the peer broke the protocol: record of %u bytes, %u strands", size,
-                         tcp->used);
+                         "the peer broke the protocol: record of %u bytes, %u extra connections",
+                         size, tcp->used);
     return (int)size;
 }
 
@@ -432,7 +432,8 @@ static ssize_t fill_buffer(struct tcp_link *tcp, int timeout_ms)
     room = RECEIVE_ROOM - tcp->end;
     if (room > tcp->read_size)
         room = tcp->read_size;
-    n = tcp_read_more(tcp, tcp->buffer + tcp->end, room, timeout_ms != LINK_UNKICKED, timeout_ms);
+    n = tcp_read_more(tcp, tcp->buffer + tcp->end, room, timeout_ms != LINK_UNINTERRUPTIBLE,
+                      timeout_ms);
     if (n <= 0)
         return n;
     tcp->end += (size_t)n;
@@ -492,7 +493,7 @@ static int tcp_receive_ahead(struct link *link, void *payload, size_t length,
 {
     struct tcp_link *tcp = tcp_of(link);
     unsigned used = tcp->used;
-    size_t first = tcp_strands_begin(&tcp->strands, false, used, payload, length, ahead);
+    size_t first = tcp_extra_begin(&tcp->extra, false, used, payload, length, ahead);
     int r = receive_own(tcp, payload, first);
 
     tcp->used = 0;
@@ -526,21 +527,21 @@ static bool tcp_pending(struct link *link)
            (tcp->own.tls && tls_pending(tcp->own.tls));
 }
 
-static void ring_kick(struct tcp_link *tcp)
+static void ring_interrupt(struct tcp_link *tcp)
 {
     uint64_t one = 1;
 
-    while (write(tcp->kick, &one, sizeof(one)) < 0 && errno == EINTR)
+    while (write(tcp->interrupt, &one, sizeof(one)) < 0 && errno == EINTR)
         ;
 }
 
-static void tcp_kick(struct link *link)
+static void tcp_interrupt(struct link *link)
 {
     struct tcp_link *tcp = tcp_of(link);
 
-    atomic_store(&tcp->kicked, true);
+    atomic_store(&tcp->interrupted, true);
     if (atomic_load(&tcp->receiver_sleeps))
-        ring_kick(tcp);
+        ring_interrupt(tcp);
 }
 
 // ---- ends ----
@@ -550,8 +551,8 @@ static void tcp_wake_all(struct link *link)
     struct tcp_link *tcp = tcp_of(link);
 
     shutdown(tcp->own.fd, SHUT_RDWR);
-    tcp_strands_wake(&tcp->strands);
-    ring_kick(tcp);
+    tcp_extra_wake(&tcp->extra);
+    ring_interrupt(tcp);
 }
 
 static void tcp_close(struct link *link)
@@ -560,11 +561,11 @@ static void tcp_close(struct link *link)
 
     if (tcp->own.fd >= 0)
         close(tcp->own.fd);
-    if (tcp->kick >= 0)
-        close(tcp->kick);
-    tcp->own.fd = tcp->kick = -1;
+    if (tcp->interrupt >= 0)
+        close(tcp->interrupt);
+    tcp->own.fd = tcp->interrupt = -1;
     tcp->flusher_runs = false; // a forked child has no such thread
-    tcp_strands_close(&tcp->strands);
+    tcp_extra_close(&tcp->extra);
     if (tcp->opening)
         tcp_opening_abandon(tcp->opening);
 }
@@ -583,7 +584,7 @@ static void tcp_free(struct link *link)
     }
     if (tcp->opening)
         tcp_opening_free(&tcp->opening);
-    tcp_strands_free(&tcp->strands);
+    tcp_extra_free(&tcp->extra);
     tcp_close(link);
     tls_discard(&tcp->own.tls);
     // Locks and the condition hold nothing to give back, and in a forked child destroying them
@@ -605,7 +606,7 @@ static const struct link_ops tcp_ops = {
     .receive_bulk = tcp_receive_bulk,
     .advance = &tcp_advance,
     .pending = tcp_pending,
-    .kick = tcp_kick,
+    .interrupt = tcp_interrupt,
     .staging = link_no_staging,
     .window = link_no_window,
     .sharing = &link_shares_nothing,
@@ -625,8 +626,8 @@ int link_tcp_open(int fd, struct tls *tls, const struct link_options *options, s
         return -ENOMEM;
     link_init(&tcp->base, &tcp_ops, "tcp", options);
     tcp->own.fd = -1;
-    tcp_strands_init(&tcp->strands, &tcp->base);
-    tcp->kick = descriptor_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    tcp_extra_init(&tcp->extra, &tcp->base);
+    tcp->interrupt = descriptor_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     // Cleared, so that bytes that the caller does not write disclose no memory of this process to
     // the peer.
     tcp->leaving = calloc(1, SEND_ROOM);
@@ -640,9 +641,9 @@ int link_tcp_open(int fd, struct tls *tls, const struct link_options *options, s
     pthread_mutex_init(&tcp->wire, NULL);
     pthread_cond_init(&tcp->work, NULL);
     gather_guess_start(&tcp->guess);
-    if (tcp->kick < 0)
+    if (tcp->interrupt < 0)
         r = -errno;
-    if (tcp->kick < 0 || !tcp->leaving || !tcp->gathering || !tcp->buffer) {
+    if (tcp->interrupt < 0 || !tcp->leaving || !tcp->gathering || !tcp->buffer) {
         tcp_free(&tcp->base);
         return r;
     }
@@ -660,22 +661,22 @@ int link_tcp_open(int fd, struct tls *tls, const struct link_options *options, s
 void link_tcp_offer(struct link *link, unsigned count)
 {
     if (link->ops == &tcp_ops)
-        tcp_of(link)->strands.offered = count < LINK_STRANDS_MAX ? count : LINK_STRANDS_MAX;
+        tcp_of(link)->extra.offered = count < LINK_EXTRA_MAX ? count : LINK_EXTRA_MAX;
 }
 
-int link_tcp_strand(struct link *link, unsigned index, unsigned count, int fd, struct tls *tls)
+int link_tcp_extra(struct link *link, unsigned index, unsigned count, int fd, struct tls *tls)
 {
     if (link->ops != &tcp_ops)
         return -EOPNOTSUPP;
-    int err = tcp_strands_add(&tcp_of(link)->strands, index, fd, tls);
-    return err ? err : tcp_strands_stand(&tcp_of(link)->strands, count, true);
+    int err = tcp_extra_add(&tcp_of(link)->extra, index, fd, tls);
+    return err ? err : tcp_extra_stand(&tcp_of(link)->extra, count, true);
 }
 
-int link_tcp_plan(struct link *link, const struct link_strand_plan *plan)
+int link_tcp_plan(struct link *link, const struct link_extra_plan *plan)
 {
     if (link->ops != &tcp_ops)
         return -EOPNOTSUPP;
     struct tcp_link *tcp = tcp_of(link);
     link_tcp_offer(link, plan->count);
-    return tcp_opening_new(&tcp->strands, plan, &tcp->opening);
+    return tcp_opening_new(&tcp->extra, plan, &tcp->opening);
 }

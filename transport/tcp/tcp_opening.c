@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See tcp_opening.h. Each strand is a new connection to the box: the supervisor there accepts the
-// token of the offer as proof and passes the connection to the session's worker. Under privacy the
-// two ends make keys of its own for it, from a secret that this handshake has given them.
+// See tcp_opening.h. Each extra connection is a new connection to the box: the supervisor there
+// accepts the token of the offer as proof and passes the connection to the session's worker. Under
+// privacy the two ends make keys of its own for it, from a secret that this handshake has given
+// them.
 #include "transport/tcp/tcp_opening.h"
 
 #include <errno.h>
@@ -20,14 +21,14 @@
 enum { STEP_MS = 5000 };
 
 struct tcp_opening {
-    struct link_strand_plan plan;
-    struct tcp_strands *strands;
+    struct link_extra_plan plan;
+    struct tcp_extra *extra;
     _Atomic uint64_t moved;
     pthread_mutex_t lock;
     pthread_t thread;
     bool runs;   // under lock
     bool ending; // under lock
-    int fd;      // under lock: of the strand that is being opened; -1: none
+    int fd;      // under lock: of the extra connection that is being opened; -1: none
 };
 
 // ---- the thread ----
@@ -43,10 +44,10 @@ static bool tcp_opening_note(struct tcp_opening *opening, int fd)
 static int tcp_opening_prove(struct tcp_opening *opening, unsigned index,
                              struct control_stream *stream)
 {
-    const struct link_strand_plan *plan = &opening->plan;
+    const struct link_extra_plan *plan = &opening->plan;
     uint8_t secret[TLS_SECRET_BYTES];
     int64_t deadline = clock_ms() + STEP_MS;
-    int err = expected_connection_prove(stream->fd, plan->session, CONTROL_STRAND_NUMBER + index,
+    int err = expected_connection_prove(stream->fd, plan->session, CONTROL_EXTRA_NUMBER + index,
                                         plan->token, deadline, secret);
 
     if (!err && plan->privacy)
@@ -70,7 +71,7 @@ static int tcp_opening_open_one(struct tcp_opening *opening, unsigned index)
                                                    : -ECANCELED;
     tcp_opening_note(opening, -1);
     if (!err)
-        err = tcp_strands_add(opening->strands, index, stream.fd, stream.tls);
+        err = tcp_extra_add(opening->extra, index, stream.fd, stream.tls);
     if (!err)
         return 0;
     tls_discard(&stream.tls);
@@ -79,19 +80,19 @@ static int tcp_opening_open_one(struct tcp_opening *opening, unsigned index)
     return err;
 }
 
-// The worker may send parts as soon as it knows all strands, so they are ready to receive before
-// the announcement.
+// The worker may send parts as soon as it knows all extra connections, so they are ready to receive
+// before the announcement.
 static int announce(struct tcp_opening *opening)
 {
-    struct control_strand strand = {.count = (uint8_t)opening->plan.count};
-    int err = tcp_strands_stand(opening->strands, strand.count, false);
+    struct control_extra_connection message = {.count = (uint8_t)opening->plan.count};
+    int err = tcp_extra_stand(opening->extra, message.count, false);
 
-    for (unsigned i = 0; i < strand.count && !err; i++) {
-        const struct tcp_wire *wire = &opening->strands->list[i].wire;
+    for (unsigned i = 0; i < message.count && !err; i++) {
+        const struct tcp_wire *wire = &opening->extra->list[i].wire;
         const struct control_stream stream = {.fd = wire->fd, .tls = wire->tls};
-        err = control_send(&stream, CONTROL_STRAND, &strand, clock_ms() + STEP_MS);
+        err = control_send(&stream, CONTROL_EXTRA_CONNECTION, &message, clock_ms() + STEP_MS);
     }
-    return err ? err : tcp_strands_stand(opening->strands, strand.count, true);
+    return err ? err : tcp_extra_stand(opening->extra, message.count, true);
 }
 
 static void *tcp_opening_open_all(void *argument)
@@ -129,7 +130,7 @@ void tcp_opening_moved(struct tcp_opening *opening, size_t length)
         tcp_opening_start(opening);
 }
 
-int tcp_opening_new(struct tcp_strands *strands, const struct link_strand_plan *plan,
+int tcp_opening_new(struct tcp_extra *extra, const struct link_extra_plan *plan,
                     struct tcp_opening **out)
 {
     struct tcp_opening *opening = calloc(1, sizeof(*opening));
@@ -137,7 +138,7 @@ int tcp_opening_new(struct tcp_strands *strands, const struct link_strand_plan *
     if (!opening)
         return -ENOMEM;
     opening->plan = *plan;
-    opening->strands = strands;
+    opening->extra = extra;
     opening->fd = -1;
     pthread_mutex_init(&opening->lock, NULL);
     *out = opening;

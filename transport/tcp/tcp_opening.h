@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client's side of strands: a thread opens them once enough has been copied that they are worth
-// their handshakes. A failure is logged, and the link goes on as it is.
+// The client's side of extra connections: a thread opens them after so many bytes that they are
+// worth their handshakes. A failure is logged, and the link goes on as it is.
 #ifndef RGPU_TRANSPORT_TCP_OPENING_H
 #define RGPU_TRANSPORT_TCP_OPENING_H
 
-#include "transport/tcp/tcp_strands.h"
+#include "transport/tcp/tcp_extra.h"
 
 struct tcp_opening;
 
-int tcp_opening_new(struct tcp_strands *strands, const struct link_strand_plan *plan,
+int tcp_opening_new(struct tcp_extra *extra, const struct link_extra_plan *plan,
                     struct tcp_opening **out);
 // Counts bytes of a payload that have been sent or received. Any thread.
 void tcp_opening_moved(struct tcp_opening *opening, size_t length);

@@ -12,14 +12,14 @@
 #include "transport/link/transport.h"
 
 enum {
-    STRANDS_AFTER = 64 << 20, // bytes of payloads; the handshakes take as long as copying a few MiB
+    EXTRA_AFTER = 64 << 20, // bytes of payloads; the handshakes take as long as copying a few MiB
 };
 
 // The port is the number of further connections that may follow, by the supervisor's token.
 static bool offer_tcp(const struct transport_worker *worker, struct control_offer *offer)
 {
-    offer->port = worker->grant->strands;
-    memcpy(offer->token, worker->grant->strand_token, sizeof(offer->token));
+    offer->port = worker->grant->extra_connections;
+    memcpy(offer->token, worker->grant->extra_token, sizeof(offer->token));
     return true;
 }
 
@@ -50,9 +50,9 @@ static const char *obstacle_of_tcp(const struct transport_client *client, char *
     return NULL;
 }
 
-// Each strand has a thread at either end. To leave processors to the program, strands use at most
-// half of those that it may use.
-static unsigned strands_wanted(const struct transport_client *client)
+// Each extra connection has a thread at either end. To leave processors to the program, extra
+// connections use at most half of those that it may use.
+static unsigned extra_wanted(const struct transport_client *client)
 {
     unsigned offered = client->offer ? client->offer->port : 0, wanted = client->connections;
     cpu_set_t set;
@@ -64,13 +64,13 @@ static unsigned strands_wanted(const struct transport_client *client)
 }
 
 // A failure here is no reason against the session.
-static void plan_strands(const struct transport_client *client, struct link *link)
+static void plan_extra(const struct transport_client *client, struct link *link)
 {
-    struct link_strand_plan plan = {
+    struct link_extra_plan plan = {
         .session = client->session,
-        .count = strands_wanted(client),
+        .count = extra_wanted(client),
         .privacy = client->protection == CONTROL_PROTECTION_PRIVACY,
-        .after = STRANDS_AFTER,
+        .after = EXTRA_AFTER,
     };
 
     if (!plan.count)
@@ -95,7 +95,7 @@ static int connect_tcp(struct transport_client *client, struct link **out, char 
                  strerror(-err));
         return err;
     }
-    plan_strands(client, *out);
+    plan_extra(client, *out);
     client->stream->fd = -1;
     return 0;
 }

@@ -23,9 +23,9 @@ struct vm_part {
 void vm_part_format(const struct vm_part *part, char *text, size_t room);
 bool vm_part_parse(const char *text, struct vm_part *part);
 
-// Maps the part: the worker's side with BELLS, the event files that the guest rings; the client's
-// with events of its own. -errno.
-int vm_map_worker(int window, const struct vm_part *part, const int bells[VM_WINDOW_BELLS],
+// Maps the part: the worker's side with DOORBELLS, the event files that the guest rings; the
+// client's with events of its own. -errno.
+int vm_map_worker(int window, const struct vm_part *part, const int doorbells[VM_WINDOW_DOORBELLS],
                   struct shm_memory **out);
 int vm_map_client(const struct vm_window *window, const struct vm_part *part,
                   struct shm_memory **out);

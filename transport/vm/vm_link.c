@@ -13,13 +13,13 @@
 #include "common/base/descriptor.h"
 #include "transport/vm/vm.h"
 
-struct vm_bells {
-    struct shm_bells base;
+struct vm_doorbells {
+    struct shm_doorbells base;
     const struct vm_window *window; // the client's
     uint32_t slot;
 };
 
-static void ring_client(struct shm_bells *bells, int socket, enum shm_direction direction,
+static void ring_client(struct shm_doorbells *doorbells, int socket, enum shm_direction direction,
                         enum shm_event event)
 {
     uint8_t byte = (uint8_t)event;
@@ -29,23 +29,25 @@ static void ring_client(struct shm_bells *bells, int socket, enum shm_direction 
         ;
 }
 
-static void ring_worker(struct shm_bells *bells, int socket, enum shm_direction direction,
+static void ring_worker(struct shm_doorbells *doorbells, int socket, enum shm_direction direction,
                         enum shm_event event)
 {
-    const struct vm_bells *ours = (const struct vm_bells *)bells;
+    const struct vm_doorbells *ours = (const struct vm_doorbells *)doorbells;
     const struct vm_window *window = ours->window;
 
     if (window->doorbell)
         *window->doorbell = vm_window_peer(ours->slot, event) << 16;
     else
-        shm_ring_event(window->events[ours->slot * VM_WINDOW_BELLS + event]);
+        shm_ring_event(window->events[ours->slot * VM_WINDOW_DOORBELLS + event]);
 }
 
-static void hear_nothing(struct shm_bells *bells, const struct shm_memory *memory, int socket)
+static void hear_nothing(struct shm_doorbells *doorbells, const struct shm_memory *memory,
+                         int socket)
 {
 }
 
-static void hear_worker(struct shm_bells *bells, const struct shm_memory *memory, int socket)
+static void hear_worker(struct shm_doorbells *doorbells, const struct shm_memory *memory,
+                        int socket)
 {
     uint8_t bytes[64];
     ssize_t n;
@@ -60,28 +62,29 @@ static void hear_worker(struct shm_bells *bells, const struct shm_memory *memory
 }
 
 // The doorbell is the window's, which stays.
-static void close_nothing(struct shm_bells *bells)
+static void close_nothing(struct shm_doorbells *doorbells)
 {
 }
 
-static void free_bells(struct shm_bells *bells)
+static void free_doorbells(struct shm_doorbells *doorbells)
 {
-    free(bells);
+    free(doorbells);
 }
 
-static int open_link(enum shm_side side, const struct vm_bells *kind, struct shm_memory **memory,
-                     int stream, const struct link_options *options, struct link **out)
+static int open_link(enum shm_side side, const struct vm_doorbells *kind,
+                     struct shm_memory **memory, int stream, const struct link_options *options,
+                     struct link **out)
 {
-    struct vm_bells *bells = malloc(sizeof(*bells));
+    struct vm_doorbells *doorbells = malloc(sizeof(*doorbells));
     int socket = descriptor_own(fcntl(stream, F_DUPFD_CLOEXEC, DESCRIPTOR_STANDARD));
-    int r = !bells ? -ENOMEM : socket < 0 ? -errno : 0;
+    int r = !doorbells ? -ENOMEM : socket < 0 ? -errno : 0;
 
     if (!r) {
-        *bells = *kind;
-        r = shm_link_new_in_window("vm", side, memory, socket, &bells->base, options, out);
+        *doorbells = *kind;
+        r = shm_link_new_in_window("vm", side, memory, socket, &doorbells->base, options, out);
     }
     if (r) {
-        free(bells);
+        free(doorbells);
         if (socket >= 0)
             close(socket);
     }
@@ -91,25 +94,25 @@ static int open_link(enum shm_side side, const struct vm_bells *kind, struct shm
 int vm_link_worker(struct shm_memory **memory, int stream, const struct link_options *options,
                    struct link **out)
 {
-    const struct vm_bells bells = {.base = {.ring = ring_client,
-                                            .hear = hear_nothing,
-                                            .close = close_nothing,
-                                            .free = free_bells}};
+    const struct vm_doorbells doorbells = {.base = {.ring = ring_client,
+                                                    .hear = hear_nothing,
+                                                    .close = close_nothing,
+                                                    .free = free_doorbells}};
 
-    return open_link(SHM_WORKER, &bells, memory, stream, options, out);
+    return open_link(SHM_WORKER, &doorbells, memory, stream, options, out);
 }
 
 int vm_link_client(struct shm_memory **memory, const struct vm_window *window,
                    const struct vm_part *part, int stream, const struct link_options *options,
                    struct link **out)
 {
-    const struct vm_bells bells = {.base = {.ring = ring_worker,
-                                            .heard = POLLIN,
-                                            .hear = hear_worker,
-                                            .close = close_nothing,
-                                            .free = free_bells},
-                                   .window = window,
-                                   .slot = part->slot};
+    const struct vm_doorbells doorbells = {.base = {.ring = ring_worker,
+                                                    .heard = POLLIN,
+                                                    .hear = hear_worker,
+                                                    .close = close_nothing,
+                                                    .free = free_doorbells},
+                                           .window = window,
+                                           .slot = part->slot};
 
-    return open_link(SHM_CLIENT, &bells, memory, stream, options, out);
+    return open_link(SHM_CLIENT, &doorbells, memory, stream, options, out);
 }

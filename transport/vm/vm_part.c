@@ -51,7 +51,7 @@ static void vm_part_clear(struct shm_memory *memory)
     memset(memory->staging.flags, 0, LINK_FLAGS * sizeof(uint32_t));
 }
 
-int vm_map_worker(int window, const struct vm_part *part, const int bells[VM_WINDOW_BELLS],
+int vm_map_worker(int window, const struct vm_part *part, const int doorbells[VM_WINDOW_DOORBELLS],
                   struct shm_memory **out)
 {
     struct shm_geometry geometry = geometry_of(part);
@@ -62,8 +62,8 @@ int vm_map_worker(int window, const struct vm_part *part, const int bells[VM_WIN
         return r;
     int *records = &memory->events[SHM_TO_WORKER][SHM_EVENT_RECORDS];
     int *space = &memory->events[SHM_TO_CLIENT][SHM_EVENT_SPACE];
-    *records = descriptor_own(fcntl(bells[SHM_EVENT_RECORDS], F_DUPFD_CLOEXEC, 0));
-    *space = descriptor_own(fcntl(bells[SHM_EVENT_SPACE], F_DUPFD_CLOEXEC, 0));
+    *records = descriptor_own(fcntl(doorbells[SHM_EVENT_RECORDS], F_DUPFD_CLOEXEC, 0));
+    *space = descriptor_own(fcntl(doorbells[SHM_EVENT_SPACE], F_DUPFD_CLOEXEC, 0));
     if (*records < 0 || *space < 0) {
         shm_memory_free(&memory);
         return -EMFILE;

@@ -46,9 +46,10 @@ static bool offer_vm(const struct transport_worker *worker, struct control_offer
     snprintf(part.id, sizeof(part.id), "%s", grant->window_id);
     part.block_size = worker->options.block_size;
     part.block_count = worker->options.block_count;
-    int err = vm_window_session(part.block_size, part.block_count) > grant->window_room
-                  ? -EPROTO
-                  : vm_map_worker(worker->window->fd, &part, worker->window->bells, &worker_memory);
+    int err =
+        vm_window_session(part.block_size, part.block_count) > grant->window_room
+            ? -EPROTO
+            : vm_map_worker(worker->window->fd, &part, worker->window->doorbells, &worker_memory);
     if (err) {
         log_error("the window does not map window=%s error=\"%s\"", grant->window_id,
                   strerror(-err));

@@ -78,12 +78,12 @@ static unsigned vm_window_probe_read_number(int devices, const char *device, con
 
 static int open_bars(int device, struct vm_window *window)
 {
-    SCOPED_FD int bells = descriptor_own(openat(device, "resource0", O_RDWR | O_CLOEXEC));
+    SCOPED_FD int doorbells = descriptor_own(openat(device, "resource0", O_RDWR | O_CLOEXEC));
     SCOPED_FD int memory = descriptor_own(openat(device, "resource2", O_RDWR | O_CLOEXEC));
 
-    if (bells < 0 || memory < 0)
+    if (doorbells < 0 || memory < 0)
         return -errno;
-    void *mapped = mmap(NULL, DOORBELL_BAR, PROT_READ | PROT_WRITE, MAP_SHARED, bells, 0);
+    void *mapped = mmap(NULL, DOORBELL_BAR, PROT_READ | PROT_WRITE, MAP_SHARED, doorbells, 0);
     if (mapped == MAP_FAILED)
         return -errno;
     window->doorbell = (volatile uint32_t *)((uint8_t *)mapped + VM_WINDOW_DOORBELL);
@@ -155,21 +155,21 @@ static int vm_window_probe_receive(int socket, int64_t *number, int *fd)
     return n < 0 ? (int)n : -EPROTO;
 }
 
-// The protocol of ivshmem servers: version 0, our number, the memory with -1, and the bells of our
-// peers.
+// The protocol of ivshmem servers: version 0, our number, the memory with -1, and the doorbells of
+// our peers.
 static int receive_window(int socket, struct vm_window *window)
 {
     int64_t number;
-    int fd, err, bells = 0;
+    int fd, err, doorbells = 0;
 
-    for (int part = 0; bells < VM_WINDOW_SLOTS * VM_WINDOW_BELLS; part++) {
+    for (int part = 0; doorbells < VM_WINDOW_SLOTS * VM_WINDOW_DOORBELLS; part++) {
         err = vm_window_probe_receive(socket, &number, &fd);
         if (err)
             return err;
         bool right = part == 0   ? number == 0 && fd < 0
                      : part == 1 ? number >= 0 && fd < 0
                      : part == 2 ? number == -1 && fd >= 0
-                                 : number == 1 + bells && fd >= 0;
+                                 : number == 1 + doorbells && fd >= 0;
         if (!right) {
             if (fd >= 0)
                 close(fd);
@@ -178,7 +178,7 @@ static int receive_window(int socket, struct vm_window *window)
         if (part == 2)
             window->memory = fd;
         if (part > 2)
-            window->events[bells++] = fd;
+            window->events[doorbells++] = fd;
     }
     return vm_window_probe_take(window);
 }

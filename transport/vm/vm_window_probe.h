@@ -15,10 +15,10 @@ struct vm_window {
     char id[VM_WINDOW_ID_TEXT];
     uint64_t size;
     int memory; // descriptor, to be mapped
-    // The bells, one of the two ways: a register of the device, which is written to, or event
+    // The doorbells, one of the two ways: a register of the device, which is written to, or event
     // files.
     volatile uint32_t *doorbell;
-    int events[VM_WINDOW_SLOTS * VM_WINDOW_BELLS];
+    int events[VM_WINDOW_SLOTS * VM_WINDOW_DOORBELLS];
 };
 
 // The ids of all, with commas.

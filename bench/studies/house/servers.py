@@ -42,7 +42,7 @@ def last_words(path, count=600):
         return ""
 
 
-def end(process, patience=5):
+def end(process, timeout=5):
     """Ends a process and all that it started; what runs on another machine ends with its input."""
     if process.stdin:
         try:
@@ -55,7 +55,7 @@ def end(process, patience=5):
         except ProcessLookupError:
             pass
         try:
-            process.wait(patience)
+            process.wait(timeout)
             return
         except subprocess.TimeoutExpired:
             continue

@@ -8,7 +8,7 @@
 
 #include "client-lib/cuda/api/exports.h"
 #include "client-lib/cuda/api/graph_handles.h"
-#include "client-lib/cuda/work/callees.h"
+#include "client-lib/cuda/work/callbacks.h"
 #include "client-lib/cuda/work/captures.h"
 #include "client-lib/cuda/work/graph_objects.h"
 #include "client-lib/cuda/objects/thread.h"
@@ -145,14 +145,14 @@ CUresult cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destro
     if (!object_out || !destroy || !initialRefcount || initialRefcount > INT32_MAX ||
         flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
         return CUDA_ERROR_INVALID_VALUE;
-    uint64_t callee = callee_destructor(context->session, destroy, ptr);
-    if (!callee)
+    uint64_t callback = callback_destructor(context->session, destroy, ptr);
+    if (!callback)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    result = remote_graph_user_object(object_out, callee, initialRefcount, flags);
+    result = remote_graph_user_object(object_out, callback, initialRefcount, flags);
     if (result != CUDA_SUCCESS)
-        callee_drop(callee);
+        callback_drop(callback);
     else
-        callee_names(callee, *object_out);
+        callback_names(callback, *object_out);
     return result;
 }
 

@@ -5,7 +5,7 @@
 
 #include "client-lib/cuda/api/exports.h"
 #include "client-lib/cuda/api/graph_handles.h"
-#include "client-lib/cuda/work/callees.h"
+#include "client-lib/cuda/work/callbacks.h"
 #include "client-lib/cuda/work/graph_objects.h"
 #include "client-lib/cuda/work/launching.h"
 #include "client_calls.h"
@@ -36,14 +36,14 @@ static CUresult ask_node(CUgraphNode node, struct answered *out)
 }
 
 // Returns the copy within this process that a host node performs; NULL: the node does another task.
-static const struct callee_copy *cu_graph_params_copy_here(const struct answered *node)
+static const struct callback_copy *cu_graph_params_copy_here(const struct answered *node)
 {
     struct wire_host_node wire;
     if (node->type != CU_GRAPH_NODE_TYPE_HOST || node->size < sizeof(wire))
         return NULL;
     memcpy(&wire, node->bytes, sizeof(wire));
-    const struct object *callee = object_find(HANDLE_CALLEE, (void *)(uintptr_t)wire.callee);
-    return callee ? callee->callee.copy : NULL;
+    const struct object *callback = object_find(HANDLE_CALLBACK, (void *)(uintptr_t)wire.callback);
+    return callback ? callback->callback.copy : NULL;
 }
 
 // The same for a node that must be of TYPE. HEAD receives the fixed part of its parameters.
@@ -148,7 +148,7 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams
     ANSWERED got = {0};
     CUresult result =
         ask_typed(hNode, CU_GRAPH_NODE_TYPE_MEMCPY, nodeParams, &got, &wire, sizeof(wire));
-    const struct callee_copy *here = got.bytes ? cu_graph_params_copy_here(&got) : NULL;
+    const struct callback_copy *here = got.bytes ? cu_graph_params_copy_here(&got) : NULL;
     if (here) {
         *nodeParams = here->program;
         return CUDA_SUCCESS;
@@ -156,9 +156,9 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams
     if (result != CUDA_SUCCESS)
         return result;
     *nodeParams = wire.copy;
-    const struct object *callee = object_find(HANDLE_CALLEE, (void *)(uintptr_t)wire.callee);
-    if (callee && callee->callee.copy)
-        *nodeParams = callee->callee.copy->program;
+    const struct object *callback = object_find(HANDLE_CALLBACK, (void *)(uintptr_t)wire.callback);
+    if (callback && callback->callback.copy)
+        *nodeParams = callback->callback.copy->program;
     return CUDA_SUCCESS;
 }
 
@@ -181,11 +181,11 @@ CUresult cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *node
         ask_typed(hNode, CU_GRAPH_NODE_TYPE_HOST, nodeParams, &got, &wire, sizeof(wire));
     if (result != CUDA_SUCCESS)
         return result;
-    const struct object *callee = object_find(HANDLE_CALLEE, (void *)(uintptr_t)wire.callee);
-    if (!callee)
+    const struct object *callback = object_find(HANDLE_CALLBACK, (void *)(uintptr_t)wire.callback);
+    if (!callback)
         return CUDA_ERROR_INVALID_VALUE;
-    *nodeParams =
-        (CUDA_HOST_NODE_PARAMS){.fn = callee->callee.function, .userData = callee->callee.data};
+    *nodeParams = (CUDA_HOST_NODE_PARAMS){.fn = callback->callback.function,
+                                          .userData = callback->callback.data};
     return CUDA_SUCCESS;
 }
 

@@ -4,7 +4,7 @@
 
 #include "client-lib/cuda/api/exports.h"
 #include "client-lib/cuda/copy/late_push.h"
-#include "client-lib/cuda/work/callees.h"
+#include "client-lib/cuda/work/callbacks.h"
 #include "client-lib/cuda/work/crossing.h"
 #include "client-lib/cuda/memory/peers.h"
 #include "client-lib/cuda/report/tell.h"
@@ -47,8 +47,8 @@ CUresult cuInit(unsigned int flags)
     static const struct session_listener listener = {
         .data_wanted = late_push_due,
         .event_reached = crossing_reached,
-        .host_function_due = callee_due,
-        .graph_calls = callee_event,
+        .host_function_due = callback_due,
+        .graph_calls = callback_event,
         .peer_frame = peers_frame,
         .peer_over = peers_over,
         .lost = session_is_lost,

@@ -8,7 +8,7 @@
 
 #include "client-lib/cuda/copy/graph_copies.h"
 #include "client-lib/cuda/objects/addresses.h"
-#include "client-lib/cuda/work/callees.h"
+#include "client-lib/cuda/work/callbacks.h"
 #include "client-lib/cuda/work/graph_objects.h"
 #include "client-lib/cuda/work/launching.h"
 #include "client-lib/cuda/objects/object.h"
@@ -69,10 +69,10 @@ static CUresult graph_node_params_make_copy(struct box_session *session,
     CUresult result = graph_copy_describe(session, &params->memcpy.copyParams, &wire);
     if (result != CUDA_SUCCESS)
         return result;
-    out->callee = wire.callee;
+    out->callback = wire.callback;
     result = context_name(session, params->memcpy.copyCtx, &wire.context);
     if (result == CUDA_SUCCESS && graph_copy_is_here(&wire)) {
-        struct wire_host_node call = {.callee = wire.callee};
+        struct wire_host_node call = {.callback = wire.callback};
         out->type = CU_GRAPH_NODE_TYPE_HOST;
         result = PUT(out, call);
     } else if (result == CUDA_SUCCESS) {
@@ -120,9 +120,9 @@ static CUresult make_host(struct box_session *session, const CUgraphNodeParams *
     if (!params->host.fn)
         return CUDA_ERROR_INVALID_VALUE;
     struct wire_host_node wire = {
-        .callee = callee_function(session, params->host.fn, params->host.userData)};
-    out->callee = wire.callee;
-    CUresult result = wire.callee ? PUT(out, wire) : CUDA_ERROR_OUT_OF_MEMORY;
+        .callback = callback_function(session, params->host.fn, params->host.userData)};
+    out->callback = wire.callback;
+    CUresult result = wire.callback ? PUT(out, wire) : CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS)
         node_data_abandon(out);
     return result;
@@ -270,10 +270,10 @@ void node_data_free(struct node_data *data)
 
 void node_data_abandon(struct node_data *data)
 {
-    if (data->callee)
-        callee_drop(data->callee);
+    if (data->callback)
+        callback_drop(data->callback);
     for (uint32_t i = 0; i < data->graph_count; i++)
         object_retire(HANDLE_GRAPH, (uintptr_t)data->graphs[i]);
-    data->callee = 0;
+    data->callback = 0;
     data->graph_count = 0;
 }

@@ -13,7 +13,7 @@ struct node_data {
     void *data; // as it is sent; freed by node_data_free
     size_t size;
     CUgraphNodeType type; // that the node has on the box
-    uint64_t callee;      // of a host node; 0: none
+    uint64_t callback;    // of a host node; 0: none
     CUgraph *graphs;      // handles of a conditional node's graphs, which the program gets with it
     uint32_t graph_count;
 };

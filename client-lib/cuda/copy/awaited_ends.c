@@ -31,7 +31,7 @@ static bool flag_may_tell(struct box_session *session, CUstream stream)
 // a flag.
 static bool flag_is_worth_it(struct box_session *session)
 {
-    if (atomic_load_explicit(&session->sync_waits.expected_us, memory_order_relaxed) > PATIENCE_US)
+    if (atomic_load_explicit(&session->sync_waits.expected_us, memory_order_relaxed) > LONG_WAIT_US)
         return false;
     uint32_t asks = atomic_load_explicit(&session->syncs_to_ask, memory_order_relaxed);
     if (asks)
@@ -64,9 +64,9 @@ static CUresult await_by_flag(struct box_session *session, const struct fence_ho
     uint64_t watched = watch_begin();
     before_work_wait_begins(session);
     bool sent = remote_sync_signal(fence->index, fence->value, stream) == CUDA_SUCCESS;
-    bool told = sent && await_fence(session, fence, began);
+    bool reported = sent && await_fence(session, fence, began);
     watch_wait_end(WATCH_WAIT_GPU, watched);
-    if (told) {
+    if (reported) {
         staging_deliver(session);
         before_work_wait_ended(session);
     } else {
@@ -85,7 +85,7 @@ static CUresult awaited_ends_await_end(struct box_session *session, CUstream str
     bool by_flag = flag_tells && flag_may_tell(session, stream) && flag_is_worth_it(session) &&
                    fence_take(session, &fence);
     CUresult result = by_flag ? await_by_flag(session, &fence, stream, ask, began) : ask(stream);
-    patience_note(&session->sync_waits, clock_ns() - began);
+    wait_estimate_add(&session->sync_waits, clock_ns() - began);
     return result;
 }
 

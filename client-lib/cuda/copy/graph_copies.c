@@ -4,13 +4,13 @@
 
 #include "client-lib/cuda/copy/copies.h"
 #include "client-lib/cuda/objects/addresses.h"
-#include "client-lib/cuda/work/callees.h"
+#include "client-lib/cuda/work/callbacks.h"
 #include "client-lib/cuda/work/captures.h"
 #include "client_calls.h"
 #include "common/base/log.h"
 
-// Names the host side of a copy: by the box's name of the memory, or by a callee from which the box
-// requests the bytes.
+// Names the host side of a copy: by the box's name of the memory, or by a callback from which the
+// box requests the bytes.
 static CUresult name_host_side(struct box_session *session, struct rect_copy *copy,
                                const CUDA_MEMCPY3D *program, struct wire_copy_node *out)
 {
@@ -23,37 +23,37 @@ static CUresult name_host_side(struct box_session *session, struct rect_copy *co
         host->address = name;
         return CUDA_SUCCESS;
     }
-    struct callee_copy rows = {.host = (uint8_t *)(uintptr_t)host->address,
-                               .pitch = host->pitch,
-                               .slice = host->slice,
-                               .width = copy->width,
-                               .height = copy->height,
-                               .depth = copy->depth,
-                               .to_device = to_device};
+    struct callback_copy rows = {.host = (uint8_t *)(uintptr_t)host->address,
+                                 .pitch = host->pitch,
+                                 .slice = host->slice,
+                                 .width = copy->width,
+                                 .height = copy->height,
+                                 .depth = copy->depth,
+                                 .to_device = to_device};
     if (program)
         rows.program = *program;
-    out->callee = callee_copy(session, &rows);
+    out->callback = callback_copy(session, &rows);
     host->address = 0; // the box cannot use this process's addresses
-    return out->callee ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return out->callback ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 // Both sides are in this process: the graph calls this process to copy, as it calls host functions.
 static CUresult name_copy_here(struct box_session *session, const struct rect_copy *copy,
                                const CUDA_MEMCPY3D *program, struct wire_copy_node *out)
 {
-    struct callee_copy rows = {.host = (uint8_t *)(uintptr_t)copy->to.address,
-                               .pitch = copy->to.pitch,
-                               .slice = copy->to.slice,
-                               .from = (const uint8_t *)(uintptr_t)copy->from.address,
-                               .from_pitch = copy->from.pitch,
-                               .from_slice = copy->from.slice,
-                               .width = copy->width,
-                               .height = copy->height,
-                               .depth = copy->depth};
+    struct callback_copy rows = {.host = (uint8_t *)(uintptr_t)copy->to.address,
+                                 .pitch = copy->to.pitch,
+                                 .slice = copy->to.slice,
+                                 .from = (const uint8_t *)(uintptr_t)copy->from.address,
+                                 .from_pitch = copy->from.pitch,
+                                 .from_slice = copy->from.slice,
+                                 .width = copy->width,
+                                 .height = copy->height,
+                                 .depth = copy->depth};
     if (program)
         rows.program = *program;
-    out->callee = callee_copy(session, &rows);
-    return out->callee ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    out->callback = callback_copy(session, &rows);
+    return out->callback ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 // A graph cannot copy memory of a GPU of another box.
@@ -92,13 +92,13 @@ CUresult graph_copy_describe(struct box_session *session, const CUDA_MEMCPY3D *p
 
 bool graph_copy_is_here(const struct wire_copy_node *wire)
 {
-    return wire->callee && !wire->copy.WidthInBytes;
+    return wire->callback && !wire->copy.WidthInBytes;
 }
 
 void graph_copy_abandon(const struct wire_copy_node *wire)
 {
-    if (wire->callee)
-        callee_drop(wire->callee);
+    if (wire->callback)
+        callback_drop(wire->callback);
 }
 
 bool graph_copy_wanted(struct box_session *session, CUstream stream, bool wait, CUresult *result)
@@ -121,10 +121,10 @@ CUresult graph_copy_capture(struct box_session *session, const struct rect_copy 
 {
     struct wire_copy_node wire = {0};
     CUresult result = graph_copies_describe(session, *copy, NULL, &wire);
-    // The box reports the end of the callee, also if the capture has failed.
+    // The box reports the end of the callback, also if the capture has failed.
     if (result != CUDA_SUCCESS)
         return result;
-    return graph_copy_is_here(&wire) ? remote_capture_host(stream, wire.callee)
+    return graph_copy_is_here(&wire) ? remote_capture_host(stream, wire.callback)
                                      : remote_capture_copy(stream, &wire, sizeof(wire));
 }
 

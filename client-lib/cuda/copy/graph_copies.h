@@ -14,9 +14,9 @@
 // the program.
 CUresult graph_copy_describe(struct box_session *session, const CUDA_MEMCPY3D *program,
                              struct wire_copy_node *out);
-// Returns true if both sides are memory of this process: then the node calls its callee.
+// Returns true if both sides are memory of this process: then the node calls its callback.
 bool graph_copy_is_here(const struct wire_copy_node *wire);
-// Frees the callee of a request that was not sent.
+// Frees the callback of a request that was not sent.
 void graph_copy_abandon(const struct wire_copy_node *wire);
 
 // Returns true if STREAM is under capture, so that the copy must be captured; *RESULT is then an

@@ -22,7 +22,7 @@
 static bool still_written(struct box_session *session, const void *host)
 {
     struct allocation found;
-    return (session_expecting(session) || staging_owed(session)) &&
+    return (session_expecting(session) || staging_pending(session)) &&
            memory_find((uintptr_t)host, &found) && found.host;
 }
 

@@ -70,7 +70,7 @@ CUresult rect_await_source(struct box_session *session, const struct rect_copy *
 {
     struct allocation found;
     bool written = session->memory->reaches_page_locked || session_expecting(session) ||
-                   staging_owed(session);
+                   staging_pending(session);
     if (!written || copy->from.device || !memory_find(copy->from.address, &found) || !found.host)
         return CUDA_SUCCESS;
     return copy_fence(session, stream);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements mapped_host.h. Memory that the library allocates is a mirror with a protected front
-// (mirror.h), at the same address on both sides. Memory that the program registers cannot be
+// Implements mapped_host.h. Memory that the library allocates is a mirror with a protected program
+// view (mirror.h), at the same address on both sides. Memory that the program registers cannot be
 // protected, so it is compared (compared_memory.h). It may have another address on the GPU.
 #include "client-lib/cuda/managed/mapped_host.h"
 

@@ -34,7 +34,7 @@ static struct ranges mirrors; // values: struct mirror
 static const struct guard *guard;
 static _Atomic unsigned int not_away;      // mirrors with chunks that are not AWAY
 static _Atomic unsigned int host_not_away; // the same, of page-locked memory
-static _Atomic int owed_error; // an error found by a fault, to be returned by the next call
+static _Atomic int pending_error; // an error found by a fault, to be returned by the next call
 
 // ---- state of chunks ----
 
@@ -66,7 +66,8 @@ static void set_chunks(struct mirror *mirror, size_t first, size_t count, enum c
 
 // ---- before work of the GPU ----
 
-// Closes the front first: if another thread writes meanwhile, it faults and waits for the lock.
+// Closes the program view first: if another thread writes meanwhile, it faults and waits for the
+// lock.
 static CUresult mirror_hand_over(struct mirror *mirror)
 {
     guard->close(mirror->place.base, mirror->place.size);
@@ -116,8 +117,8 @@ CUresult mirrors_hand_over(const struct box_session *session, uint64_t stream)
         return CUDA_SUCCESS;
     CUresult result =
         hand_over_chosen(&(struct mirrors_meant){.session = session, .stream = stream});
-    int owed = result == CUDA_SUCCESS ? atomic_exchange(&owed_error, 0) : 0;
-    return owed ? (CUresult)owed : result;
+    int pending = result == CUDA_SUCCESS ? atomic_exchange(&pending_error, 0) : 0;
+    return pending ? (CUresult)pending : result;
 }
 
 CUresult mirrors_hand_over_host(const struct box_session *session)
@@ -146,8 +147,8 @@ static size_t run_length(struct mirror *mirror, size_t first, bool write)
     return count;
 }
 
-// State of opening the front in parts, from several threads.
-struct front_opening {
+// State of opening the program view in parts, from several threads.
+struct view_opening {
     bool write;
     atomic_bool written; // some of it is writable
     _Atomic int error;
@@ -156,7 +157,7 @@ struct front_opening {
 // Opens FRESH chunks for writing at once, because the GPU does not hold their zeros.
 static void mirror_open_part(void *argument, uint64_t address, size_t size, enum chunk_state was)
 {
-    struct front_opening *opening = argument;
+    struct view_opening *opening = argument;
     bool write = opening->write || was == CHUNK_FRESH;
     int opened = was == CHUNK_SHARED ? guard->allow(address, size)
                                      : guard->open(address, size, write);
@@ -166,7 +167,7 @@ static void mirror_open_part(void *argument, uint64_t address, size_t size, enum
         atomic_store(&opening->written, true);
 }
 
-// Opens the whole front, which always succeeds.
+// Opens the whole program view, which always succeeds.
 static void mirror_open_all(struct mirror *mirror)
 {
     (void)mirror_bring(mirror, 0, mirror->count, NULL);
@@ -177,11 +178,12 @@ static void mirror_open_all(struct mirror *mirror)
     set_chunks(mirror, 0, mirror->count, CHUNK_WRITTEN);
 }
 
-// Fetches the chunks and opens the front there. Marks the mirror as not away first: the faulting
-// thread may send work as soon as the front is open, and reads that mark without the lock.
+// Fetches the chunks and opens the program view there. Marks the mirror as not away first: the
+// faulting thread may send work as soon as the program view is open, and reads that mark without
+// the lock.
 static CUresult bring_and_open(struct mirror *mirror, size_t first, size_t count, bool write)
 {
-    struct front_opening opening = {.write = write};
+    struct view_opening opening = {.write = write};
     struct mirror_opener opener = {mirror_open_part, &opening};
     set_away(mirror, false);
     CUresult result = mirror_bring(mirror, first, count, &opener);
@@ -202,7 +204,7 @@ static bool open_anyway(struct mirror *mirror, size_t first, size_t count, CUres
 {
     int none = 0;
     bool host = mirror->place.region != 0; // this host has the memory even if the box is lost
-    atomic_compare_exchange_strong(&owed_error, &none, (int)result);
+    atomic_compare_exchange_strong(&pending_error, &none, (int)result);
     if (!host && session_lost(mirror->place.session)) {
         tell_once(
             "managed memory at 0x%llx is touched, whose contents were on box %s, which is lost",
@@ -294,8 +296,8 @@ static bool bring_ahead(void)
 
 static void free_mirror(struct mirror *mirror)
 {
-    if (mirror->back)
-        munmap(mirror->back, mirror->place.size);
+    if (mirror->library_view)
+        munmap(mirror->library_view, mirror->place.size);
     if (mirror->known)
         munmap(mirror->known, mirror->place.size);
     free(mirror->parts.rows);
@@ -304,7 +306,7 @@ static void free_mirror(struct mirror *mirror)
 
 // Returns memory that can be mapped a second time. It is not a file, because a process's file size
 // may be limited.
-static void *map_back(size_t size)
+static void *map_library_view(size_t size)
 {
     void *mapped =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -315,9 +317,10 @@ static void *map_back(size_t size)
 }
 
 // Maps the same pages at AT, without access rights.
-static bool map_front(void *back, size_t size, uint64_t at)
+static bool map_program_view(void *library_view, size_t size, uint64_t at)
 {
-    void *mapped = mremap(back, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)(uintptr_t)at);
+    void *mapped =
+        mremap(library_view, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)(uintptr_t)at);
     if (mapped == MAP_FAILED)
         return false;
     madvise(mapped, size, MADV_DONTFORK);
@@ -332,7 +335,7 @@ static void *map_own(size_t size)
 }
 
 // Reserves the addresses of a range without a mirror, so that nothing else is mapped there.
-static void reserve_front(const struct mirror_place *place)
+static void reserve_program_view(const struct mirror_place *place)
 {
     (void)mmap((void *)(uintptr_t)place->base, place->size, PROT_NONE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -348,10 +351,10 @@ static struct mirror *make_mirror(const struct mirror_place *place)
     mirror->count = count;
     mirror->piece = RUN_FROM;
     mirror->away = true;
-    mirror->back = map_back(place->size);
+    mirror->library_view = map_library_view(place->size);
     mirror->known = place->region ? map_own(place->size) : NULL;
-    if (mirror->back && (mirror->known || !place->region) &&
-        map_front(mirror->back, place->size, place->base)) {
+    if (mirror->library_view && (mirror->known || !place->region) &&
+        map_program_view(mirror->library_view, place->size, place->base)) {
         set_chunks(mirror, 0, count, place->fresh ? CHUNK_FRESH : CHUNK_AWAY);
         return mirror;
     }
@@ -365,7 +368,7 @@ static void mirror_drop(struct mirror *mirror)
     void *value;
     (void)ranges_remove(&mirrors, mirror->place.base, &value);
     guard->remove(mirror->place.base, mirror->place.size);
-    reserve_front(&mirror->place);
+    reserve_program_view(&mirror->place);
     set_away(mirror, true);
     free_mirror(mirror);
 }
@@ -414,7 +417,7 @@ CUresult mirror_add(const struct mirror_place *place)
         return CUDA_SUCCESS;
     log_error("cannot guard managed memory address=0x%llx size=%llu error=\"%s\"",
               (unsigned long long)place->base, (unsigned long long)place->size, strerror(-err));
-    reserve_front(place);
+    reserve_program_view(place);
     set_away(mirror, true);
     free_mirror(mirror);
     return CUDA_ERROR_OUT_OF_MEMORY;

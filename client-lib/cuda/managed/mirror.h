@@ -2,14 +2,14 @@
 // Mirrors memory that the program and the GPU use at the same addresses.
 //
 // The device copy is memory of the box. This process has its own copy, mapped twice: at the GPU's
-// address, for the program (the front), and elsewhere, for this library (the back). The front is
-// protected wherever the device copy may be newer. An access there faults, and the fault fetches
-// the bytes. Before the library sends work to the GPU, it sends what the program wrote and
-// protects the front.
+// address, for the program (the program view), and elsewhere, for this library (the library view).
+// The former is protected wherever the device copy may be newer. An access there faults, and the
+// fault fetches the bytes. Before the library sends work to the GPU, it sends what the program
+// wrote and protects the program view.
 //
 // A mirror consists of chunks (mirror_chunks.h):
 //
-//     chunk       this process's copy       the GPU's      front
+//     chunk       this process's copy       the GPU's      program view
 //     FRESH       zeros                     anything       closed
 //     AWAY        old                       newest         closed
 //     SHARED      newest                    newest         may be read
@@ -17,8 +17,8 @@
 //
 // Page-locked memory is mirrored in the same way if the box cannot map this host's. Its device copy
 // is memory of the box's host, so no transfer waits for the GPU. Only changed bytes are transferred
-// (host_changes.h), because both sides may write at any time. Its front is protected when work is
-// sent, when a call waits for the GPU, and after that wait.
+// (host_changes.h), because both sides may write at any time. Its program view is protected when
+// work is sent, when a call waits for the GPU, and after that wait.
 //
 // A program that obeys the rules of managed memory (it touches no memory that running GPU work may
 // use) sees the same bytes as with a local GPU. Otherwise its faults wait for the GPU; no data is

@@ -86,7 +86,7 @@ static uint64_t movable(const struct mirror *mirror, uint64_t *address, uint64_t
     return (until < end ? until : end) - *address;
 }
 
-// Passes arrived parts of the back to the opener.
+// Passes arrived parts of the library view to the opener.
 struct arrival_at {
     struct mirror *mirror;
     const struct mirror_opener *opener;
@@ -95,13 +95,13 @@ struct arrival_at {
 static void part_arrived(void *argument, const void *part, size_t size)
 {
     const struct arrival_at *at = argument;
-    size_t offset = (size_t)((const uint8_t *)part - at->mirror->back);
+    size_t offset = (size_t)((const uint8_t *)part - at->mirror->library_view);
     at->opener->open(at->opener->argument, at->mirror->place.base + offset, size, CHUNK_AWAY);
 }
 
 static uint8_t *back_of(const struct mirror *mirror, uint64_t address)
 {
-    return mirror->back + (address - mirror->place.base);
+    return mirror->library_view + (address - mirror->place.base);
 }
 
 // Fetches the whole range, or the parts that exist.
@@ -135,10 +135,10 @@ static CUresult mirror_chunks_send(struct mirror *mirror, size_t first, size_t c
     return result;
 }
 
-// Allocates all pages of the back there; new ones are zeros.
+// Allocates all pages of the library view there; new ones are zeros.
 static void make_pages(struct mirror *mirror, size_t first, size_t count)
 {
-    volatile uint8_t *at = mirror->back + first * MIRROR_CHUNK;
+    volatile uint8_t *at = mirror->library_view + first * MIRROR_CHUNK;
     size_t size = mirror_bytes(mirror, first, count);
     if (memory_enter_pages((void *)at, size, true))
         return;
@@ -160,8 +160,8 @@ static CUresult send_changes(struct mirror *mirror)
         length = alike(mirror, at, mirror->count - at);
         struct host_part part = mirror_chunks_part_of(mirror, at);
         if (mirror->chunks[at] == CHUNK_WRITTEN)
-            result = host_changes_send(&part, mirror->back + part.at, mirror->known + part.at,
-                                       mirror_bytes(mirror, at, length));
+            result = host_changes_send(&part, mirror->library_view + part.at,
+                                       mirror->known + part.at, mirror_bytes(mirror, at, length));
     }
     return result;
 }
@@ -179,8 +179,8 @@ static CUresult bring_changes(struct mirror *mirror, size_t first, size_t count,
         if (state == CHUNK_AWAY || state == CHUNK_FRESH)
             make_pages(mirror, at, length);
         if (state == CHUNK_AWAY)
-            result =
-                host_changes_fetch(&part, mirror->back + part.at, mirror->known + part.at, size);
+            result = host_changes_fetch(&part, mirror->library_view + part.at,
+                                        mirror->known + part.at, size);
         if (result == CUDA_SUCCESS && opener)
             opener->open(opener->argument, mirror_address(mirror, at), size, state);
     }
@@ -197,7 +197,7 @@ static CUresult send_alike(struct mirror *mirror, size_t first, size_t count, CU
                                   mirror_bytes(mirror, first, count), stream);
 }
 
-static bool is_owed(const struct mirror *mirror, size_t chunk)
+static bool is_missing(const struct mirror *mirror, size_t chunk)
 {
     return mirror->chunks[chunk] == CHUNK_WRITTEN || mirror->chunks[chunk] == CHUNK_FRESH;
 }
@@ -217,7 +217,7 @@ CUresult mirror_send_all(struct mirror *mirror)
         return result;
     for (size_t at = 0, length; at < mirror->count && result == CUDA_SUCCESS; at += length) {
         length = alike(mirror, at, mirror->count - at);
-        if (!is_owed(mirror, at))
+        if (!is_missing(mirror, at))
             continue;
         sent_last = mirror;
         result = send_alike(mirror, at, length, stream);

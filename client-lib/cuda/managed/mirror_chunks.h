@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves the chunks of one mirror between its back and the GPU. The caller holds the lock of the
-// mirrors.
+// Moves the chunks of one mirror between its library view and the GPU. The caller holds the lock of
+// the mirrors.
 #ifndef RGPU_CLIENT_MIRROR_CHUNKS_H
 #define RGPU_CLIENT_MIRROR_CHUNKS_H
 
@@ -37,7 +37,7 @@ struct run_ahead {
 struct mirror {
     struct mirror_place place;
     struct ranges parts; // if in_parts
-    uint8_t *back;
+    uint8_t *library_view;
     uint8_t *known;  // page-locked memory: the bytes that both sides are known to have
     uint64_t stream; // the only one whose work touches it; 0: any
     bool away;       // all chunks are AWAY
@@ -59,8 +59,8 @@ bool mirror_needs(const struct mirror *mirror, size_t chunk, bool write);
 CUresult mirror_send_all(struct mirror *mirror);
 CUresult mirror_moves_end(void);
 // Fetches the AWAY chunks and gives FRESH ones pages. If OPENER is given, its `open` is called for
-// each part of the front as soon as its bytes have arrived: from several threads, in any order. WAS
-// is the previous state of the chunks.
+// each part of the program view as soon as its bytes have arrived: from several threads, in any
+// order. WAS is the previous state of the chunks.
 struct mirror_opener {
     void (*open)(void *argument, uint64_t address, size_t size, enum chunk_state was);
     void *argument;

@@ -107,8 +107,8 @@ void object_retire(enum handle_kind kind, uint64_t handle)
         free(object->link.image);
     if (kind == HANDLE_GRAPH || kind == HANDLE_NODE)
         free(object->part.kept);
-    if (kind == HANDLE_CALLEE)
-        free(object->callee.copy);
+    if (kind == HANDLE_CALLBACK)
+        free(object->callback.copy);
     give_object(object);
 }
 

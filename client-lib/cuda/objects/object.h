@@ -14,7 +14,7 @@
 #include "proto/wire.h"
 
 struct box_session;
-struct callee_copy;
+struct callback_copy;
 struct kept_image;
 struct old_launch;
 
@@ -108,10 +108,10 @@ struct object {
         struct {
             CUhostFn function;
             void *data;
-            struct callee_copy *copy; // instead of a function
+            struct callback_copy *copy; // instead of a function
             bool destructor;
             uint64_t user_object; // ends when the destructor is called
-        } callee;
+        } callback;
     };
 };
 

@@ -12,8 +12,8 @@ void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // The same, but only the first time that this line of code runs.
 #define tell_once(...) \
     do { \
-        static atomic_flag told = ATOMIC_FLAG_INIT; \
-        if (!atomic_flag_test_and_set(&told)) \
+        static atomic_flag reported = ATOMIC_FLAG_INIT; \
+        if (!atomic_flag_test_and_set(&reported)) \
             tell(__VA_ARGS__); \
     } while (0)
 

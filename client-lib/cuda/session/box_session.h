@@ -78,7 +78,7 @@ struct box_session {
     _Atomic unsigned int captures; // running captures of this session's streams
     // If any stream was created, and if any was that the default stream waits for.
     _Atomic bool streams, blocking_streams;
-    struct patience sync_waits; // timeout estimate of waits for streams and contexts
+    struct wait_estimate sync_waits; // timeout estimate of waits for streams and contexts
     // number of waits that still query the box before a flag is tried again
     _Atomic uint32_t syncs_to_ask;
     _Atomic bool takes_graph_blocks; // already reported to the box
@@ -146,7 +146,7 @@ struct session_listener {
     void (*host_function_due)(struct box_session *session, const struct wire_host_function *due);
     // KIND is one of EVENT_GRAPH_...; DATA has BYTES bytes.
     void (*graph_calls)(struct box_session *session, enum wire_event_kind kind,
-                        const struct wire_callee *callee, const void *data, uint32_t bytes);
+                        const struct wire_callback *callback, const void *data, uint32_t bytes);
     // Takes ownership of PAYLOAD.
     void (*peer_frame)(struct box_session *session, const struct wire_peer_frame *frame,
                        void *payload);

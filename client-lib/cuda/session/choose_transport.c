@@ -99,7 +99,7 @@ static struct link_options link_settings(void)
 static unsigned connections_choice(void)
 {
     uint32_t connections = 0;
-    if (!choose_transport_number_of("RGPU_TCP_CONNECTIONS", 1, LINK_STRANDS_MAX + 1, &connections))
+    if (!choose_transport_number_of("RGPU_TCP_CONNECTIONS", 1, LINK_EXTRA_MAX + 1, &connections))
         tell("RGPU_TCP_CONNECTIONS is not a number from 1 to 8; it is ignored");
     return connections;
 }

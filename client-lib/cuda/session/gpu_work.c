@@ -135,18 +135,18 @@ static bool take_name(struct box_work *box, const struct wire_activity_name *nam
 static bool take_work(struct box_session *session, struct box_work *box,
                       const struct wire_activity *from)
 {
-    struct wire_activity told = *from;
+    struct wire_activity reported = *from;
     const char *name = NULL;
     CUdevice device = session_shown(session, from->device);
     if (from->size != sizeof(*from) || device == CU_DEVICE_INVALID || from->name >= NAMES_MAX)
         return false;
     if (from->kind == WIRE_ACTIVITY_KERNEL)
         name = from->name && box->names[from->name] ? box->names[from->name] : "";
-    told.start = our_time(box, from->start);
-    told.end = our_time(box, from->end);
-    told.device = (uint32_t)device;
+    reported.start = our_time(box, from->start);
+    reported.end = our_time(box, from->end);
+    reported.device = (uint32_t)device;
     for (struct profiler_listener *at = work.first; at; at = at->next)
-        at->worked(at->argument, &told, name);
+        at->worked(at->argument, &reported, name);
     return true;
 }
 

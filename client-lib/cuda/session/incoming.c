@@ -122,14 +122,14 @@ static bool handle_small_pull(struct box_session *session, const struct wire_eve
 
 // Handles host functions and copies of graphs. The bytes of a copy follow the body within the
 // record.
-static bool handle_callee(struct box_session *session, const struct wire_event *event,
-                          const uint8_t *body, uint32_t size)
+static bool handle_callback(struct box_session *session, const struct wire_event *event,
+                            const uint8_t *body, uint32_t size)
 {
-    const struct wire_callee *callee = (const void *)body;
-    if (size < sizeof(*callee) || event->bytes > size - sizeof(*callee))
+    const struct wire_callback *callback = (const void *)body;
+    if (size < sizeof(*callback) || event->bytes > size - sizeof(*callback))
         return false;
-    session_listener->graph_calls(session, (enum wire_event_kind)event->kind, callee, callee + 1,
-                                  event->bytes);
+    session_listener->graph_calls(session, (enum wire_event_kind)event->kind, callback,
+                                  callback + 1, event->bytes);
     return true;
 }
 
@@ -223,7 +223,7 @@ void incoming_handle(struct box_session *session, uint32_t size)
     case EVENT_GRAPH_DATA:
     case EVENT_GRAPH_GONE:
     case EVENT_GRAPH_BLOCK:
-        if (handle_callee(session, event, body, size))
+        if (handle_callback(session, event, body, size))
             return;
         break;
     case EVENT_PEER_FRAME:

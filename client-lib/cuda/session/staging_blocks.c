@@ -23,7 +23,7 @@ static int make_blocks(struct box_session *session)
     pthread_mutex_init(&staging->lock, NULL);
     staging->count = shared->block_count;
     staging->size = shared->block_size;
-    staging->owed_end = &staging->owed;
+    staging->pending_end = &staging->pending;
     session->blocks = staging;
     return 0;
 }
@@ -204,43 +204,44 @@ void block_owe(struct box_session *session, struct staging_block *block, void *t
 {
     struct staging *staging = session->blocks;
     SCOPED_LOCK(&staging->lock);
-    block->owed_to = to;
+    block->pending_to = to;
     block->next = NULL;
-    block->state = BLOCK_OWED;
-    *staging->owed_end = block;
-    staging->owed_end = &block->next;
-    staging->owed_count++;
+    block->state = BLOCK_PENDING;
+    *staging->pending_end = block;
+    staging->pending_end = &block->next;
+    staging->pending_count++;
 }
 
-// Moves the data of an owed block to their destination. The caller holds the staging lock.
+// Moves the data of a block with a pending delivery to their destination. The caller holds the
+// staging lock.
 static void staging_blocks_settle(struct box_session *session, struct staging_block *block)
 {
-    memcpy(block->owed_to, block_memory(session, block), block->size);
+    memcpy(block->pending_to, block_memory(session, block), block->size);
     block->state = BLOCK_FREE;
 }
 
-bool staging_owed(const struct box_session *session)
+bool staging_pending(const struct box_session *session)
 {
     return session->blocks &&
-           atomic_load_explicit(&session->blocks->owed_count, memory_order_relaxed);
+           atomic_load_explicit(&session->blocks->pending_count, memory_order_relaxed);
 }
 
 void staging_deliver(struct box_session *session)
 {
     struct staging *staging = session->blocks;
-    if (!staging_owed(session))
+    if (!staging_pending(session))
         return;
     SCOPED_LOCK(&staging->lock);
-    struct staging_block **at = &staging->owed;
+    struct staging_block **at = &staging->pending;
     while (*at) {
         struct staging_block *block = *at;
         if (block_done(session, block)) {
             *at = block->next;
-            staging->owed_count--;
+            staging->pending_count--;
             staging_blocks_settle(session, block);
         } else {
             at = &block->next;
         }
     }
-    staging->owed_end = at;
+    staging->pending_end = at;
 }

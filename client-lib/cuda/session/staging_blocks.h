@@ -4,9 +4,9 @@
 //
 // Each block has a completion flag. When the GPU has completed a block's work in its stream, it
 // writes the number of that use to the flag; then the block is free again. An asynchronous copy
-// from the GPU leaves its data in blocks if the destination may still be in use. That data is owed
-// (pending delivery): it is copied to the destination after a call has learned that the GPU is
-// done.
+// from the GPU leaves its data in blocks if the destination may still be in use. That data is
+// pending (pending delivery): it is copied to the destination after a call has learned that the GPU
+// is done.
 #ifndef RGPU_CLIENT_STAGING_BLOCKS_H
 #define RGPU_CLIENT_STAGING_BLOCKS_H
 
@@ -15,24 +15,24 @@
 enum { FENCE_FLAGS = 512 }; // flags without a block, which show how far a stream has come
 
 struct staging_block {
-    enum { BLOCK_FREE, BLOCK_FILLING, BLOCK_SENT, BLOCK_OWED } state;
-    uint32_t use;    // value of its flag when the GPU is done with it
-    uint64_t taken;  // sequence number of this use among uses of all blocks
-    CUstream stream; // of its present use
-    void *owed_to;   // BLOCK_OWED: destination of its data after arrival
+    enum { BLOCK_FREE, BLOCK_FILLING, BLOCK_SENT, BLOCK_PENDING } state;
+    uint32_t use;     // value of its flag when the GPU is done with it
+    uint64_t taken;   // sequence number of this use among uses of all blocks
+    CUstream stream;  // of its present use
+    void *pending_to; // BLOCK_PENDING: destination of its data after arrival
     uint32_t size;
-    struct staging_block *next; // in staging.owed, oldest first
+    struct staging_block *next; // in staging.pending, oldest first
 };
 
 struct staging {
-    pthread_mutex_t lock; // protects the states and the list of owed blocks
+    pthread_mutex_t lock; // protects the states and the list of blocks with pending deliveries
     uint32_t count;
     uint32_t size;
     uint32_t next;               // follows the block that was taken last
     uint64_t takes;              // uses of all blocks so far
     _Atomic uint32_t us_per_mib; // speed of waits for a flag, if they are long
-    struct staging_block *owed, **owed_end;
-    _Atomic unsigned int owed_count; // read without lock
+    struct staging_block *pending, **pending_end;
+    _Atomic unsigned int pending_count; // read without lock
     struct fence_flag {
         _Atomic bool taken; // a thread waits for it
         uint32_t value;     // value of the latest wait
@@ -66,6 +66,6 @@ void block_owe(struct box_session *session, struct staging_block *block, void *t
 // Delivers data that has arrived. Called whenever a call learns that GPU work is complete.
 void staging_deliver(struct box_session *session);
 // Returns true if any delivery is pending.
-bool staging_owed(const struct box_session *session);
+bool staging_pending(const struct box_session *session);
 
 #endif

@@ -44,7 +44,7 @@ static void receive_one(struct box_session *session)
 {
     // A thread of the program that wants to read wakes the service thread. A thread of the program
     // that reads is never woken.
-    int timeout = session->service_receiving ? -1 : LINK_UNKICKED;
+    int timeout = session->service_receiving ? -1 : LINK_UNINTERRUPTIBLE;
     pthread_mutex_unlock(&session->lock);
     int size = link_receive(session->link, session->record, sizeof(session->record), timeout);
     if (size > 0)
@@ -84,7 +84,7 @@ void session_wait(struct box_session *session, struct waiter *waiter)
             session->receiving = false;
         } else {
             if (session->service_receiving)
-                link_kick(session->link);
+                link_interrupt(session->link);
             pthread_cond_wait(&waiter->changed, &session->lock);
         }
     }
@@ -116,7 +116,7 @@ bool session_take_credit(struct box_session *session)
             waiter.next = session->waiting;
             session->waiting = &waiter;
             if (session->service_receiving)
-                link_kick(session->link);
+                link_interrupt(session->link);
             pthread_cond_wait(&waiter.changed, &session->lock);
             unlink_waiter(session, &waiter);
             pthread_cond_destroy(&waiter.changed);

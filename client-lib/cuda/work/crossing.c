@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stream of one box waits for an event of another: the stream is held at a gate (a stream
-// semaphore), the other box watches the latest recording of the event, and a thread opens the gate
-// when that box reports it. If the event can never be reached, because its context has failed or
-// its box is lost, the waiting stream's context fails as well: later work in the stream would
-// compute with missing data.
+// A stream of one box waits for an event of another: the stream waits on a stream semaphore, the
+// other box watches the latest recording of the event, and a thread signals the semaphore when that
+// box reports it. If the event can never be reached, because its context has failed or its box is
+// lost, the waiting stream's context fails as well: later work in the stream would compute with
+// missing data.
 #include "client-lib/cuda/work/crossing.h"
 
 #include <pthread.h>
@@ -18,11 +18,11 @@
 #include "common/base/scope.h"
 
 struct crossing {
-    uint32_t number; // number of the watch and of the gate
+    uint32_t number; // number of the watch and of the semaphore
     struct box_session *from, *to;
     uint64_t context; // of the waiting stream
-    bool held;        // the gate exists
-    bool dropped;     // the gate will never exist
+    bool held;        // the semaphore exists
+    bool dropped;     // the semaphore will never exist
     bool reached;
     CUresult result;
     struct crossing *next;
@@ -35,7 +35,7 @@ static struct crossing *due, **due_end = &due;
 static uint32_t last_number;
 static bool running;
 
-// ---- the thread that opens gates ----
+// ---- the thread that signals semaphores ----
 
 static void crossing_fail_context(const struct crossing *crossing)
 {
@@ -48,13 +48,13 @@ static void crossing_fail_context(const struct crossing *crossing)
         atomic_compare_exchange_strong(&context->ctx.sticky, &fine, (int)crossing->result);
 }
 
-static void crossing_open_gate(const struct crossing *crossing)
+static void crossing_signal(const struct crossing *crossing)
 {
-    struct call call = {.session = crossing->to, .op = OP_gate_open};
-    struct args_gate_open *args = call_reserve(&call, sizeof(*args));
+    struct call call = {.session = crossing->to, .op = OP_semaphore_signal};
+    struct args_semaphore_signal *args = call_reserve(&call, sizeof(*args));
     if (!args)
         return; // the session is lost, and the stream with it
-    args->gate = crossing->number;
+    args->semaphore = crossing->number;
     call_post(&call);
     link_flush(crossing->to->link);
 }
@@ -78,14 +78,14 @@ static void *open_due(void *unused)
         staging_deliver(crossing->from);
         if (crossing->result != CUDA_SUCCESS)
             crossing_fail_context(crossing);
-        crossing_open_gate(crossing);
+        crossing_signal(crossing);
         session_expect(crossing->to, -1);
         free(crossing);
     }
     return NULL;
 }
 
-// ---- events and gates ----
+// ---- events and semaphores ----
 
 // Continues a crossing if both of its sides are known. The caller holds the lock.
 static void crossing_settle(struct crossing **at)
@@ -146,8 +146,8 @@ static void crossing_forget(uint32_t number)
     free(crossing);
 }
 
-// Notes that the gate exists, or that it never will.
-static void note_gate(uint32_t number, bool held)
+// Notes that the semaphore exists, or that it never will.
+static void note_semaphore(uint32_t number, bool held)
 {
     SCOPED_LOCK(&lock);
     struct crossing **at = crossing_find(number);
@@ -181,8 +181,8 @@ CUresult crossing_wait(CUstream stream, const struct object *context, const stru
         return result == CUDA_ERROR_CAPTURED_EVENT ? crossing_refuse_capture(from, to) : result;
     }
     session_expect(to, 1);
-    result = remote_gate_hold(number, stream);
-    note_gate(number, result == CUDA_SUCCESS);
+    result = remote_semaphore_wait(number, stream);
+    note_semaphore(number, result == CUDA_SUCCESS);
     if (result != CUDA_SUCCESS)
         session_expect(to, -1);
     return result;

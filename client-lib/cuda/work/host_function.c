@@ -23,7 +23,7 @@ struct host_function {
     CUstream stream; // the stream as the program named it
     struct box_session *session;
     int32_t status;
-    bool of_graph; // session_expect counts its callee instead
+    bool of_graph; // session_expect counts its callback instead
     struct host_function *next;
 };
 

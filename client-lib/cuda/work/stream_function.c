@@ -2,7 +2,7 @@
 // A function in a stream runs once; a captured one runs at each launch of the graph.
 #include "client-lib/cuda/work/stream_function.h"
 
-#include "client-lib/cuda/work/callees.h"
+#include "client-lib/cuda/work/callbacks.h"
 #include "client-lib/cuda/work/captures.h"
 #include "client-lib/cuda/work/host_function.h"
 #include "client-lib/cuda/work/stream_names.h"
@@ -23,8 +23,8 @@ static CUresult stream_function_capture(struct box_session *session, CUstream st
         remote_cuStreamQuery(stream); // invalidates the capture, as the callback would
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
-    uint64_t callee = callee_function(session, function, data);
-    return callee ? remote_capture_host(stream, callee) : CUDA_ERROR_OUT_OF_MEMORY;
+    uint64_t callback = callback_function(session, function, data);
+    return callback ? remote_capture_host(stream, callback) : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult stream_function(CUstream stream, bool per_thread, CUhostFn function,

@@ -39,7 +39,7 @@ TAILQ_HEAD(gpu_time_list, gpu_time);
 TAILQ_HEAD(suspension_list, suspension);
 TAILQ_HEAD(vm_window_list, vm_attached);
 TAILQ_HEAD(tenant_list, tenant);
-TAILQ_HEAD(room_ask_list, room_ask);
+TAILQ_HEAD(quota_request_list, quota_request);
 
 struct box {
     struct event_base *base;
@@ -81,7 +81,7 @@ struct box {
     uint32_t pauses; // number of the last pause
     unsigned suspension_changes;
     struct tenant_list tenants; // leases that take turns on GPUs (overcommit.c)
-    struct room_ask_list room_asks;
+    struct quota_request_list quota_requests;
     struct event *idle_tick;
     unsigned handshakes; // clients that are not authenticated yet, or refused and not closed yet
     uint64_t next_session;
@@ -98,8 +98,9 @@ struct box {
     uint32_t cuda_version;                  // of the driver, as workers report it; 0: not known yet
     struct monitor *monitor;                // GPU monitor; NULL: accounts are not audited
     int64_t figures_ms;                     // time of the monitor's last report
-    struct event *look_patience; // timeout of a glance that clients wait for; NULL: not created yet
-    bool monitor_slow; // the last glance timed out; queries do not wait until the next report
+    struct event
+        *glance_timeout; // timeout of a glance that clients wait for; NULL: not created yet
+    bool monitor_slow;   // the last glance timed out; queries do not wait until the next report
     struct broker_agent *agent; // NULL: no broker is set
     int exit_status;
 };

@@ -53,7 +53,7 @@ struct box_settings {
     char *mps_control;
     char *mps_directory;
     uint64_t mps_check;
-    uint64_t mps_patience;
+    uint64_t mps_timeout;
     uint64_t suspend_memory;  // 0: half of the machine's memory
     uint64_t suspend_timeout; // microseconds, as are all times here
     uint64_t suspend_wait;    // 0: no limit
@@ -62,7 +62,7 @@ struct box_settings {
     uint64_t overcommit_quantum;
     int64_t warm_workers;
     int64_t parallel_starts;
-    uint64_t refill_patience;
+    uint64_t refill_timeout;
     int64_t busy_gpu;
     int64_t busy_processors;
     uint64_t worker_start_timeout; // microseconds, as are all times here

@@ -26,8 +26,12 @@ enum {
 static struct log_limit refused_lines = LOG_LIMIT(20, 60);
 
 static const char *const state_names[] = {
-    [CLIENT_ARRIVED] = "arrived", [CLIENT_PROVING] = "proving", [CLIENT_GREETING] = "greeting",
-    [CLIENT_QUEUED] = "queued",   [CLIENT_MEETING] = "meeting", [CLIENT_REFUSED] = "refused",
+    [CLIENT_ARRIVED] = "arrived",
+    [CLIENT_PROVING] = "proving",
+    [CLIENT_GREETING] = "greeting",
+    [CLIENT_QUEUED] = "queued",
+    [CLIENT_RENDEZVOUS] = "rendezvous",
+    [CLIENT_REFUSED] = "refused",
     [CLIENT_GONE] = "gone",
 };
 
@@ -56,7 +60,7 @@ static bool is_handshake(enum client_state state)
     case CLIENT_GREETING:
     case CLIENT_REFUSED: return true;
     case CLIENT_QUEUED:
-    case CLIENT_MEETING:
+    case CLIENT_RENDEZVOUS:
     case CLIENT_GONE: return false;
     }
     return false;

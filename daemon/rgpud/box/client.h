@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Represents a connection from a client until its socket goes to a worker. A connection passes
 // through arrival.c (accepts, watches, closes surplus ones), login.c (TLS and HELLO) and
-// waiting_clients.c (queue for a worker). Clients that want no session go to look.c or meetings.c
-// instead. This file has the parts that all of them share.
+// waiting_clients.c (queue for a worker). Clients that want no session go to figures_query.c or
+// rendezvous.c instead. This file has the parts that all of them share.
 #ifndef RGPU_DAEMON_CLIENT_H
 #define RGPU_DAEMON_CLIENT_H
 
@@ -12,13 +12,13 @@
 #include "daemon/rgpud/box/limits.h"
 
 enum client_state {
-    CLIENT_ARRIVED,  // waits for the first byte, which shows if the client has a ticket
-    CLIENT_PROVING,  // TLS handshake with the secret of its ticket
-    CLIENT_GREETING, // waits for HELLO
-    CLIENT_QUEUED,   // waits for a worker; the client must be silent
-    CLIENT_MEETING,  // in a rendezvous: has published a value, or waits for one
-    CLIENT_REFUSED,  // REFUSED is sent; further input is discarded
-    CLIENT_GONE,     // handed over or closed; will be freed
+    CLIENT_ARRIVED,    // waits for the first byte, which shows if the client has a ticket
+    CLIENT_PROVING,    // TLS handshake with the secret of its ticket
+    CLIENT_GREETING,   // waits for HELLO
+    CLIENT_QUEUED,     // waits for a worker; the client must be silent
+    CLIENT_RENDEZVOUS, // in a rendezvous: has published a value, or waits for one
+    CLIENT_REFUSED,    // REFUSED is sent; further input is discarded
+    CLIENT_GONE,       // handed over or closed; will be freed
 };
 
 struct client {
@@ -45,11 +45,11 @@ struct client {
     size_t discarded;
     uint64_t called_session; // session of the worker that expects this call; 0: not a call
     uint32_t called_number;
-    unsigned looks;  // queries that it has sent instead of opening a session
-    bool look_waits; // the last query waits for fresh figures
-    struct control_look look;
-    struct control_meet meet;     // its part in a rendezvous
-    struct limit_holder *counted; // what limits_give() needs; NULL: it counts as none
+    unsigned queries; // queries that it has sent instead of opening a session
+    bool query_waits; // the last query waits for fresh figures
+    struct control_figures_query query;
+    struct control_rendezvous meet; // its part in a rendezvous
+    struct limit_holder *counted;   // what limits_give() needs; NULL: it counts as none
     enum limited_resource counted_as;
 };
 

@@ -186,7 +186,7 @@ size_t confinement_nodes(const struct box *box, device_set sees, struct control_
 {
     static const char *const common[] = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools",
                                          "nvidia-caps-imex-channels"};
-    static bool told;
+    static bool reported;
     size_t count = 0;
 
     if (box->choice.software)
@@ -203,10 +203,10 @@ size_t confinement_nodes(const struct box *box, device_set sees, struct control_
     add_all(nodes, &count);
     if (box->instances->count)
         confinement_add(nodes, &count, "nvidia-caps");
-    if (sees && !box->settings.peer_gpus && count > before && !told) {
+    if (sees && !box->settings.peer_gpus && count > before && !reported) {
         log_warn(
             "the driver does not tell which device node is which GPU's: workers may open all of them");
-        told = true;
+        reported = true;
     }
     return count;
 }

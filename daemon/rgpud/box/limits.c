@@ -28,7 +28,7 @@ static uint64_t most_export_files(const struct box_settings *settings)
     return getrlimit(RLIMIT_NOFILE, &limit) ? 0 : (uint64_t)limit.rlim_cur / FILES_PART;
 }
 
-static uint64_t most_meetings(const struct box_settings *settings)
+static uint64_t most_rendezvous(const struct box_settings *settings)
 {
     return 1024;
 }
@@ -52,8 +52,8 @@ static const struct limit_row {
     [LIMITED_EXPORTS] = {"exports", most_exports, "memory or event is not shared"},
     [LIMITED_EXPORT_FILES] = {"export-files", most_export_files,
                               "memory that needs a descriptor is not shared"},
-    [LIMITED_MEETINGS] = {"meetings", most_meetings,
-                          "a process does not look for others of its lease"},
+    [LIMITED_RENDEZVOUS] = {"rendezvous", most_rendezvous,
+                            "a process does not look for others of its lease"},
     [LIMITED_WAITING] = {"waiting-clients", most_waiting, "a client does not wait"},
     [LIMITED_PEER_CALLS] = {"peer-calls", most_peer_calls, "another box or worker is not called"},
 };

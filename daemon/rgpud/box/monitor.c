@@ -18,8 +18,8 @@
 #include "common/base/spawn.h"
 
 enum {
-    PATIENCE_SECONDS = 10, // timeout of the first round
-    PAUSE_SECONDS = 30,    // before a restart
+    TIMEOUT_SECONDS = 10, // timeout of the first round
+    PAUSE_SECONDS = 30,   // before a restart
     LINE_MAX_BYTES = 512,
 };
 
@@ -30,7 +30,7 @@ struct monitor {
     int wants;           // a pipe, with one byte for each request; -1: the monitor does not run
     struct event *timer; // timeout of the first round, then the pause
     pid_t pid;           // 0: the monitor does not run
-    bool told;           // a round came, or the box has stopped waiting for one
+    bool reported;       // a round came, or the box has stopped waiting for one
     bool ended;          // it has reported why there are no figures
     monitor_took *took;
     void *argument;
@@ -46,9 +46,9 @@ static void monitor_arm(struct monitor *monitor, int seconds)
 
 static void monitor_tell(struct monitor *monitor, const struct monitor_round *round)
 {
-    if (!monitor->told && monitor->pid)
+    if (!monitor->reported && monitor->pid)
         evtimer_del(monitor->timer);
-    monitor->told = true;
+    monitor->reported = true;
     monitor->took(monitor->argument, round);
 }
 
@@ -291,8 +291,8 @@ static void monitor_start(struct monitor *monitor)
     monitor_clear(monitor);
     int err = monitor_spawn(monitor);
     if (!err) {
-        if (!monitor->told)
-            monitor_arm(monitor, PATIENCE_SECONDS);
+        if (!monitor->reported)
+            monitor_arm(monitor, TIMEOUT_SECONDS);
         return;
     }
     log_warn(
@@ -307,9 +307,9 @@ static void monitor_on_timer(evutil_socket_t fd, short events, void *argument)
 {
     struct monitor *monitor = argument;
 
-    if (monitor->told && !monitor->pid && !monitor->ended) {
+    if (monitor->reported && !monitor->pid && !monitor->ended) {
         monitor_start(monitor);
-    } else if (!monitor->told) {
+    } else if (!monitor->reported) {
         if (!monitor->ended)
             log_warn(
                 "the management library does not answer library=%s; the box starts without its figures",

@@ -13,7 +13,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "daemon/rgpud/clients/login.h"
-#include "daemon/rgpud/clients/meetings.h"
+#include "daemon/rgpud/clients/rendezvous.h"
 #include "daemon/rgpud/clients/waiting_clients.h"
 
 enum {
@@ -30,7 +30,7 @@ static void client_readable(evutil_socket_t fd, short events, void *argument)
     case CLIENT_PROVING: login_prove(client); return;
     case CLIENT_GREETING: login_hear(client); return;
     case CLIENT_QUEUED: waiting_watch(client); return;
-    case CLIENT_MEETING: meeting_watch(client); return;
+    case CLIENT_RENDEZVOUS: rendezvous_watch(client); return;
     case CLIENT_REFUSED: client_discard(client); return;
     case CLIENT_GONE: return;
     }
@@ -48,7 +48,7 @@ static void timer_passed(evutil_socket_t fd, short events, void *argument)
                       "the handshake took longer than handshake_timeout of the box");
         return;
     case CLIENT_QUEUED: waiting_tell(client); return;
-    case CLIENT_MEETING: meeting_review(client); return;
+    case CLIENT_RENDEZVOUS: rendezvous_review(client); return;
     case CLIENT_REFUSED: client_free(client); return;
     case CLIENT_GONE: return;
     }
@@ -82,14 +82,14 @@ static unsigned count_handshakes(struct box *box, const uint8_t *origin)
 static void close_for_others(struct client *client)
 {
     struct box *box = client->box;
-    static int64_t told_ms;
+    static int64_t reported_ms;
     static unsigned closed;
 
     closed++;
-    if (!told_ms || clock_ms() - told_ms >= TELL_INTERVAL_MS) {
+    if (!reported_ms || clock_ms() - reported_ms >= TELL_INTERVAL_MS) {
         log_warn("too many connections in the handshake closed=%u now=%u last_peer=%s", closed,
                  box->handshakes, client->peer);
-        told_ms = clock_ms();
+        reported_ms = clock_ms();
         closed = 0;
     }
     client_free(client);

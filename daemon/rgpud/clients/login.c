@@ -14,8 +14,8 @@
 #include "common/base/log.h"
 #include "daemon/rgpud/clients/admission.h"
 #include "daemon/rgpud/workers/box_calls.h"
-#include "daemon/rgpud/clients/look.h"
-#include "daemon/rgpud/clients/meetings.h"
+#include "daemon/rgpud/clients/figures_query.h"
+#include "daemon/rgpud/clients/rendezvous.h"
 #include "daemon/rgpud/clients/waiting_clients.h"
 #include "daemon/rgpud/workers/worker_process.h"
 #include "version.h"
@@ -198,8 +198,8 @@ static ssize_t login_receive_part(struct client *client, uint8_t *data, size_t s
 // first.
 static bool is_in_turn(const struct client *client, unsigned type)
 {
-    return type == CONTROL_LOOK ||
-           (!client->looks && (type == CONTROL_HELLO || type == CONTROL_MEET));
+    return type == CONTROL_FIGURES_QUERY ||
+           (!client->queries && (type == CONTROL_HELLO || type == CONTROL_RENDEZVOUS));
 }
 
 static int take_header(struct client *client)
@@ -268,10 +268,10 @@ void login_hear(struct client *client)
         take_hello(client);
     } else if (!may_come_in(client)) {
         return;
-    } else if (client->frame.header.type == CONTROL_LOOK) {
-        look_answer(client);
+    } else if (client->frame.header.type == CONTROL_FIGURES_QUERY) {
+        figures_query_answer(client);
     } else {
-        meeting_take(client);
+        rendezvous_take(client);
     }
 }
 

@@ -136,12 +136,12 @@ static enum control_protection protection_of(const struct client *client)
 
 // Allows further connections of the session. Without random bytes it has only one, which also
 // works.
-static void grant_strands(const struct box *box, struct control_grant *grant)
+static void grant_extra(const struct box *box, struct control_grant *grant)
 {
-    ssize_t size = sizeof(grant->strand_token);
+    ssize_t size = sizeof(grant->extra_token);
 
-    if (getrandom(grant->strand_token, (size_t)size, 0) == size)
-        grant->strands = (uint8_t)(box->settings.tcp_connections - 1);
+    if (getrandom(grant->extra_token, (size_t)size, 0) == size)
+        grant->extra_connections = (uint8_t)(box->settings.tcp_connections - 1);
 }
 
 static int fill_grant(const struct client *client, uint64_t session, struct control_grant *grant)
@@ -166,7 +166,7 @@ static int fill_grant(const struct client *client, uint64_t session, struct cont
         snprintf(grant->devices[i].pci, sizeof(grant->devices[i].pci), "%s", named->pci);
     }
     kept_paths_give(client->box, client->peer, &client->grant, grant);
-    grant_strands(client->box, grant);
+    grant_extra(client->box, grant);
     return client->tls ? tls_export(client->tls, grant->secret) : 0;
 }
 
@@ -184,7 +184,7 @@ static void note_session(struct worker_process *worker, const struct client *cli
     session->protection = grant->protection;
     session->client_pid = grant->client_pid;
     memcpy(session->client_boot_id, grant->client_boot_id, sizeof(session->client_boot_id));
-    box_calls_expect_strands(worker, grant);
+    box_calls_expect_extra(worker, grant);
     lease_turns_note(&client->box->lease_turns, client->ticket ? client->ticket->lease : "");
     histogram_add(&client->box->session_starts,
                   (double)(session->since_ms - client->queued_ms) / 1000);

@@ -168,7 +168,7 @@ static uint64_t believed(const struct box *box, const struct account *account, u
     return bytes;
 }
 
-bool accounts_look(const struct box *box, const char *lease, uint64_t session, unsigned device,
+bool accounts_read(const struct box *box, const char *lease, uint64_t session, unsigned device,
                    uint64_t *bytes, bool *with_context)
 {
     const struct account *account = accounts_find(box, lease, session);
@@ -191,21 +191,21 @@ bool accounts_lease(const struct box *box, const char *lease, unsigned device, u
     return true;
 }
 
-void accounts_set_room(const struct box *box, const char *lease, unsigned device, uint64_t bytes)
+void accounts_set_quota(const struct box *box, const char *lease, unsigned device, uint64_t bytes)
 {
     const struct account *account = accounts_find(box, lease, 0);
 
     if (account && device < LEDGER_DEVICES)
-        ledger_set_room(account->ledger, device, bytes);
+        ledger_set_quota(account->ledger, device, bytes);
 }
 
-uint64_t accounts_shrink_room(const struct box *box, const char *lease, unsigned device)
+uint64_t accounts_shrink_quota(const struct box *box, const char *lease, unsigned device)
 {
     const struct account *account = accounts_find(box, lease, 0);
 
     if (!account || device >= LEDGER_DEVICES)
         return 0;
-    return believed(box, account, device, ledger_shrink_room(account->ledger, device));
+    return believed(box, account, device, ledger_shrink_quota(account->ledger, device));
 }
 
 uint64_t accounts_sum(const struct box *box, unsigned device)

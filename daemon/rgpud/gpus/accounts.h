@@ -21,15 +21,15 @@ void accounts_charge(struct box *box, const char *lease, uint64_t session, unsig
 void accounts_leave(struct box *box, const char *lease, uint64_t session);
 // Returns the session's use of one device in *bytes; *with_context says if that includes the
 // context of its process. Returns false if the session has no account.
-bool accounts_look(const struct box *box, const char *lease, uint64_t session, unsigned device,
+bool accounts_read(const struct box *box, const char *lease, uint64_t session, unsigned device,
                    uint64_t *bytes, bool *with_context);
 // Returns the bytes that all sessions of a lease hold on a device. Returns false if the lease has
 // no account.
 bool accounts_lease(const struct box *box, const char *lease, unsigned device, uint64_t *bytes);
 // Limits the bytes that all sessions of a lease may hold on a device for now, within their budget.
-void accounts_set_room(const struct box *box, const char *lease, unsigned device, uint64_t bytes);
+void accounts_set_quota(const struct box *box, const char *lease, unsigned device, uint64_t bytes);
 // Lowers that limit to the bytes that the sessions hold and returns it.
-uint64_t accounts_shrink_room(const struct box *box, const char *lease, unsigned device);
+uint64_t accounts_shrink_quota(const struct box *box, const char *lease, unsigned device);
 // Returns the bytes that all accounts hold on a device.
 uint64_t accounts_sum(const struct box *box, unsigned device);
 

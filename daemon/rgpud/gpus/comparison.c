@@ -52,7 +52,7 @@ static void compare_session(struct worker_process *worker, const struct box_devi
     uint64_t account;
 
     if (!comparison_has_budget(&session->grant, device) ||
-        !accounts_look(box, session->grant.lease, session->id, device->ordinal, &account, &counted))
+        !accounts_read(box, session->grant.lease, session->id, device->ordinal, &account, &counted))
         return;
     uint64_t allowed = account + (counted ? 0 : context_bytes(device));
     bool more = exceeds(box, driver, allowed), less = exceeds(box, allowed, driver);
@@ -112,7 +112,7 @@ static bool expected_of_workers(const struct box_device *device, uint64_t *sum)
             if (grant->devices[i] != device)
                 continue;
             uses = true;
-            if (!grant->budgets[i] || !accounts_look(box, grant->lease, worker->session.id,
+            if (!grant->budgets[i] || !accounts_read(box, grant->lease, worker->session.id,
                                                      device->ordinal, &account, &counted))
                 return false;
         }

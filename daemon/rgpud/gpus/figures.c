@@ -36,7 +36,7 @@ static uint64_t held_by(const struct worker_process *worker, const struct box_de
     uint64_t bytes = 0;
     bool with_context;
 
-    if (!accounts_look(device->box, worker->session.grant.lease, worker->session.id,
+    if (!accounts_read(device->box, worker->session.grant.lease, worker->session.id,
                        device->ordinal, &bytes, &with_context))
         return 0;
     return bytes;

@@ -48,7 +48,7 @@ static void gpu_time_add(struct box *box, const char *lease, int64_t millisecond
         return;
     entry->microseconds += (uint64_t)(milliseconds * percent * 10);
     entry->estimated = entry->estimated || estimated;
-    entry->told = false;
+    entry->reported = false;
 }
 
 static bool uses(const struct worker_process *worker, const struct box_device *device)
@@ -94,19 +94,19 @@ static void gpu_time_divide(struct box_device *device, int64_t percent, int64_t 
 void gpu_time_take(struct box_device *device, const struct monitor_round *round, unsigned gpu)
 {
     int64_t now = clock_ms();
-    bool told = round->is_glance && !round->gpus[gpu].hidden;
+    bool reported = round->is_glance && !round->gpus[gpu].hidden;
 
     for (unsigned i = 0; device->figures_ms && i < round->process_count; i++) {
         const struct monitor_process *process = &round->processes[i];
         if (process->gpu != gpu || !process->utilization.known)
             continue;
         const struct worker_process *worker = worker_process_find(device->box, process->pid);
-        told = true;
+        reported = true;
         if (worker && worker->session.id)
             gpu_time_add(device->box, worker->session.grant.lease, time_of(device, worker, now),
                          process->utilization.value, false);
     }
-    if (device->figures_ms && !told && round->gpus[gpu].utilization.known)
+    if (device->figures_ms && !reported && round->gpus[gpu].utilization.known)
         gpu_time_divide(device, round->gpus[gpu].utilization.value, now);
 }
 
@@ -158,11 +158,11 @@ json_t *gpu_time_report(struct box *box)
     struct gpu_time *entry;
 
     TAILQ_FOREACH(entry, &box->gpu_times, link) {
-        entry->told = !has_sessions(box, entry->lease);
+        entry->reported = !has_sessions(box, entry->lease);
         json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:b, s:b}", "lease", entry->lease,
                                               "count", (json_int_t)entry->number, "milliseconds",
                                               (json_int_t)(entry->microseconds / 1000), "estimated",
-                                              entry->estimated, "over", entry->told));
+                                              entry->estimated, "over", entry->reported));
     }
     return list;
 }
@@ -173,7 +173,7 @@ void gpu_time_reported(struct box *box)
 
     for (; entry; entry = next) {
         next = TAILQ_NEXT(entry, link);
-        if (!entry->told)
+        if (!entry->reported)
             continue;
         TAILQ_REMOVE(&box->gpu_times, entry, link);
         free(entry);

@@ -16,9 +16,9 @@ struct gpu_time {
     uint64_t number; // of this entry in this run of the daemon
     uint64_t microseconds;
     bool estimated; // a part of it is a share of the whole GPU's activity
-    bool told;      // the last report to the broker declared the count final
+    bool reported;  // the last report to the broker declared the count final
     // For a lease with a time share (shares.c): its debt, and the count at the last settlement.
-    int64_t owed_us;
+    int64_t debt_us;
     uint64_t settled;
     bool open; // not settled in this turn yet
 };

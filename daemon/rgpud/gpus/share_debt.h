@@ -20,6 +20,6 @@ struct share_turn {
 };
 
 // Returns the debt after this turn. A lease with a debt is held back in the next turn.
-int64_t share_debt(int64_t owed_us, const struct share_turn *turn);
+int64_t share_debt(int64_t debt_us, const struct share_turn *turn);
 
 #endif

@@ -65,12 +65,12 @@ static void shares_settle(struct worker_process *worker, struct gpu_time *time, 
                                     .gpus = grant->device_count,
                                     .percent = grant->time_share,
                                     .wanted = others_want(worker->box, grant)};
-    int64_t owed = share_debt(time->owed_us, &turn);
+    int64_t debt = share_debt(time->debt_us, &turn);
 
-    if (!time->owed_us != !owed)
-        log_debug("lease=%s share=%u%% owed_us=%lld was=%lld", grant->lease, grant->time_share,
-                  (long long)owed, (long long)time->owed_us);
-    time->owed_us = owed;
+    if (!time->debt_us != !debt)
+        log_debug("lease=%s share=%u%% debt_us=%lld was=%lld", grant->lease, grant->time_share,
+                  (long long)debt, (long long)time->debt_us);
+    time->debt_us = debt;
     time->settled = time->microseconds;
 }
 
@@ -91,7 +91,7 @@ void shares_review(struct box *box, bool nothing_known)
             shares_settle(worker, time, elapsed_us);
         if (time)
             time->open = false;
-        shares_hold(worker, !nothing_known && time && time->owed_us);
+        shares_hold(worker, !nothing_known && time && time->debt_us);
     }
     box->shares_ms = nothing_known ? 0 : now;
 }

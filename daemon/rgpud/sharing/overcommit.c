@@ -35,11 +35,11 @@ struct tenant {
     int64_t seen_ms; // time of the last client that wanted to begin one
     int64_t here_since_ms, waits_since_ms, fixed_until_ms;
     uint64_t budget[BOX_DEVICES_MAX]; // 0: not a GPU of the lease, or no budget
-    uint64_t room[BOX_DEVICES_MAX];   // quota that its sessions may use without asking
+    uint64_t quota[BOX_DEVICES_MAX];  // quota that its sessions may use without asking
 };
 
-struct room_ask {
-    TAILQ_ENTRY(room_ask) link;
+struct quota_request {
+    TAILQ_ENTRY(quota_request) link;
     struct worker_process *worker;
     uint32_t request, device; // index of the device
     uint64_t bytes;
@@ -135,10 +135,10 @@ static uint64_t larger(uint64_t a, uint64_t b)
 
 static uint64_t asked(const struct box *box, const struct tenant *tenant, uint32_t index)
 {
-    const struct room_ask *ask;
+    const struct quota_request *ask;
     uint64_t bytes = 0;
 
-    TAILQ_FOREACH(ask, &box->room_asks, link)
+    TAILQ_FOREACH(ask, &box->quota_requests, link)
         if (ask->device == index && overcommit_serves(ask->worker, tenant->lease))
             bytes += ask->bytes;
     return bytes;
@@ -158,7 +158,7 @@ static void put_needs(const struct box *box, const struct tenant *tenant, bool b
         uint64_t more = asked(box, tenant, i) + (tenant->client && begun ? context : 0);
         uint64_t held = overcommit_used(box, tenant, i) + context;
         if (tenant->in)
-            out->has[i] = larger(tenant->room[i] + context, measured(box, tenant, i));
+            out->has[i] = larger(tenant->quota[i] + context, measured(box, tenant, i));
         out->wants[i] = tenant->in ? more : more + larger(held, s ? s->needed[i] : 0);
     }
 }
@@ -253,22 +253,22 @@ static void overcommit_describe(const struct box *box, struct tenant *tenant,
 
 // ---- decisions ----
 
-static void overcommit_answer(struct box *box, struct room_ask *ask, bool given)
+static void overcommit_answer(struct box *box, struct quota_request *ask, bool given)
 {
-    const struct control_room_given reply = {.request = ask->request, .given = given};
+    const struct control_quota_reply reply = {.request = ask->request, .given = given};
     struct worker_process *worker = ask->worker;
 
-    TAILQ_REMOVE(&box->room_asks, ask, link);
+    TAILQ_REMOVE(&box->quota_requests, ask, link);
     free(ask);
-    if (control_send_packet(worker->control_fd, CONTROL_ROOM_GIVEN, &reply, -1))
-        worker_process_kill(worker, "does not hear that there is room");
+    if (control_send_packet(worker->control_fd, CONTROL_QUOTA_REPLY, &reply, -1))
+        worker_process_kill(worker, "does not receive its quota");
 }
 
 static void overcommit_answer_all(struct box *box, const struct tenant *tenant)
 {
-    struct room_ask *ask, *next;
+    struct quota_request *ask, *next;
 
-    for (ask = TAILQ_FIRST(&box->room_asks); ask; ask = next) {
+    for (ask = TAILQ_FIRST(&box->quota_requests); ask; ask = next) {
         next = TAILQ_NEXT(ask, link);
         if (overcommit_serves(ask->worker, tenant->lease))
             overcommit_answer(box, ask, true);
@@ -289,10 +289,10 @@ static void overcommit_enter(struct box *box, struct tenant *tenant, const uint6
         uint64_t context = tenant->client && begun ? device->info.context_cost : 0;
         if (!tenant->budget[i])
             continue;
-        uint64_t room = overcommit_used(box, tenant, i) + asked(box, tenant, i) + context;
-        room = larger(tenant->in ? tenant->room[i] : 0, room) + spare[i] / 2;
-        tenant->room[i] = room < tenant->budget[i] ? room : tenant->budget[i];
-        accounts_set_room(box, tenant->lease, device->ordinal, tenant->room[i]);
+        uint64_t quota = overcommit_used(box, tenant, i) + asked(box, tenant, i) + context;
+        quota = larger(tenant->in ? tenant->quota[i] : 0, quota) + spare[i] / 2;
+        tenant->quota[i] = quota < tenant->budget[i] ? quota : tenant->budget[i];
+        accounts_set_quota(box, tenant->lease, device->ordinal, tenant->quota[i]);
     }
     tenant->in = true;
     tenant->client = false;
@@ -354,14 +354,15 @@ static void adopt_sessions(struct box *box)
     }
 }
 
-static void shrink_rooms(struct box *box)
+static void shrink_quotas(struct box *box)
 {
     struct tenant *tenant;
 
     TAILQ_FOREACH(tenant, &box->tenants, link)
         for (uint32_t i = 0; tenant->in && i < box->device_count; i++)
             if (tenant->budget[i])
-                tenant->room[i] = accounts_shrink_room(box, tenant->lease, box->devices[i].ordinal);
+                tenant->quota[i] =
+                    accounts_shrink_quota(box, tenant->lease, box->devices[i].ordinal);
 }
 
 static bool anybody_waits(const struct turn_tenant *list, size_t count)
@@ -440,9 +441,9 @@ static void overcommit_apply(struct box *box, const struct turn_rules *rules,
 static void overcommit_end_waiting(struct box *box)
 {
     int64_t most = (int64_t)(box->settings.suspend_wait / 1000);
-    struct room_ask *ask, *next;
+    struct quota_request *ask, *next;
 
-    for (ask = TAILQ_FIRST(&box->room_asks); most && ask; ask = next) {
+    for (ask = TAILQ_FIRST(&box->quota_requests); most && ask; ask = next) {
         next = TAILQ_NEXT(ask, link);
         if (clock_ms() - ask->since_ms < most)
             continue;
@@ -481,7 +482,7 @@ void overcommit_review(struct box *box)
     count = describe_all(box, list, count);
     if (!anybody_waits(list, count))
         return;
-    shrink_rooms(box);
+    shrink_quotas(box);
     count = describe_all(box, list, count);
     struct turn_rules rules = rules_of(box);
     turns_decide(&rules, list, count);
@@ -492,11 +493,11 @@ void overcommit_review(struct box *box)
 // ---- clients ----
 
 // Returns true if the lease's quota has space for one more context.
-static bool overcommit_has_room(const struct box *box, const struct tenant *tenant)
+static bool overcommit_has_quota(const struct box *box, const struct tenant *tenant)
 {
     for (uint32_t i = 0; i < box->device_count; i++)
         if (tenant->budget[i] &&
-            overcommit_used(box, tenant, i) + box->devices[i].info.context_cost > tenant->room[i])
+            overcommit_used(box, tenant, i) + box->devices[i].info.context_cost > tenant->quota[i])
             return false;
     return true;
 }
@@ -509,7 +510,7 @@ bool overcommit_delays(struct box *box, const struct session_grant *grant)
         return false;
     tenant->seen_ms = clock_ms();
     tenant->client = !tenant->in ||
-                     (count_sessions(box, tenant->lease) && !overcommit_has_room(box, tenant));
+                     (count_sessions(box, tenant->lease) && !overcommit_has_quota(box, tenant));
     if (tenant->client && !tenant->waits_since_ms)
         box_changed(box);
     return tenant->client;
@@ -521,7 +522,7 @@ void overcommit_join(struct box *box, const struct session_grant *grant)
 
     for (uint32_t i = 0; tenant && i < box->device_count; i++)
         if (tenant->budget[i])
-            accounts_set_room(box, tenant->lease, box->devices[i].ordinal, tenant->room[i]);
+            accounts_set_quota(box, tenant->lease, box->devices[i].ordinal, tenant->quota[i]);
 }
 
 // ---- workers ----
@@ -539,15 +540,15 @@ static bool overcommit_find_device(const struct session_grant *grant, uint32_t o
 
 static unsigned count_asks(const struct worker_process *worker)
 {
-    const struct room_ask *ask;
+    const struct quota_request *ask;
     unsigned count = 0;
 
-    TAILQ_FOREACH(ask, &worker->box->room_asks, link)
+    TAILQ_FOREACH(ask, &worker->box->quota_requests, link)
         count += ask->worker == worker;
     return count;
 }
 
-int overcommit_asked(struct worker_process *worker, const struct control_room_ask *said)
+int overcommit_asked(struct worker_process *worker, const struct control_quota_request *said)
 {
     struct box *box = worker->box;
     const struct tenant *tenant = find_tenant(box, worker->session.grant.lease);
@@ -557,28 +558,28 @@ int overcommit_asked(struct worker_process *worker, const struct control_room_as
         !overcommit_find_device(&worker->session.grant, said->device, &index) ||
         said->bytes > tenant->budget[index])
         return -EPROTO;
-    struct room_ask *ask = calloc(1, sizeof(*ask));
+    struct quota_request *ask = calloc(1, sizeof(*ask));
     if (!ask)
         return -ENOMEM;
-    *ask = (struct room_ask){.worker = worker,
-                             .request = said->request,
-                             .device = index,
-                             .bytes = said->bytes,
-                             .since_ms = clock_ms()};
-    TAILQ_INSERT_TAIL(&box->room_asks, ask, link);
+    *ask = (struct quota_request){.worker = worker,
+                                  .request = said->request,
+                                  .device = index,
+                                  .bytes = said->bytes,
+                                  .since_ms = clock_ms()};
+    TAILQ_INSERT_TAIL(&box->quota_requests, ask, link);
     box_changed(box);
     return 0;
 }
 
 void overcommit_leave(const struct worker_process *worker)
 {
-    struct room_ask *ask, *next;
+    struct quota_request *ask, *next;
 
-    for (ask = TAILQ_FIRST(&worker->box->room_asks); ask; ask = next) {
+    for (ask = TAILQ_FIRST(&worker->box->quota_requests); ask; ask = next) {
         next = TAILQ_NEXT(ask, link);
         if (ask->worker != worker)
             continue;
-        TAILQ_REMOVE(&worker->box->room_asks, ask, link);
+        TAILQ_REMOVE(&worker->box->quota_requests, ask, link);
         free(ask);
     }
 }
@@ -587,9 +588,9 @@ void overcommit_leave(const struct worker_process *worker)
 
 bool overcommit_waits(const struct worker_process *worker)
 {
-    const struct room_ask *ask;
+    const struct quota_request *ask;
 
-    TAILQ_FOREACH(ask, &worker->box->room_asks, link)
+    TAILQ_FOREACH(ask, &worker->box->quota_requests, link)
         if (ask->worker == worker)
             return true;
     return false;
@@ -605,13 +606,13 @@ unsigned overcommit_waiting(const struct box *box, const struct box_device *devi
     return count;
 }
 
-uint64_t overcommit_room(const struct box *box, const struct box_device *device)
+uint64_t overcommit_quota(const struct box *box, const struct box_device *device)
 {
     const struct tenant *tenant;
     uint64_t sum = 0;
 
     TAILQ_FOREACH(tenant, &box->tenants, link)
-        sum += tenant->in ? tenant->room[device - box->devices] : 0;
+        sum += tenant->in ? tenant->quota[device - box->devices] : 0;
     return sum;
 }
 

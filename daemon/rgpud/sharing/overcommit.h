@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shares GPUs whose leases are promised more memory than exists. Each lease has a quota of GPU
-// memory ("room") for its allocations and asks for more. If there is no more, leases that are idle
+// memory (quota) for its allocations and asks for more. If there is no more, leases that are idle
 // or have used their quantum are suspended for those that wait. They return in turn
 // (overcommit_turns.h decides).
 #ifndef RGPU_DAEMON_OVERCOMMIT_H
@@ -16,7 +16,7 @@ bool overcommit_delays(struct box *box, const struct session_grant *grant);
 void overcommit_join(struct box *box, const struct session_grant *grant);
 
 // Handles a worker's request for a larger quota. Returns -EPROTO if the request is not valid.
-int overcommit_asked(struct worker_process *worker, const struct control_room_ask *ask)
+int overcommit_asked(struct worker_process *worker, const struct control_quota_request *ask)
     __attribute__((warn_unused_result));
 // Drops the requests of an ended worker.
 void overcommit_leave(const struct worker_process *worker);
@@ -26,7 +26,7 @@ bool overcommit_waits(const struct worker_process *worker);
 // Return the number of leases that wait for memory of the device, and the sum of the quotas of
 // present leases.
 unsigned overcommit_waiting(const struct box *box, const struct box_device *device);
-uint64_t overcommit_room(const struct box *box, const struct box_device *device);
+uint64_t overcommit_quota(const struct box *box, const struct box_device *device);
 
 void overcommit_close(struct box *box);
 

@@ -194,10 +194,10 @@ static int worker_messages_take_message(struct worker_process *worker,
         if (!err)
             err = suspension_called(worker, &message->called);
         break;
-    case CONTROL_ROOM_ASK:
-        err = control_decode(frame, CONTROL_ROOM_ASK, message);
+    case CONTROL_QUOTA_REQUEST:
+        err = control_decode(frame, CONTROL_QUOTA_REQUEST, message);
         if (!err)
-            err = overcommit_asked(worker, &message->room_ask);
+            err = overcommit_asked(worker, &message->quota_request);
         break;
     case CONTROL_EXPORT:
         err = control_decode(frame, CONTROL_EXPORT, message);
@@ -256,7 +256,7 @@ static bool floods(struct worker_process *worker, const struct control_frame *fr
     case CONTROL_REDEEM:
     case CONTROL_WINDOW_TAKE:
     case CONTROL_WINDOW_GIVE:
-    case CONTROL_ROOM_ASK:
+    case CONTROL_QUOTA_REQUEST:
     case CONTROL_EXPORT_END: return !allowance_take(&worker->exporting, 1);
     case CONTROL_PEER_EXPECT:
     case CONTROL_PEER_CALL:

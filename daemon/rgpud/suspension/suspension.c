@@ -132,7 +132,7 @@ bool suspension_is_called(const struct suspension *s)
 
 void suspension_wake(struct suspension *s)
 {
-    if (!s->told)
+    if (!s->reported)
         s->away_wanted = false;
     else if (!s->called) {
         s->called = true;

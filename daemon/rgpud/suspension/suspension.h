@@ -44,7 +44,7 @@ struct suspension {
     bool others_turn; // it must not return yet (overcommit.c)
     // For an idle suspension in a pool: the broker knows it; the client wants to continue; the
     // broker knows that; the broker has given the GPUs to others.
-    bool told, called, told_called, given;
+    bool reported, called, reported_called, given;
     uint32_t number; // of the pause
     struct suspender *helper;
     bool puts_back;                   // the helper restores memory, perhaps on other GPUs

@@ -17,7 +17,7 @@ enum { TICK_MS = 250 };
 
 // ---- orders ----
 
-static void suspension_orders_look_again(evutil_socket_t fd, short events, void *argument)
+static void suspension_orders_tick(evutil_socket_t fd, short events, void *argument)
 {
     box_changed(argument);
 }
@@ -34,7 +34,7 @@ static struct suspension *suspension_orders_add(struct box *box, const char *lea
     s->session = session;
     snprintf(s->lease, sizeof(s->lease), "%s", lease);
     TAILQ_INSERT_TAIL(&box->suspensions, s, link);
-    s->tick = event_new(box->base, -1, EV_PERSIST, suspension_orders_look_again, box);
+    s->tick = event_new(box->base, -1, EV_PERSIST, suspension_orders_tick, box);
     if (!s->tick || event_add(s->tick, &interval)) {
         suspension_release(s);
         return NULL;
@@ -129,8 +129,9 @@ static void wake_those_left_out(struct box *box, const json_t *list)
 
     TAILQ_FOREACH(s, &box->suspensions, link) {
         bool named = suspension_orders_names(list, s->lease);
-        if (s->cause == SUSPENSION_IDLE && s->told && !named && (s->given || s->told_called)) {
-            s->away_wanted = s->told = s->called = s->told_called = false;
+        if (s->cause == SUSPENSION_IDLE && s->reported && !named &&
+            (s->given || s->reported_called)) {
+            s->away_wanted = s->reported = s->called = s->reported_called = false;
             s->retry_ms = 0;
         }
         s->given = named;
@@ -140,7 +141,7 @@ static void wake_those_left_out(struct box *box, const json_t *list)
 // Marks a suspension from an earlier run of this daemon. The broker knows its state.
 static void note_given(struct suspension *s)
 {
-    s->told = s->given = true;
+    s->reported = s->given = true;
 }
 
 static void suspension_orders_begin_all(struct box *box, const json_t *list,
@@ -173,14 +174,14 @@ void suspension_adopt(struct box *box, const json_t *ordered, const json_t *idle
 
 // Returns true if the broker gets a report of the suspension. It learns of an idle one when the GPU
 // memory is free for others.
-static bool is_told(struct suspension *s)
+static bool is_reported(struct suspension *s)
 {
     if (s->cause != SUSPENSION_IDLE)
         return s->cause == SUSPENSION_OF_POOL;
     if (!*s->lease || s->state != SUSPENSION_AWAY || !s->away_wanted)
         return false;
-    s->told = true;
-    s->told_called = s->called;
+    s->reported = true;
+    s->reported_called = s->called;
     return true;
 }
 
@@ -190,7 +191,7 @@ json_t *suspension_report(struct box *box)
     struct suspension *s;
 
     TAILQ_FOREACH(s, &box->suspensions, link)
-        if (is_told(s))
+        if (is_reported(s))
             json_array_append_new(list, suspension_show(box, s->lease));
     return list;
 }
@@ -247,7 +248,7 @@ int suspension_open(struct box *box)
 {
     const struct timeval interval = {.tv_sec = 1};
 
-    box->idle_tick = event_new(box->base, -1, EV_PERSIST, suspension_orders_look_again, box);
+    box->idle_tick = event_new(box->base, -1, EV_PERSIST, suspension_orders_tick, box);
     return box->idle_tick && !event_add(box->idle_tick, &interval) ? 0 : -ENOMEM;
 }
 

@@ -219,7 +219,7 @@ int suspension_pause(struct suspension *s, char *text, size_t room)
         return err;
     }
     *s->problem = '\0';
-    s->told = s->called = s->told_called = s->given = false;
+    s->reported = s->called = s->reported_called = s->given = false;
     s->puts_back = false;
     s->number = ++s->box->pauses;
     suspension_move(s, SUSPENSION_PAUSING);

@@ -19,7 +19,7 @@
 #include "common/base/log_limit.h"
 #include "common/base/scope.h"
 
-enum { MACHINES_MAX = 64, WORDS_BEFORE_BELLS = 3 };
+enum { MACHINES_MAX = 64, WORDS_BEFORE_DOORBELLS = 3 };
 
 struct machine {
     TAILQ_ENTRY(machine) link;
@@ -62,23 +62,23 @@ static void vm_server_leaves(struct machine *machine)
 static int say_word(const struct machine *machine)
 {
     const struct vm_server_window *window = &machine->server->window;
-    unsigned bell = machine->said - WORDS_BEFORE_BELLS;
+    unsigned doorbell = machine->said - WORDS_BEFORE_DOORBELLS;
     int64_t word = 0; // the version, then the peer's own number
     int fd = -1;
 
-    if (machine->said == WORDS_BEFORE_BELLS - 1) {
+    if (machine->said == WORDS_BEFORE_DOORBELLS - 1) {
         word = -1;
         fd = window->memory;
-    } else if (machine->said >= WORDS_BEFORE_BELLS) {
-        word = 1 + (int64_t)bell;
-        fd = window->bells[bell];
+    } else if (machine->said >= WORDS_BEFORE_DOORBELLS) {
+        word = 1 + (int64_t)doorbell;
+        fd = window->doorbells[doorbell];
     }
     return fdpass_send(machine->fd, &word, sizeof(word), &fd, fd >= 0 ? 1 : 0);
 }
 
 static void vm_server_say(struct machine *machine)
 {
-    unsigned all = WORDS_BEFORE_BELLS + machine->server->window.bell_count;
+    unsigned all = WORDS_BEFORE_DOORBELLS + machine->server->window.doorbell_count;
     int err = 0;
 
     while (!err && machine->said < all) {

@@ -12,8 +12,8 @@ struct vm_server;
 
 struct vm_server_window {
     int memory;
-    const int *bells; // event files of the peers from number 1
-    unsigned bell_count;
+    const int *doorbells; // event files of the peers from number 1
+    unsigned doorbell_count;
     uid_t user; // may connect, as may root and the daemon's own user
     void (*machine_left)(
         void *argument); // called after the last connection to the window has closed

@@ -28,7 +28,7 @@
 
 enum {
     NAME_MAX_CHARACTERS = 40,
-    BELLS = VM_WINDOW_SLOTS * VM_WINDOW_BELLS,
+    DOORBELLS = VM_WINDOW_SLOTS * VM_WINDOW_DOORBELLS,
     WINDOWS_MAX = 64,
     FILL_STEP = 16 << 20,
     SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
@@ -50,7 +50,7 @@ struct vm_attached {
     int memory;
     uint64_t filled;
     struct event *filling;
-    int bells[BELLS];
+    int doorbells[DOORBELLS];
     pid_t slots[VM_WINDOW_SLOTS]; // process ids of workers; 0: free
     struct vm_room room;
     uint8_t boot_id[CONTROL_BOOT_ID_BYTES]; // of the machine, as its last client sent it
@@ -63,9 +63,9 @@ static void window_free(struct vm_attached *window)
 {
     TAILQ_REMOVE(&window->box->windows, window, link);
     vm_server_close(&window->server);
-    for (int i = 0; i < BELLS; i++)
-        if (window->bells[i] >= 0)
-            close(window->bells[i]);
+    for (int i = 0; i < DOORBELLS; i++)
+        if (window->doorbells[i] >= 0)
+            close(window->doorbells[i]);
     if (window->memory >= 0)
         close(window->memory);
     if (window->filling)
@@ -116,11 +116,11 @@ static int write_head(const struct vm_attached *window)
     return pwrite(window->memory, &head, sizeof(head), 0) == (ssize_t)sizeof(head) ? 0 : -EIO;
 }
 
-static int make_bells(struct vm_attached *window)
+static int make_doorbells(struct vm_attached *window)
 {
-    for (int i = 0; i < BELLS; i++) {
-        window->bells[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (window->bells[i] < 0)
+    for (int i = 0; i < DOORBELLS; i++) {
+        window->doorbells[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (window->doorbells[i] < 0)
             return -errno;
     }
     return 0;
@@ -130,8 +130,8 @@ static int make_bells(struct vm_attached *window)
 static int open_server(struct vm_attached *window)
 {
     const struct vm_server_window shown = {.memory = window->memory,
-                                           .bells = window->bells,
-                                           .bell_count = BELLS,
+                                           .doorbells = window->doorbells,
+                                           .doorbell_count = DOORBELLS,
                                            .user = window->user,
                                            .machine_left = machine_left,
                                            .argument = window};
@@ -195,7 +195,7 @@ static int make_window(struct vm_attached *window)
     hex_encode(random, sizeof(random), window->id);
     int err = vm_windows_make_memory(window);
     if (!err)
-        err = make_bells(window);
+        err = make_doorbells(window);
     if (err)
         return err;
     window->filling = event_new(window->box->base, -1, 0, fill_more, window);
@@ -309,7 +309,7 @@ int vm_windows_attach(struct box *box, const char *order_text, char *text, size_
     window->memory = -1;
     window->room.size = order.size;
     memcpy(window->name, order.name, sizeof(window->name) - 1);
-    memset(window->bells, -1, sizeof(window->bells));
+    memset(window->doorbells, -1, sizeof(window->doorbells));
     TAILQ_INSERT_TAIL(&box->windows, window, link);
     err = make_window(window);
     if (err) {
@@ -439,8 +439,8 @@ void vm_windows_join(struct worker_process *worker, const struct control_hello *
                  (unsigned long long)vm_room_taken(&window->room), sessions_in(window));
     }
     fds[(*count)++] = window->memory;
-    for (int i = 0; i < VM_WINDOW_BELLS; i++)
-        fds[(*count)++] = window->bells[grant->window_slot * VM_WINDOW_BELLS + (unsigned)i];
+    for (int i = 0; i < VM_WINDOW_DOORBELLS; i++)
+        fds[(*count)++] = window->doorbells[grant->window_slot * VM_WINDOW_DOORBELLS + (unsigned)i];
 }
 
 void vm_windows_leave(struct worker_process *worker)

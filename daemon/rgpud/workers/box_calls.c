@@ -115,10 +115,10 @@ static void expect_one(struct worker_process *worker, uint32_t number,
     memcpy(slot->token, token, sizeof(slot->token));
 }
 
-void box_calls_expect_strands(struct worker_process *worker, const struct control_grant *grant)
+void box_calls_expect_extra(struct worker_process *worker, const struct control_grant *grant)
 {
-    for (unsigned i = 0; i < grant->strands; i++)
-        expect_one(worker, CONTROL_STRAND_NUMBER + i, grant->strand_token);
+    for (unsigned i = 0; i < grant->extra_connections; i++)
+        expect_one(worker, CONTROL_EXTRA_NUMBER + i, grant->extra_token);
 }
 
 int box_calls_expect(struct worker_process *worker, const struct control_peer_expect *expect)
@@ -197,7 +197,7 @@ void box_calls_take(struct client *client)
         explicit_bzero(expected->token, sizeof(expected->token));
         log_info("session=%llu has one more connection of=%s peer=%s",
                  (unsigned long long)worker->session.id,
-                 came.number < CONTROL_STRAND_NUMBER ? "another box" : "its client", client->peer);
+                 came.number < CONTROL_EXTRA_NUMBER ? "another box" : "its client", client->peer);
     } else {
         log_info("a further connection is not taken peer=%s error=\"%s\"", client->peer,
                  strerror(-err));

@@ -2,7 +2,7 @@
 // Connects workers of two boxes that serve the same client. One worker expects a call and gets the
 // addresses of its box. The supervisor of the other box calls for its worker and proves a token,
 // which both workers have from their client. Each supervisor passes its end of the connection to
-// its worker. Further connections of a session ("strands"), which the client opens itself, arrive
+// its worker. The extra connections of a session, which the client opens itself, arrive
 // in the same way.
 #ifndef RGPU_DAEMON_BOX_CALLS_H
 #define RGPU_DAEMON_BOX_CALLS_H
@@ -20,7 +20,7 @@ int box_calls_make(struct worker_process *worker, const struct control_peer_call
 int box_calls_reach(struct worker_process *worker, const struct control_peer_reach *wanted)
     __attribute__((warn_unused_result));
 // Expects the further connections that GRANT allows a new session.
-void box_calls_expect_strands(struct worker_process *worker, const struct control_grant *grant);
+void box_calls_expect_extra(struct worker_process *worker, const struct control_grant *grant);
 // Gives back what calls have taken that are over.
 void box_calls_settle(struct box *box);
 

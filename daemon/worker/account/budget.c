@@ -63,7 +63,7 @@ void budget_inherit(int ordinal, uint64_t size)
 
 bool budget_takes_turns(int ordinal)
 {
-    return session.account && ledger_has_room_set(session.account, gpus.list[ordinal].number);
+    return session.account && ledger_has_quota(session.account, gpus.list[ordinal].number);
 }
 
 uint64_t budget_used(int ordinal)
@@ -86,9 +86,9 @@ static bool take_once(const struct gpu *device, uint64_t size)
 static bool take_within(const struct gpu *device, uint64_t size)
 {
     while (!take_once(device, size))
-        if (!ledger_has_room_set(session.account, device->number) ||
-            !ledger_lacks_room(session.account, device->number, size, device->budget) ||
-            ask_room(device->number, size) != CUDA_SUCCESS)
+        if (!ledger_has_quota(session.account, device->number) ||
+            !ledger_lacks_quota(session.account, device->number, size, device->budget) ||
+            ask_quota(device->number, size) != CUDA_SUCCESS)
             return false;
     return true;
 }

@@ -9,10 +9,10 @@
 
 #include "common/base/scope.h"
 #include "daemon/worker/core/context_watchers.h"
-#include "daemon/worker/core/mark.h"
+#include "daemon/worker/core/completion.h"
 
 struct passage {
-    struct mark mark;
+    struct completion completion;
     CUcontext
         ending; // the event went as this context began to end, which waits for the work; NULL: none
     bool taken, recorded;
@@ -33,7 +33,7 @@ static struct passage *passage_take(CUcontext context)
         if (at->taken || at->ending)
             continue;
         found = at;
-        if (at->mark.context == context)
+        if (at->completion.context == context)
             break;
     }
     if (!found && (found = calloc(1, sizeof(*found)))) {
@@ -49,7 +49,7 @@ struct passage *passage_begin(CUcontext context, CUstream stream)
 {
     struct passage *passage = passage_take(context);
 
-    if (passage && mark_set(&passage->mark, context, stream) != CUDA_SUCCESS) {
+    if (passage && completion_record(&passage->completion, context, stream) != CUDA_SUCCESS) {
         passage_end(passage);
         passage = NULL;
     }
@@ -67,12 +67,12 @@ bool passage_is_over(const struct passage *passage)
 // On an H200 (driver 580) memory that cuMemFreeAsync frees is the process's until a call waits for
 // the work before it. A query or an allocation leaves it there, even if the allocation fails.
 // So this waits for what is over.
-static bool is_passed(const struct mark *mark)
+static bool is_passed(const struct completion *completion)
 {
-    bool passed = mark_ask(mark) != CUDA_ERROR_NOT_READY;
+    bool passed = completion_query(completion) != CUDA_ERROR_NOT_READY;
 
     if (passed)
-        (void)mark_await(mark); // a lost context's error comes from other calls, too
+        (void)completion_wait(completion); // a lost context's error comes from other calls, too
     return passed;
 }
 
@@ -80,7 +80,7 @@ void passages_query(void)
 {
     SCOPED_LOCK(&lock);
     for (struct passage *at = passages; at; at = at->next)
-        if (at->recorded && !at->ending && !passage_is_over(at) && is_passed(&at->mark))
+        if (at->recorded && !at->ending && !passage_is_over(at) && is_passed(&at->completion))
             atomic_store(&at->over, true);
 }
 
@@ -98,10 +98,10 @@ static void passage_forget_context(CUcontext context)
 {
     SCOPED_LOCK(&lock);
     for (struct passage *at = passages; at; at = at->next) {
-        if (at->mark.context != context)
+        if (at->completion.context != context)
             continue;
         at->ending = at->recorded ? context : NULL;
-        mark_forget(&at->mark, context);
+        completion_forget(&at->completion, context);
     }
 }
 

@@ -24,7 +24,7 @@ struct asking {
         struct control_peer_expected expected;
         struct control_peer_called called;
         struct control_window_taken taken;
-        struct control_room_given room;
+        struct control_quota_reply quota;
         struct asked_paths *paths;
     };
     int fd;
@@ -212,17 +212,17 @@ void ask_window_no_more(uint64_t place)
         log_debug("the end of a part of the window was not taken");
 }
 
-CUresult ask_room(unsigned device, uint64_t bytes)
+CUresult ask_quota(unsigned device, uint64_t bytes)
 {
     struct asking mine = {.fd = -1};
-    struct control_room_ask wanted = {.device = device, .bytes = bytes};
+    struct control_quota_request wanted = {.device = device, .bytes = bytes};
 
     asking_begin(&mine);
     wanted.request = mine.request;
-    CUresult result = asking_ask(&mine, CONTROL_ROOM_ASK, &wanted, -1);
+    CUresult result = asking_ask(&mine, CONTROL_QUOTA_REQUEST, &wanted, -1);
     if (result != CUDA_SUCCESS)
         return result;
-    return mine.room.given ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return mine.quota.given ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult ask_paths(const char *other, const char *transport, struct asked_paths *paths)
@@ -252,7 +252,7 @@ bool asking_is_answer(enum control_message_type type)
 {
     return type == CONTROL_EXPORTED || type == CONTROL_REDEEMED || type == CONTROL_PEER_EXPECTED ||
            type == CONTROL_PEER_CALLED || type == CONTROL_WINDOW_TAKEN ||
-           type == CONTROL_ROOM_GIVEN || type == CONTROL_PATHS_KNOWN;
+           type == CONTROL_QUOTA_REPLY || type == CONTROL_PATHS_KNOWN;
 }
 
 static uint32_t asking_request_of(enum control_message_type type,
@@ -262,7 +262,7 @@ static uint32_t asking_request_of(enum control_message_type type,
            : type == CONTROL_REDEEMED      ? message->redeemed.request
            : type == CONTROL_PEER_EXPECTED ? message->peer_expected.request
            : type == CONTROL_WINDOW_TAKEN  ? message->window_taken.request
-           : type == CONTROL_ROOM_GIVEN    ? message->room_given.request
+           : type == CONTROL_QUOTA_REPLY   ? message->quota_reply.request
            : type == CONTROL_PATHS_KNOWN   ? message->paths_known.request
                                            : message->peer_called.request;
 }
@@ -289,8 +289,8 @@ static void keep_answer(struct asking *asker, enum control_message_type type,
         asker->expected = message->peer_expected;
     else if (type == CONTROL_WINDOW_TAKEN)
         asker->taken = message->window_taken;
-    else if (type == CONTROL_ROOM_GIVEN)
-        asker->room = message->room_given;
+    else if (type == CONTROL_QUOTA_REPLY)
+        asker->quota = message->quota_reply;
     else if (type == CONTROL_PATHS_KNOWN)
         asking_keep_paths(asker->paths, &message->paths_known);
     else

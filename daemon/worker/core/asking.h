@@ -36,7 +36,7 @@ int ask_reach(const char *name);
 
 // Waits until the lease may have BYTES more of the device, as other leases give way. Returns
 // CUDA_ERROR_OUT_OF_MEMORY if they do not in time.
-CUresult ask_room(unsigned device, uint64_t bytes);
+CUresult ask_quota(unsigned device, uint64_t bytes);
 
 // The box's knowledge of the paths of copies to and from another box; empty without an answer.
 struct asked_paths {

@@ -71,10 +71,10 @@ static bool is_fatal(CUresult result)
 
 void mps_client_note(int control, CUresult result)
 {
-    static atomic_flag told = ATOMIC_FLAG_INIT;
+    static atomic_flag reported = ATOMIC_FLAG_INIT;
     struct control_faulted faulted = {.result = (int32_t)result};
 
-    if (!*setup.mps_pipe || !is_fatal(result) || atomic_flag_test_and_set(&told))
+    if (!*setup.mps_pipe || !is_fatal(result) || atomic_flag_test_and_set(&reported))
         return;
     log_warn("the context is lost result=%d", (int)result);
     if (control_send_packet(control, CONTROL_FAULTED, &faulted, -1))

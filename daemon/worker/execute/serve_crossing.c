@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events that streams of other boxes wait for, and gates at which our streams wait for events of
-// other boxes. The client connects the two: it asks the worker to watch an event, the worker
-// reports that the event has been reached, and the client opens the gate on the other box.
+// Events that streams of other boxes wait for, and semaphores at which our streams wait for events
+// of other boxes. The client connects the two: it asks the worker to watch an event, the worker
+// reports that the event has been reached, and the client signals the semaphore on the other box.
 //
 // A thread of its own queries the watched events repeatedly: a stream that waited for one could
 // block others that share a hardware queue, and a thread for each would be too many.
@@ -19,7 +19,7 @@
 #include "daemon/worker/core/events.h"
 #include "daemon/worker/core/expected.h"
 #include "daemon/worker/copy/staged/deliver.h"
-#include "daemon/worker/copy/parts/gates.h"
+#include "daemon/worker/copy/parts/semaphores.h"
 #include "daemon/worker/copy/parts/mover.h"
 #include "daemon/worker/copy/parts/pinned.h"
 #include "daemon/worker/core/session.h"
@@ -37,8 +37,8 @@ struct watch {
 
 struct held {
     uint32_t number;
-    int gate;
-    uint32_t ticket;
+    int semaphore;
+    uint32_t value;
     CUcontext context;
     struct held *next;
 };
@@ -278,7 +278,7 @@ void serve_cuCtxRecordEvent(struct serve *serve, const struct args_cuCtxRecordEv
         serve_fail(serve, driver.cuCtxRecordEvent(context, event));
 }
 
-// ---- gates ----
+// ---- semaphores ----
 
 // The context of a stream: default streams are those of the current one.
 static CUcontext stream_context(const struct serve *serve, uint64_t stream)
@@ -286,10 +286,10 @@ static CUcontext stream_context(const struct serve *serve, uint64_t stream)
     return stream > 1 ? serve_crossing_context_of(stream) : serve->current;
 }
 
-void serve_gate_hold(struct serve *serve, const struct args_gate_hold *args)
+void serve_semaphore_wait(struct serve *serve, const struct args_semaphore_wait *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
-    GATE_PASS(pass);
+    SEMAPHORE_PASS(pass);
     struct held *entry = calloc(1, sizeof(*entry));
 
     if (!entry)
@@ -298,20 +298,22 @@ void serve_gate_hold(struct serve *serve, const struct args_gate_hold *args)
         free(entry);
         return;
     }
-    *entry = (struct held){.number = args->gate, .context = stream_context(serve, args->stream)};
-    entry->gate = gate_take(&pass, GATE_OF_CLIENT, &entry->ticket);
-    if (entry->gate < 0) {
-        log_warn("all gates are in use: a stream cannot wait for another box gates=%d", GATES);
+    *entry =
+        (struct held){.number = args->semaphore, .context = stream_context(serve, args->stream)};
+    entry->semaphore = semaphore_take(&pass, SEMAPHORE_OF_CLIENT, &entry->value);
+    if (entry->semaphore < 0) {
+        log_warn("all semaphores are in use: a stream cannot wait for another box semaphores=%d",
+                 SEMAPHORES);
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
         free(entry);
         return;
     }
-    // Before the GPU may wait: what opens the gate comes over the link.
+    // Before the GPU may wait: what signals the semaphore comes over the link.
     expected_add();
-    serve_fail(serve, gate_hold(stream, entry->gate, entry->ticket));
+    serve_fail(serve, semaphore_wait(stream, entry->semaphore, entry->value));
     if (serve_failed(serve)) {
         expected_came();
-        gate_release(entry->gate);
+        semaphore_release(entry->semaphore);
         free(entry);
         return;
     }
@@ -320,10 +322,10 @@ void serve_gate_hold(struct serve *serve, const struct args_gate_hold *args)
     held = entry;
 }
 
-static void serve_crossing_open_gate(struct held *entry)
+static void serve_crossing_signal(struct held *entry)
 {
-    gate_open(entry->gate, entry->ticket);
-    gate_release(entry->gate);
+    semaphore_signal(entry->semaphore, entry->value);
+    semaphore_release(entry->semaphore);
     expected_came();
     free(entry);
 }
@@ -340,13 +342,13 @@ static struct held *take_held(uint32_t number)
     return found;
 }
 
-// A gate that went with its context is not there any more.
-void serve_gate_open(struct serve *serve, const struct args_gate_open *args)
+// A semaphore that went with its context is not there any more.
+void serve_semaphore_signal(struct serve *serve, const struct args_semaphore_signal *args)
 {
-    struct held *found = take_held(args->gate);
+    struct held *found = take_held(args->semaphore);
 
     if (found)
-        serve_crossing_open_gate(found);
+        serve_crossing_signal(found);
 }
 
 // ---- the end of contexts ----
@@ -370,13 +372,13 @@ static struct watch *take_watches_of(CUcontext context)
     return taken;
 }
 
-static void open_gates_of(CUcontext context)
+static void open_semaphores_of(CUcontext context)
 {
     for (struct held **at = &held; *at;) {
         struct held *entry = *at;
         if (entry->context == context) {
             *at = entry->next;
-            serve_crossing_open_gate(entry);
+            serve_crossing_signal(entry);
         } else {
             at = &entry->next;
         }
@@ -389,7 +391,7 @@ static void serve_crossing_forget_context(CUcontext context)
     {
         SCOPED_LOCK(&mover.lock);
         taken = take_watches_of(context);
-        open_gates_of(context);
+        open_semaphores_of(context);
         mover_forget_context(&mover, context);
     }
     serve_crossing_tell(taken);

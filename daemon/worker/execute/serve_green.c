@@ -111,11 +111,11 @@ void serve_resource_split(struct serve *serve, const struct args_resource_split 
                driver.cuDevSmResourceSplitByCount(args->room ? groups : NULL, &count, &input,
                                                   &reply->remaining, args->flags, args->minimum));
     reply->groups = count;
-    const uint32_t told = count < args->room ? count : args->room;
-    serve_green_give(serve, groups, told);
+    const uint32_t given = count < args->room ? count : args->room;
+    serve_green_give(serve, groups, given);
     serve_green_give(serve, &reply->remaining, 1);
     if (!serve_failed(serve))
-        serve->bytes_size = (uint32_t)(told * sizeof(*groups));
+        serve->bytes_size = (uint32_t)(given * sizeof(*groups));
 }
 
 // The driver never ends a description, so each is made once for the check and once for a context.

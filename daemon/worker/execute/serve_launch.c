@@ -76,12 +76,12 @@ static void load_code(struct serve *serve, uint64_t handle, void *code)
     if (!is_kernel && driver.cuFuncIsLoaded(&state, function) == CUDA_SUCCESS &&
         state == CU_FUNCTION_LOADING_STATE_LOADED)
         return;
-    serve_drain(serve);
+    serve_sync_begins(serve);
     if (is_kernel) // whose code in this context this may be what loads
         result = driver.cuKernelGetFunction(&function, code);
     if (result == CUDA_SUCCESS)
         result = driver.cuFuncLoad(function);
-    serve_drained();
+    serve_sync_ended();
     if (result != CUDA_SUCCESS)
         log_debug("code not loaded before its first launch result=%s", driver_error_name(result));
 }

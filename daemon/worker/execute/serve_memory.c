@@ -73,9 +73,9 @@ static void free_refused_if_idle(struct serve *serve)
 {
     if (!allocations_refused() || !streams_are_idle())
         return;
-    serve_drain(serve);
+    serve_sync_begins(serve);
     free_refused(serve);
-    serve_drained();
+    serve_sync_ended();
 }
 
 // The bytes that the driver takes for an allocation are known only with its address. SIZE is

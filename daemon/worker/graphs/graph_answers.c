@@ -167,13 +167,13 @@ static void name_array(CUarray *array)
         *array = (CUarray)(uintptr_t)serve_handle_of(HANDLE_ARRAY, *array);
 }
 
-static void put_copy(struct answer *answer, CUgraphNode node, uint64_t callee)
+static void put_copy(struct answer *answer, CUgraphNode node, uint64_t callback)
 {
     struct wire_copy_node *wire = graph_answers_extend(answer, sizeof(*wire));
 
     if (!wire || !serve_require(answer->serve, driver.cuGraphMemcpyNodeGetParams))
         return;
-    wire->callee = callee;
+    wire->callback = callback;
     serve_fail(answer->serve, driver.cuGraphMemcpyNodeGetParams(node, &wire->copy));
     name_array(&wire->copy.srcArray);
     name_array(&wire->copy.dstArray);
@@ -209,7 +209,7 @@ static void put_host(struct answer *answer, CUgraphNode node)
 
     serve_fail(answer->serve, host_params(node, &params));
     struct wire_host_node wire = {
-        .callee = serve_failed(answer->serve) ? 0 : graph_call_of(&params, &copies)};
+        .callback = serve_failed(answer->serve) ? 0 : graph_call_of(&params, &copies)};
     graph_answers_put(answer, &wire, sizeof(wire));
 }
 

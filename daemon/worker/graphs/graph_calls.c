@@ -24,7 +24,7 @@ enum graph_call_kind { CALL_FUNCTION, CALL_FETCH, CALL_STORE };
 
 struct graph_call {
     enum graph_call_kind kind;
-    uint64_t callee;
+    uint64_t callback;
     uint64_t size; // of a copy
     uint8_t *buffer;
     uint64_t exec;           // whose it is, if not a graph's
@@ -69,7 +69,7 @@ static void begin_fetch(struct fetch *fetch)
 
 static void graph_calls_fetch(const struct graph_call *call)
 {
-    struct wire_callee body = {.callee = call->callee, .size = call->size};
+    struct wire_callback body = {.callback = call->callback, .size = call->size};
     struct fetch under_way = {.call = call};
 
     deliver_all();
@@ -93,9 +93,9 @@ static void store_blocks(const struct graph_call *call)
         uint64_t left = call->size - offset, size = left < WIRE_BLOCK_SIZE ? left : WIRE_BLOCK_SIZE;
         struct {
             struct wire_event event;
-            struct wire_callee body;
+            struct wire_callback body;
         } record = {.event = {.size = sizeof(record), .kind = EVENT_GRAPH_BLOCK},
-                    .body = {call->callee, offset, size}};
+                    .body = {call->callback, offset, size}};
         if (link_send_bulk(session.link, &record, sizeof(record), call->buffer + offset, size))
             return; // the reading thread ends the session
     }
@@ -103,7 +103,7 @@ static void store_blocks(const struct graph_call *call)
 
 static void store_records(const struct graph_call *call)
 {
-    const uint32_t head = (uint32_t)(sizeof(struct wire_event) + sizeof(struct wire_callee));
+    const uint32_t head = (uint32_t)(sizeof(struct wire_event) + sizeof(struct wire_callback));
 
     for (uint64_t offset = 0; offset < call->size; offset += WIRE_INLINE_MAX) {
         uint64_t left = call->size - offset;
@@ -113,8 +113,8 @@ static void store_records(const struct graph_call *call)
         if (!event)
             return;
         *event = (struct wire_event){.size = whole, .kind = EVENT_GRAPH_DATA, .bytes = size};
-        struct wire_callee *body = (void *)(event + 1);
-        *body = (struct wire_callee){call->callee, offset, size};
+        struct wire_callback *body = (void *)(event + 1);
+        *body = (struct wire_callback){call->callback, offset, size};
         memcpy(body + 1, call->buffer + offset, size);
         memset((uint8_t *)(body + 1) + size, 0, -size & 7);
         link_commit_flush(session.link);
@@ -126,7 +126,7 @@ static void CUDA_CB graph_calls_run(void *opaque)
     struct graph_call *call = opaque;
 
     switch (call->kind) {
-    case CALL_FUNCTION: host_function_call(call->callee); return;
+    case CALL_FUNCTION: host_function_call(call->callback); return;
     case CALL_FETCH: graph_calls_fetch(call); return;
     case CALL_STORE:
         if (call->size > WIRE_INLINE_MAX && atomic_load(&blocks_wanted))
@@ -143,7 +143,7 @@ static struct fetch *find_fetch(struct serve *serve, uint64_t token, uint64_t of
     SCOPED_LOCK(&lock);
     struct fetch *fetch = fetching;
     // A fetch with all of its bytes only waits to leave.
-    while (fetch && (fetch->call->callee != token || fetch->received == fetch->call->size))
+    while (fetch && (fetch->call->callback != token || fetch->received == fetch->call->size))
         fetch = fetch->next;
     if (fetch && offset == fetch->received && size <= fetch->call->size - fetch->received)
         return fetch;
@@ -194,26 +194,27 @@ void serve_graph_block(struct serve *serve, const struct args_graph_block *args)
 // ---- making them, and their end ----
 
 static struct graph_call *graph_calls_make(struct serve *serve, enum graph_call_kind kind,
-                                           uint64_t callee)
+                                           uint64_t callback)
 {
     struct graph_call *call = serve_failed(serve) ? NULL : calloc(1, sizeof(*call));
 
     if (call)
-        *call = (struct graph_call){.kind = kind, .callee = callee};
+        *call = (struct graph_call){.kind = kind, .callback = callback};
     else
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     return call;
 }
 
-struct graph_call *graph_call_function(struct serve *serve, uint64_t callee)
+struct graph_call *graph_call_function(struct serve *serve, uint64_t callback)
 {
-    return graph_calls_make(serve, CALL_FUNCTION, callee);
+    return graph_calls_make(serve, CALL_FUNCTION, callback);
 }
 
-struct graph_call *graph_call_copy(struct serve *serve, uint64_t callee, bool to_device,
+struct graph_call *graph_call_copy(struct serve *serve, uint64_t callback, bool to_device,
                                    uint64_t size)
 {
-    struct graph_call *call = graph_calls_make(serve, to_device ? CALL_FETCH : CALL_STORE, callee);
+    struct graph_call *call =
+        graph_calls_make(serve, to_device ? CALL_FETCH : CALL_STORE, callback);
     void *buffer = NULL;
 
     if (!call)
@@ -239,11 +240,11 @@ CUDA_HOST_NODE_PARAMS graph_call_params(struct graph_call *call)
     return (CUDA_HOST_NODE_PARAMS){.fn = graph_calls_run, .userData = call};
 }
 
-void graph_callee_refuse(uint64_t callee)
+void graph_callback_refuse(uint64_t callback)
 {
-    struct wire_callee body = {.callee = callee};
+    struct wire_callback body = {.callback = callback};
 
-    if (callee)
+    if (callback)
         event_send(EVENT_GRAPH_GONE, &body, sizeof(body), 0);
 }
 
@@ -252,7 +253,7 @@ static void CUDA_CB graph_calls_end(void *opaque)
 {
     struct graph_call *call = opaque;
 
-    graph_callee_refuse(call->callee);
+    graph_callback_refuse(call->callback);
     if (!call->buffer) {
         free(call);
         return;
@@ -337,7 +338,7 @@ uint64_t graph_call_of(const CUDA_HOST_NODE_PARAMS *params, bool *copies)
     if (params->fn != graph_calls_run)
         return 0;
     *copies = call->kind != CALL_FUNCTION;
-    return call->callee;
+    return call->callback;
 }
 
 void graph_calls_free_memory(void)
@@ -357,7 +358,7 @@ void graph_calls_free_memory(void)
 // ---- the client's own user objects ----
 
 struct graph_user_object {
-    uint64_t handle, callee;
+    uint64_t handle, callback;
 };
 
 static void CUDA_CB user_object_ends(void *opaque)
@@ -365,7 +366,7 @@ static void CUDA_CB user_object_ends(void *opaque)
     struct graph_user_object *object = opaque;
 
     handle_release(session.handles, object->handle, HANDLE_USER_OBJECT);
-    graph_callee_refuse(object->callee);
+    graph_callback_refuse(object->callback);
     free(object);
 }
 
@@ -382,7 +383,7 @@ void serve_graph_user_object(struct serve *serve, const struct args_graph_user_o
                                                     args->references, args->flags));
     }
     if (serve_failed(serve)) {
-        graph_callee_refuse(args->token);
+        graph_callback_refuse(args->token);
         free(object);
         return;
     }

@@ -13,10 +13,10 @@
 struct graph_call;
 
 // A call of the client's function.
-struct graph_call *graph_call_function(struct serve *serve, uint64_t callee);
+struct graph_call *graph_call_function(struct serve *serve, uint64_t callback);
 // A copy of SIZE bytes that the client has the other side of. Its bytes pass through
 // graph_call_buffer, which this call fills from the client's memory (TO_DEVICE), or stores there.
-struct graph_call *graph_call_copy(struct serve *serve, uint64_t callee, bool to_device,
+struct graph_call *graph_call_copy(struct serve *serve, uint64_t callback, bool to_device,
                                    uint64_t size);
 void *graph_call_buffer(const struct graph_call *call);
 // The node that makes it.
@@ -31,8 +31,8 @@ void graph_call_give_exec(struct graph_call *call, uint64_t exec);
 void graph_calls_end_exec(struct serve *serve, uint64_t exec);
 // One that nothing makes.
 void graph_call_drop(struct graph_call *call);
-// A callee that no call was made for; 0: there is none.
-void graph_callee_refuse(uint64_t callee);
+// A callback that no call was made for; 0: there is none.
+void graph_callback_refuse(uint64_t callback);
 // Returns the client's function that a host node of ours calls, and sets *copies if it is part of a
 // copy; 0 for another host node.
 uint64_t graph_call_of(const CUDA_HOST_NODE_PARAMS *params, bool *copies);

@@ -24,19 +24,19 @@ static bool head(struct serve *serve, const void *data, uint32_t size, void *out
     return !serve_failed(serve);
 }
 
-// The client is notified of the end of every callee that it has named, also of one that will not be
-// called.
-static void refuse_callee(struct serve *serve, uint32_t type, const void *data, uint32_t size)
+// The client is notified of the end of every callback that it has named, also of one that will not
+// be called.
+static void refuse_callback(struct serve *serve, uint32_t type, const void *data, uint32_t size)
 {
     struct wire_copy_node copy;
     struct wire_host_node host;
 
     if (type == CU_GRAPH_NODE_TYPE_MEMCPY) {
         head(serve, data, size, &copy, sizeof(copy));
-        graph_callee_refuse(copy.callee);
+        graph_callback_refuse(copy.callback);
     } else if (type == CU_GRAPH_NODE_TYPE_HOST) {
         head(serve, data, size, &host, sizeof(host));
-        graph_callee_refuse(host.callee);
+        graph_callback_refuse(host.callback);
     }
 }
 
@@ -133,7 +133,7 @@ static void use_buffer(struct serve *serve, const struct wire_copy_node *wire,
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     }
-    out->call = graph_call_copy(serve, wire->callee, to_device, size);
+    out->call = graph_call_copy(serve, wire->callback, to_device, size);
     if (!out->call)
         return;
     void *buffer = graph_call_buffer(out->call);
@@ -158,11 +158,11 @@ static void read_copy(struct serve *serve, const void *data, uint32_t size, stru
         return;
     out->params.memcpy.copyCtx = graph_params_context_of(serve, wire.context, out);
     out->params.memcpy.copyParams = wire.copy;
-    if (!wire.callee)
+    if (!wire.callback)
         box_resolve_addresses(serve, &out->params.memcpy.copyParams);
     else
         box_resolve(serve, &out->params.memcpy.copyParams, BOX_DEVICE);
-    if (wire.callee && !serve_failed(serve))
+    if (wire.callback && !serve_failed(serve))
         use_buffer(serve, &wire, out);
 }
 
@@ -208,7 +208,7 @@ static void read_host(struct serve *serve, const void *data, uint32_t size, stru
 
     if (!head(serve, data, size, &wire, sizeof(wire)))
         return;
-    out->call = graph_call_function(serve, wire.callee);
+    out->call = graph_call_function(serve, wire.callback);
     if (!out->call)
         return;
     CUDA_HOST_NODE_PARAMS called = graph_call_params(out->call);
@@ -351,7 +351,7 @@ void node_params_read(struct serve *serve, uint32_t type, const void *data, uint
     context_set_clear(&out->contexts);
     out->params.type = (CUgraphNodeType)type;
     if (serve_failed(serve))
-        refuse_callee(serve, type, data, size);
+        refuse_callback(serve, type, data, size);
     if (serve_failed(serve) || type == CU_GRAPH_NODE_TYPE_EMPTY)
         return;
     if (type < sizeof(reads) / sizeof(reads[0]) && reads[type])
@@ -363,6 +363,6 @@ void node_params_read(struct serve *serve, uint32_t type, const void *data, uint
     if (out->call)
         graph_call_drop(out->call);
     else
-        refuse_callee(serve, type, data, size);
+        refuse_callback(serve, type, data, size);
     out->call = NULL;
 }

@@ -32,7 +32,7 @@ struct node_params {
 };
 
 // Reads what came as parameters of a node of TYPE; noted where it cannot be right. Also to be
-// called where the request has failed already, as a callee that it names is then to end.
+// called where the request has failed already, as a callback that it names is then to end.
 void node_params_read(struct serve *serve, uint32_t type, const void *data, uint32_t size,
                       struct node_params *out);
 // The driver's graph behind HANDLE, for use; the contexts that it needs are added to CONTEXTS, and

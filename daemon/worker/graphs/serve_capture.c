@@ -236,7 +236,7 @@ void serve_capture_host(struct serve *serve, const struct args_capture_host *arg
     struct graph_call *call = graph ? graph_call_function(serve, args->token) : NULL;
 
     if (!call) {
-        graph_callee_refuse(args->token);
+        graph_callback_refuse(args->token);
         return;
     }
     serve_fail(serve, capture_call(stream, call));

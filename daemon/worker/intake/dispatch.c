@@ -111,7 +111,7 @@ static void take_requests(struct serve *serve)
         atomic_store_explicit(&engaged, false, memory_order_relaxed);
         int size = (int)relief_take(serve);
         if (!size)
-            size = link_receive(session.link, serve->record, WIRE_RECORD_MAX, LINK_UNKICKED);
+            size = link_receive(session.link, serve->record, WIRE_RECORD_MAX, LINK_UNINTERRUPTIBLE);
         if (size < 0)
             dispatch_link_down(size);
         if (!size)

@@ -15,7 +15,7 @@
 #include "daemon/worker/core/driver_load.h"
 #include "daemon/worker/intake/shortage.h"
 #include "daemon/worker/copy/staged/deliver.h"
-#include "daemon/worker/copy/one_sided/reach_requests.h"
+#include "daemon/worker/copy/one_sided/one_sided_requests.h"
 #include "daemon/worker/copy/staged/push_blocks.h"
 #include "daemon/worker/copy/parts/wait_for_gpu.h"
 #include "daemon/worker/core/mps_client_setup.h"
@@ -159,12 +159,12 @@ const struct serve_entry *serve_check(struct serve *serve, uint32_t size)
 static void pipeline_execute(struct serve *serve, const struct serve_entry *entry)
 {
     uint64_t start = entry->query || entry->traits & TRAIT_ALL_STREAMS ? clock_ns() : 0;
-    bool drains = entry->traits & TRAIT_DRAINS, over = false;
+    bool syncs = entry->traits & TRAIT_IMPLICIT_SYNC, over = false;
 
     if (!(entry->traits & TRAIT_ROW))
-        reach_break_row();
-    if (drains) // before the context is looked up, which may go meanwhile
-        serve_drain(serve);
+        one_sided_break_row();
+    if (syncs) // before the context is looked up, which may go meanwhile
+        serve_sync_begins(serve);
     if (!(entry->traits & TRAIT_CONTEXTLESS))
         pipeline_enter_context(serve, serve->request->context);
     if (!serve_failed(serve) && entry->kind == SERVE_BLOCKING)
@@ -175,8 +175,8 @@ static void pipeline_execute(struct serve *serve, const struct serve_entry *entr
     else if (!serve_failed(serve) || (entry->traits & TRAIT_ANSWERS))
         entry->handle(serve, serve->request + 1);
     activity_leave();
-    if (drains)
-        serve_drained();
+    if (syncs)
+        serve_sync_ended();
     if (start)
         serve_note_wait(clock_ns() - start);
 }

@@ -10,7 +10,7 @@
 #include "common/base/scope.h"
 #include "daemon/worker/collect/site_comms.h"
 #include "daemon/worker/core/gpus.h"
-#include "daemon/worker/copy/parts/gates.h"
+#include "daemon/worker/copy/parts/semaphores.h"
 #include "daemon/worker/peer/peer_windows.h"
 #include "daemon/worker/core/session.h"
 
@@ -18,9 +18,9 @@ _Atomic bool quiesce_holds;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool wanted, running, told; // under lock
-static bool resting, held;         // under lock: why requests wait
-static uint32_t number;            // of the pause that was asked for last
+static bool wanted, running, reported; // under lock
+static bool resting, held;             // under lock: why requests wait
+static uint32_t number;                // of the pause that was asked for last
 static unsigned (*executing)(void);
 
 static void say_paused(uint32_t pause)
@@ -68,7 +68,7 @@ static void hold_on(void)
         if (!wanted)
             return;
         pause = number;
-        told = false;
+        reported = false;
         resting = true;
         hold_requests();
     }
@@ -82,12 +82,12 @@ static void hold_on(void)
 static void *keep_quiet(void *argument)
 {
     for (;;) {
-        struct gate_drain drain;
+        struct semaphore_sync sync;
         await_order();
-        if (!gates_ask_drain(&drain))
-            gates_await_drain(&drain);
+        if (!semaphores_ask_sync(&sync))
+            semaphores_await_sync(&sync);
         hold_on();
-        gates_drained();
+        semaphores_sync_ended();
     }
     return NULL;
 }
@@ -144,9 +144,9 @@ static void say_called(void)
 {
     const struct control_called called = {.number = number};
 
-    if (resting && !told && control_send_packet(session.control, CONTROL_CALLED, &called, -1))
+    if (resting && !reported && control_send_packet(session.control, CONTROL_CALLED, &called, -1))
         log_debug("the call was not taken");
-    told = told || resting;
+    reported = reported || resting;
 }
 
 void quiesce_wait(void)

@@ -2,9 +2,9 @@
 // Quiesces the worker while its lease is suspended and the lease's memory is away from the GPUs.
 //
 // The driver's lock waits for all queued work, and lets no thread queue more. So before the
-// supervisor takes this lock, no stream may wait at a semaphore whose release needs a call of the
-// driver. For this the worker drains (gates.h) until the lease resumes. Requests that arrive
-// meanwhile wait unread, or read and not executed; the link is not touched.
+// supervisor takes this lock, no stream may wait on a semaphore whose signal needs a call of the
+// driver. So the worker excludes semaphores (semaphores.h) until the lease resumes. Requests that
+// arrive meanwhile wait unread, or read and not executed; the link is not touched.
 #ifndef RGPU_WORKER_QUIESCE_H
 #define RGPU_WORKER_QUIESCE_H
 

@@ -161,7 +161,7 @@ uint32_t relief_take(struct serve *serve)
     SCOPED_LOCK(&lock);
     while (!first && reading) {
         stop_wanted = true;
-        link_kick(session.link);
+        link_interrupt(session.link);
         pthread_cond_wait(&changed, &lock);
     }
     if (first)

@@ -185,7 +185,7 @@ static int report_ready(void)
 static int take_descriptors(const struct control_grant *grant, const int *fds, size_t count,
                             int *client_fd, int *account_fds)
 {
-    enum { OF_WINDOW = 1 + VM_WINDOW_BELLS };
+    enum { OF_WINDOW = 1 + VM_WINDOW_DOORBELLS };
     size_t others = *grant->window_id ? OF_WINDOW : 0;
 
     if (count != 1 + others && count != 1 + LEDGER_FDS + others)
@@ -194,7 +194,7 @@ static int take_descriptors(const struct control_grant *grant, const int *fds, s
     for (size_t i = 0; i < LEDGER_FDS; i++)
         account_fds[i] = count > 1 + others ? fds[1 + i] : -1;
     if (others)
-        transports_take_window(fds[count - OF_WINDOW], &fds[count - VM_WINDOW_BELLS]);
+        transports_take_window(fds[count - OF_WINDOW], &fds[count - VM_WINDOW_DOORBELLS]);
     return 0;
 }
 

@@ -19,7 +19,7 @@
 #include "daemon/worker/peer/peer_direct.h"
 #include "daemon/worker/core/session.h"
 #include "daemon/worker/intake/quiesce.h"
-#include "daemon/worker/core/strands.h"
+#include "daemon/worker/core/extra_connections.h"
 
 enum { FAREWELL_MS = 100 }; // for the last words to a client
 
@@ -65,8 +65,8 @@ static int take_caller(const struct control_frame *frame, int fd)
     struct control_peer_came came;
     int err = control_decode(frame, CONTROL_PEER_CAME, &came);
 
-    if (!err && fd >= 0 && came.number >= CONTROL_STRAND_NUMBER)
-        strands_came(came.number - CONTROL_STRAND_NUMBER, fd, came.secret);
+    if (!err && fd >= 0 && came.number >= CONTROL_EXTRA_NUMBER)
+        extra_came(came.number - CONTROL_EXTRA_NUMBER, fd, came.secret);
     else if (!err && fd >= 0)
         peer_direct_came(&came, fd);
     explicit_bzero(&came, sizeof(came));

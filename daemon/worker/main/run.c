@@ -21,7 +21,7 @@
 #include "daemon/worker/main/welcome.h"
 
 enum {
-    MEETING_TIMEOUT_MS = 30000, // for the client to prove itself
+    RENDEZVOUS_TIMEOUT_MS = 30000, // for the client to prove itself
     REPORT_INTERVAL_MS = 1000,
     IDLE_INTERVAL_MS = 5000, // after a second in which nothing changed
     LAST_WORD_MS = 20,
@@ -47,7 +47,7 @@ static int meet_client(struct control_grant *grant, struct control_stream *strea
     int err = tls_server(stream->fd, run_give_secret, grant,
                          grant->protection == CONTROL_PROTECTION_PRIVACY, &stream->tls);
     if (!err)
-        err = control_secure(stream, clock_ms() + MEETING_TIMEOUT_MS);
+        err = control_secure(stream, clock_ms() + RENDEZVOUS_TIMEOUT_MS);
     explicit_bzero(grant->secret, sizeof(grant->secret));
     return err;
 }

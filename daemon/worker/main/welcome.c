@@ -24,7 +24,7 @@
 
 enum { CHOICE_TIMEOUT_MS = 30000 }; // for the client to say its transport
 
-static struct transport_window window = {.fd = -1, .bells = {-1, -1}};
+static struct transport_window window = {.fd = -1, .doorbells = {-1, -1}};
 
 static int show_to_gpu(const struct link_staging *staging)
 {
@@ -52,19 +52,19 @@ void transports_prepare(void)
             (*row)->prepare(&side);
 }
 
-void transports_take_window(int memory, const int bells[VM_WINDOW_BELLS])
+void transports_take_window(int memory, const int doorbells[VM_WINDOW_DOORBELLS])
 {
     window.fd = memory;
-    memcpy(window.bells, bells, sizeof(window.bells));
+    memcpy(window.doorbells, doorbells, sizeof(window.doorbells));
 }
 
 // A link has descriptors of its own; more of the memory is for those sessions alone that are in the
 // window.
 static void leave_window(void)
 {
-    for (int i = 0; i < VM_WINDOW_BELLS; i++)
-        if (window.bells[i] >= 0)
-            close(window.bells[i]);
+    for (int i = 0; i < VM_WINDOW_DOORBELLS; i++)
+        if (window.doorbells[i] >= 0)
+            close(window.doorbells[i]);
     if (link_memory(session.link) == LINK_MEMORY_WINDOW)
         session.window = window.fd;
     else if (window.fd >= 0)

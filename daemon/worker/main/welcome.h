@@ -12,7 +12,7 @@ int transports_listen(void) __attribute__((warn_unused_result));
 void transports_prepare(void);
 // Takes the window into the client's machine, if there is one: its memory, of which the grant names
 // the session's part, and its doorbells. Takes the descriptors.
-void transports_take_window(int memory, const int bells[VM_WINDOW_BELLS]);
+void transports_take_window(int memory, const int doorbells[VM_WINDOW_DOORBELLS]);
 // Offers transports to the client and opens the link that it chooses as session.link. Meanwhile
 // takes orders of the supervisor from CONTROL. The caller keeps the encryption state of STREAM,
 // unless the link has taken it. Returns -errno if the handshake fails.

@@ -19,13 +19,13 @@ enum {
 // An invalid put request is the program's error and is dropped.
 static void refuse_put_request(struct kernel_window *window, const char *why)
 {
-    if (!window->told)
+    if (!window->reported)
         log_warn("a kernel asks for a put that cannot be, and nothing is written window=%u rank=%u "
                  "offset=%llu bytes=%llu tag=%d why=\"%s\"",
                  window->number, window->put_request.rank,
                  (unsigned long long)window->put_request.offset,
                  (unsigned long long)window->put_request.bytes, (int)window->put_request.tag, why);
-    window->told = true;
+    window->reported = true;
     kernel_window_end_put_request(window, window->put_request.block);
     window->put_request.turn = 0;
 }
@@ -57,7 +57,7 @@ static struct peer_link *link_of(struct kernel_window *window, uint32_t *there)
         *there = window->members[member].there;
         link = peer_link_find(window->members[member].peer);
     }
-    return link && link->lost == CUDA_SUCCESS && link->state != PEER_MEETING ? link : NULL;
+    return link && link->lost == CUDA_SUCCESS && link->state != PEER_RENDEZVOUS ? link : NULL;
 }
 
 static bool is_inline(const struct wire_put_request *put_request)
@@ -84,7 +84,7 @@ static CUresult far_puts_fetch(struct kernel_window *window, struct peer_link *l
     if (result == CUDA_SUCCESS)
         result = driver.cuMemcpyDtoHAsync_v2(data, source, size, stream);
     if (result == CUDA_SUCCESS)
-        result = peer_block_mark(block, window->context, stream);
+        result = peer_block_record(block, window->context, stream);
     block->flies = result == CUDA_SUCCESS;
     return result;
 }
@@ -201,7 +201,7 @@ static CUresult far_puts_ask(const struct peer_block *block)
 {
     if (!block->flies)
         return CUDA_SUCCESS;
-    CUresult result = mover_enter(&peer_mover, block->mark.context);
+    CUresult result = mover_enter(&peer_mover, block->completion.context);
     return result == CUDA_SUCCESS ? peer_block_ask(block) : result;
 }
 
@@ -300,7 +300,7 @@ static CUresult far_puts_store(struct peer_link *link, struct kernel_window *win
     if (result == CUDA_SUCCESS)
         result = queue_store(window, &block->put, block->data + WIRE_FAR_PUT_HEAD, signals, stream);
     if (result == CUDA_SUCCESS)
-        result = peer_block_mark(block, window->context, stream);
+        result = peer_block_record(block, window->context, stream);
     block->flies = result == CUDA_SUCCESS;
     window->stores += block->flies;
     return result;
@@ -342,13 +342,13 @@ static void begin_store(struct peer_link *link, struct peer_block *block)
     }
     if (result == CUDA_SUCCESS)
         return;
-    if (!window->told)
+    if (!window->reported)
         log_warn("a put of another box's kernel is not into the window, or signals what there is "
                  "not, and nothing is written window=%u offset=%llu bytes=%u block=%u tag=%d "
                  "result=%d",
                  put->window, (unsigned long long)put->offset, put->bytes, put->block,
                  (int)put->tag, (int)result);
-    window->told = true;
+    window->reported = true;
 }
 
 static void end_store(struct peer_link *link, struct peer_block *block)

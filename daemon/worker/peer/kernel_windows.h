@@ -30,7 +30,7 @@ struct kernel_window {
     uint32_t next;        // put request
     struct wire_put_request put_request; // that is being sent; of turn 0: there is none
     uint64_t sent;                       // bytes of it
-    bool told;                           // that something was wrong in a put request
+    bool reported;                       // that something was wrong in a put request
     struct {
         bool is_far;
         uint32_t peer, there; // the link, and the number of the window there

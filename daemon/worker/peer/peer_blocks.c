@@ -92,14 +92,14 @@ void peer_blocks_register(struct peer_blocks *blocks, CUcontext context)
         blocks->registered = context;
 }
 
-CUresult peer_block_mark(struct peer_block *block, CUcontext context, CUstream stream)
+CUresult peer_block_record(struct peer_block *block, CUcontext context, CUstream stream)
 {
-    return mark_set(&block->mark, context, stream);
+    return completion_record(&block->completion, context, stream);
 }
 
 CUresult peer_block_ask(const struct peer_block *block)
 {
-    return mark_ask(&block->mark);
+    return completion_query(&block->completion);
 }
 
 CUresult peer_blocks_warm(struct peer_blocks *blocks, CUcontext context)
@@ -107,9 +107,9 @@ CUresult peer_blocks_warm(struct peer_blocks *blocks, CUcontext context)
     CUresult result = CUDA_SUCCESS;
 
     for (unsigned i = 0; i < PEER_IN_BLOCKS && result == CUDA_SUCCESS; i++) {
-        result = mark_make(&blocks->in[i].mark, context);
+        result = completion_create(&blocks->in[i].completion, context);
         if (result == CUDA_SUCCESS && blocks->out[i].data)
-            result = mark_make(&blocks->out[i].mark, context);
+            result = completion_create(&blocks->out[i].completion, context);
     }
     return result;
 }
@@ -117,8 +117,8 @@ CUresult peer_blocks_warm(struct peer_blocks *blocks, CUcontext context)
 void peer_blocks_forget(struct peer_blocks *blocks, CUcontext context)
 {
     for (unsigned i = 0; i < PEER_IN_BLOCKS; i++) {
-        mark_forget(&blocks->in[i].mark, context);
-        mark_forget(&blocks->out[i].mark, context);
+        completion_forget(&blocks->in[i].completion, context);
+        completion_forget(&blocks->out[i].completion, context);
     }
     if (blocks->registered != context)
         return;

@@ -10,7 +10,7 @@
 
 #include "proto/wire.h"
 #include "worker_driver.h"
-#include "daemon/worker/core/mark.h"
+#include "daemon/worker/core/completion.h"
 
 enum { PEER_OUT_BLOCKS = 8, PEER_IN_BLOCKS = 16 };
 
@@ -24,11 +24,11 @@ struct peer_block {
     uint32_t slot;
     uint64_t offset; // in the copy, packed
     uint32_t size;
-    struct mark mark;        // recorded after the copy between the block and the GPU
-    void *source;            // memory of the GPU that is written instead of DATA; NULL: none
-    bool flies;              // of a put: there is such a copy
-    struct wire_far_put put; // of one that has come
-    struct peer_job *job;    // whose it is while it is written
+    struct completion completion; // recorded after the copy between the block and the GPU
+    void *source;                 // memory of the GPU that is written instead of DATA; NULL: none
+    bool flies;                   // of a put: there is such a copy
+    struct wire_far_put put;      // of one that has come
+    struct peer_job *job;         // whose it is while it is written
     struct peer_block *next;
 };
 
@@ -60,7 +60,7 @@ void peer_block_give(struct peer_blocks *blocks, struct peer_block *block);
 // CONTEXT is current: the GPU is to reach the memory without a copy by the driver.
 void peer_blocks_register(struct peer_blocks *blocks, CUcontext context);
 // Records the block's event in STREAM of CONTEXT, which is current.
-CUresult peer_block_mark(struct peer_block *block, CUcontext context, CUstream stream);
+CUresult peer_block_record(struct peer_block *block, CUcontext context, CUstream stream);
 // Returns CUDA_ERROR_NOT_READY while the copy of the block is in flight.
 CUresult peer_block_ask(const struct peer_block *block);
 // CONTEXT is current: what the driver needs for marks there is made now.

@@ -28,7 +28,7 @@
 #include "worker_driver.h"
 #include "worker_serve.h"
 
-enum { MEETING_MS = 10000 };
+enum { RENDEZVOUS_MS = 10000 };
 
 // ---- frames ----
 
@@ -102,7 +102,7 @@ static int stand(struct peer_link *link, struct link *made, const struct control
         link->paths = peer_route_paths(base->fd, link_name(made));
     SCOPED_LOCK(&peer_mover.lock);
     if (!err)
-        err = link->state == PEER_MEETING && link->lost == CUDA_SUCCESS ? 0 : -ECANCELED;
+        err = link->state == PEER_RENDEZVOUS && link->lost == CUDA_SUCCESS ? 0 : -ECANCELED;
     if (!err) {
         *reader = (struct reader){link, made};
         err = peer_direct_start_thread(read_frames, reader);
@@ -130,7 +130,7 @@ static int make_link(struct peer_link *link, struct control_stream *stream, bool
         .options = {.spin_us = setup_spin_us(),
                     .block_size = WIRE_BLOCK_SIZE,
                     .block_count = 2 * PEER_IN_BLOCKS},
-        .deadline = clock_ms() + MEETING_MS,
+        .deadline = clock_ms() + RENDEZVOUS_MS,
     };
     int err = 0;
 
@@ -153,7 +153,7 @@ static int peer_direct_meet(struct peer_link *link, int fd, bool called,
     struct link *made = NULL;
     char reason[sizeof(link->reason)] = "";
     int err = link->privacy ? expected_connection_protect(fd, called, secret,
-                                                          clock_ms() + MEETING_MS, &stream.tls)
+                                                          clock_ms() + RENDEZVOUS_MS, &stream.tls)
                             : 0;
 
     explicit_bzero(secret, TLS_SECRET_BYTES);
@@ -170,7 +170,7 @@ static int peer_direct_meet(struct peer_link *link, int fd, bool called,
     return err;
 }
 
-struct meeting {
+struct rendezvous {
     struct peer_link *link;
     int fd;
     uint8_t secret[TLS_SECRET_BYTES];
@@ -178,14 +178,14 @@ struct meeting {
 
 static void *meet_caller(void *argument)
 {
-    struct meeting *meeting = argument;
-    int err = peer_direct_meet(meeting->link, meeting->fd, true, meeting->secret);
+    struct rendezvous *rendezvous = argument;
+    int err = peer_direct_meet(rendezvous->link, rendezvous->fd, true, rendezvous->secret);
 
     if (err)
-        log_warn("the link with box=\"%s\" does not come about error=\"%s\"", meeting->link->name,
-                 strerror(-err));
-    peer_direct_leave(meeting->link);
-    free(meeting);
+        log_warn("the link with box=\"%s\" does not come about error=\"%s\"",
+                 rendezvous->link->name, strerror(-err));
+    peer_direct_leave(rendezvous->link);
+    free(rendezvous);
     return NULL;
 }
 
@@ -193,7 +193,7 @@ static struct peer_link *find_expecting(uint32_t number)
 {
     SCOPED_LOCK(&peer_mover.lock);
     struct peer_link *link = peer_links;
-    while (link && !(link->state == PEER_MEETING && link->expected == number))
+    while (link && !(link->state == PEER_RENDEZVOUS && link->expected == number))
         link = link->next;
     if (link)
         link->users++;
@@ -202,18 +202,18 @@ static struct peer_link *find_expecting(uint32_t number)
 
 void peer_direct_came(const struct control_peer_came *came, int fd)
 {
-    struct meeting *meeting = malloc(sizeof(*meeting));
+    struct rendezvous *rendezvous = malloc(sizeof(*rendezvous));
     struct peer_link *link = find_expecting(came->number);
 
-    if (meeting && link) {
-        *meeting = (struct meeting){.link = link, .fd = fd};
-        memcpy(meeting->secret, came->secret, sizeof(meeting->secret));
-        if (!peer_direct_start_thread(meet_caller, meeting))
+    if (rendezvous && link) {
+        *rendezvous = (struct rendezvous){.link = link, .fd = fd};
+        memcpy(rendezvous->secret, came->secret, sizeof(rendezvous->secret));
+        if (!peer_direct_start_thread(meet_caller, rendezvous))
             return;
     }
     if (link)
         peer_direct_leave(link);
-    free(meeting);
+    free(rendezvous);
     close(fd);
 }
 
@@ -343,8 +343,8 @@ void serve_peer_stands(struct serve *serve, const struct args_peer_stands *args)
 {
     SCOPED_LOCK(&peer_mover.lock);
     const struct peer_link *link = peer_link_find(args->peer);
-    uint64_t until = clock_ms() + MEETING_MS;
-    while (link && link->state == PEER_MEETING && (uint64_t)clock_ms() < until)
+    uint64_t until = clock_ms() + RENDEZVOUS_MS;
+    while (link && link->state == PEER_RENDEZVOUS && (uint64_t)clock_ms() < until)
         clock_wait(&peer_mover.ended, &peer_mover.lock, 10000);
     if (!link || link->state != PEER_DIRECT)
         serve_fail(serve, CUDA_ERROR_NOT_READY);

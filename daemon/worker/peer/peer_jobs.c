@@ -10,7 +10,7 @@
 #include "daemon/worker/core/events.h"
 #include "daemon/worker/core/expected.h"
 #include "daemon/worker/copy/parts/direct.h"
-#include "daemon/worker/copy/parts/gates.h"
+#include "daemon/worker/copy/parts/semaphores.h"
 #include "daemon/worker/peer/far_puts.h"
 #include "daemon/worker/peer/kernel_windows.h"
 #include "daemon/worker/peer/peer_windows.h"
@@ -58,7 +58,7 @@ uint32_t peer_block_bit(const struct peer_block *block)
 void peer_block_return(struct peer_link *link, struct peer_block *block)
 {
     peer_block_give(&link->blocks, block);
-    link->owed++;
+    link->uncredited++;
     link->freed |= peer_block_bit(block);
 }
 
@@ -105,7 +105,7 @@ static CUresult queue_copy(struct peer_job *job, struct peer_block *block, CUstr
     CUresult result =
         peer_shape_copy(&job->shape, block->offset, block->size, block->data, !job->sends, stream);
 
-    return result == CUDA_SUCCESS ? peer_block_mark(block, job->context, stream) : result;
+    return result == CUDA_SUCCESS ? peer_block_record(block, job->context, stream) : result;
 }
 
 // Returns true if our stream has reached the copy, or need not reach it.
@@ -180,7 +180,7 @@ static void choose_route(struct peer_job *job)
 // As the other end has chosen.
 static bool register_wanted(struct peer_job *job)
 {
-    if (!job->route.wanted || job->route.told || job->result != CUDA_SUCCESS ||
+    if (!job->route.wanted || job->route.reported || job->result != CUDA_SUCCESS ||
         !peer_jobs_enter_memory(job))
         return false;
     peer_route_register(&job->route);
@@ -461,10 +461,11 @@ static bool take_placed(struct peer_job *job)
 // Says that we take part or, where the stream is ours and the source is not, that it is there.
 static bool peer_jobs_tell(struct peer_job *job)
 {
-    if (job->told || (job->owns && (job->sends || !job->other_goes || !peer_jobs_is_due(job))) ||
+    if (job->reported ||
+        (job->owns && (job->sends || !job->other_goes || !peer_jobs_is_due(job))) ||
         job->result != CUDA_SUCCESS)
         return false;
-    job->told = true;
+    job->reported = true;
     if (job->owns)
         choose_route(job);
     if (job->result == CUDA_SUCCESS)
@@ -512,9 +513,9 @@ static void peer_jobs_end_job(struct peer_job *job)
     if (job->owns && job->result == CUDA_SUCCESS && job->link->paths && job->route.chosen)
         timed_path_ended(job->link->paths, &job->route.way, peer_jobs_goes_on(job));
     peer_route_end(&job->route);
-    if (job->gate >= 0) {
-        gate_open(job->gate, job->ticket);
-        gate_release(job->gate);
+    if (job->semaphore >= 0) {
+        semaphore_signal(job->semaphore, job->value);
+        semaphore_release(job->semaphore);
     }
     copied_range_over(&job->copied);
     expected_came();
@@ -546,19 +547,19 @@ static bool peer_jobs_end(struct peer_link *link)
 static bool tell_credit(struct peer_link *link)
 {
     const struct wire_peer_frame frame = {.kind = PEER_CREDIT,
-                                          .offset = link->owed,
+                                          .offset = link->uncredited,
                                           .job = link->freed};
 
-    if (!link->owed)
+    if (!link->uncredited)
         return false;
-    link->owed = link->freed = 0;
+    link->uncredited = link->freed = 0;
     peer_send_frame(link, frame, NULL);
     return true;
 }
 
 static bool has_blocks_to_tell(const struct peer_link *link)
 {
-    return link->carriage == PEER_WRITTEN && !link->told && link->lost == CUDA_SUCCESS &&
+    return link->carriage == PEER_WRITTEN && !link->reported && link->lost == CUDA_SUCCESS &&
            link->state == PEER_DIRECT;
 }
 
@@ -571,7 +572,7 @@ static bool tell_blocks(struct peer_link *link)
 
     if (!has_blocks_to_tell(link))
         return false;
-    link->told = true;
+    link->reported = true;
     peer_send_frame(link, frame, NULL);
     return true;
 }
@@ -584,7 +585,7 @@ static bool advance_job(struct peer_job *job)
         any |= job->result == CUDA_SUCCESS && copy_out(job);
         any |= peer_jobs_send_out(job);
     } else {
-        any |= !job->owns && job->told && register_wanted(job);
+        any |= !job->owns && job->reported && register_wanted(job);
         any |= peer_jobs_store(job);
         any |= take_placed(job);
     }
@@ -596,7 +597,7 @@ static bool peer_jobs_advance(void)
     bool any = far_puts_take_put_requests();
 
     for (struct peer_link *link = peer_links; link; link = link->next) {
-        if (link->state == PEER_MEETING)
+        if (link->state == PEER_RENDEZVOUS)
             continue;
         any |= tell_blocks(link);
         any |= far_puts_advance(link);
@@ -616,7 +617,7 @@ static bool any_begun(void)
     if (begun || far_puts_any())
         return true;
     for (const struct peer_link *link = peer_links; link; link = link->next)
-        if (link->owed || has_blocks_to_tell(link) || peer_link_is_over(link))
+        if (link->uncredited || has_blocks_to_tell(link) || peer_link_is_over(link))
             return true;
     return false;
 }
@@ -645,7 +646,7 @@ struct peer_job *peer_job_get(struct peer_link *link, uint64_t id)
         return NULL;
     job->link = link;
     job->id = id;
-    job->gate = -1;
+    job->semaphore = -1;
     while (*at)
         at = &(*at)->next;
     *at = job;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies between our GPU and another box's (peer_jobs.c).
 //
-// A copy belongs to a stream of one of the two boxes, which holds the stream at a gate. When the
-// stream has reached the gate and the other box takes part, the source's box copies the data block
-// by block and sends each block, and the target's box stores them. The gate opens when all data are
-// stored. So only one of the two boxes has an order to keep, and no block waits for a stream: the
-// blocks of a link serve all its copies, and no copy can delay another.
+// A copy belongs to a stream of one of the two boxes, which holds the stream on a semaphore. When
+// the stream has reached the semaphore and the other box takes part, the source's box copies the
+// data block by block and sends each block, and the target's box stores them. The semaphore is
+// signalled when all data are stored. So only one of the two boxes has an order to keep, and no
+// block waits for a stream: the blocks of a link serve all its copies, and no copy can delay
+// another.
 #ifndef RGPU_WORKER_PEER_JOBS_H
 #define RGPU_WORKER_PEER_JOBS_H
 
@@ -20,7 +21,7 @@ struct peer_job {
     bool begun;       // the client has requested it here; else only the other end has reported it
     bool owns, sends; // the stream is ours; the source is
     bool other_goes;  // the other end takes part, or its stream is there
-    bool told;        // the other end knows that of us
+    bool reported;    // the other end knows that of us
     bool reached;     // our stream is there
     bool stored;      // the other end has all of it
     bool failed_there;
@@ -34,8 +35,8 @@ struct peer_job {
         *behind; // in our stream, which stands at one of them: the others are not asked for
     struct peer_route route; // whether there are blocks between
     bool placed;
-    int gate; // which also keeps out what would free the memory
-    uint32_t ticket;
+    int semaphore; // which also keeps out what would free the memory
+    uint32_t value;
     uint64_t queued, over;     // bytes that have been given to the GPU, and that are done with
     struct peer_queue flying;  // copies under way, in order
     struct peer_queue writing; // blocks that are written into the other end's memory

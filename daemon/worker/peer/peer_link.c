@@ -11,7 +11,7 @@
 #include "common/base/scope.h"
 #include "transport/link/link.h"
 #include "daemon/worker/copy/parts/direct.h"
-#include "daemon/worker/copy/parts/gates.h"
+#include "daemon/worker/copy/parts/semaphores.h"
 #include "daemon/worker/peer/peer_jobs.h"
 #include "daemon/worker/core/session.h"
 
@@ -74,7 +74,7 @@ static const char *peer_link_way_of(const struct peer_link *link)
         return link->privacy && link->carriage == PEER_BEHIND ? "tcp, encrypted"
                                                               : link_name(link->direct);
     case PEER_RELAYED: return "client";
-    case PEER_MEETING: break;
+    case PEER_RENDEZVOUS: break;
     }
     return "none yet";
 }
@@ -197,8 +197,8 @@ static void end_context(struct peer_link *link, CUcontext context)
 static void end_contexts(struct peer_link *link)
 {
     for (unsigned i = 0; i < PEER_IN_BLOCKS; i++) {
-        end_context(link, link->blocks.in[i].mark.context);
-        end_context(link, link->blocks.out[i].mark.context);
+        end_context(link, link->blocks.in[i].completion.context);
+        end_context(link, link->blocks.out[i].completion.context);
     }
     end_context(link, link->blocks.registered);
 }
@@ -208,16 +208,16 @@ static void end_contexts(struct peer_link *link)
 static void *end_link(void *argument)
 {
     struct peer_link *link = argument;
-    struct gate_drain drain;
+    struct semaphore_sync sync;
 
-    if (!gates_ask_drain(&drain))
-        gates_await_drain(&drain);
+    if (!semaphores_ask_sync(&sync))
+        semaphores_await_sync(&sync);
     {
         SCOPED_LOCK(&peer_mover.lock);
         end_contexts(link);
         peer_link_take_off(link);
     }
-    gates_drained();
+    semaphores_sync_ended();
     while (link->jobs) {
         struct peer_job *job = link->jobs;
         link->jobs = job->next;

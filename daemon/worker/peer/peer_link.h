@@ -36,7 +36,7 @@ struct link_registered;
 struct timed_paths;
 
 enum peer_state {
-    PEER_MEETING, // the two ends are still to be connected
+    PEER_RENDEZVOUS, // the two ends are still to be connected
     PEER_DIRECT,
     PEER_RELAYED, // by the client
 };
@@ -59,14 +59,14 @@ struct peer_link {
     unsigned users;      // threads that know it without the lock, such as its reader
     bool closed, ending; // the client will not name it any more; it is being freed
     unsigned credits;    // blocks that may be sent behind their frames
-    unsigned owed;       // blocks that became free here, and the other end does not know
+    unsigned uncredited; // blocks that became free here, and the other end does not know
     uint32_t freed;      // their bits
     uint32_t lent;       // bits of the other end's blocks that it has not given back
     struct peer_blocks blocks;
     // For PEER_WRITTEN: our blocks by the name that the other end got; its own, 0: not known yet;
     // and those that we send from.
     uint32_t key, far_key;
-    bool told;
+    bool reported;
     uint64_t far_blocks;
     struct link_registered *outgoing;
     struct timed_paths *paths; // of its copies, and NULL where there is nothing to choose

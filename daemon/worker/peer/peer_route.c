@@ -108,7 +108,7 @@ void peer_route_choose(struct peer_route *route, struct timed_paths *paths, bool
 
 void peer_route_register(struct peer_route *route)
 {
-    route->told = true;
+    route->reported = true;
     if (!route->direct && route->may)
         route->direct = direct_hold(&route->memory);
 }

@@ -21,7 +21,7 @@ struct peer_route {
     bool may, far_may;         // it, and the other end's, can be registered
     bool chosen;
     struct timed_path way;        // where it is ours to choose
-    bool wanted, told;            // the other end wants our memory registered; it has been answered
+    bool wanted, reported;        // the other end wants our memory registered; it has been answered
     bool asked;                   // we want that of the other end, and are not answered
     struct direct_region *direct; // our memory, registered
     uint64_t far;                 // the other end's target; 0: blocks

@@ -22,7 +22,7 @@
 enum { TRY_MS = 3000 };
 
 // The offers are the process's, so links are made one at a time.
-static pthread_mutex_t meeting = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t rendezvous = PTHREAD_MUTEX_INITIALIZER;
 
 static struct transport_peer peer_ways_side_of(const struct peer_ways *ways, const uint8_t *boot_id)
 {
@@ -127,7 +127,7 @@ int peer_ways_called(const struct peer_ways *ways, struct link **out, char *reas
     *out = NULL;
     if (!offers)
         return -ENOMEM;
-    SCOPED_LOCK(&meeting);
+    SCOPED_LOCK(&rendezvous);
     control_boot_id(offers->boot_id);
     peer_ways_make_offers(ways, offers);
     int done = control_send(ways->stream, CONTROL_PEER_WAYS, offers, ways->deadline);

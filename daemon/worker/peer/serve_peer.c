@@ -2,7 +2,7 @@
 // Serves the requests for copies between boxes, and the frames that come through the client.
 #include "common/base/handle_table.h"
 #include "common/base/scope.h"
-#include "daemon/worker/copy/parts/gates.h"
+#include "daemon/worker/copy/parts/semaphores.h"
 #include "daemon/worker/peer/peer_frames.h"
 #include "daemon/worker/peer/peer_jobs.h"
 #include "daemon/worker/core/session.h"
@@ -13,7 +13,7 @@ void serve_peer_relay(struct serve *serve, const struct args_peer_relay *args)
 {
     SCOPED_LOCK(&peer_mover.lock);
     struct peer_link *link = peer_link_find(args->peer);
-    if (link && link->state == PEER_MEETING)
+    if (link && link->state == PEER_RENDEZVOUS)
         peer_link_relay(link, args + 1, args->bytes);
     else
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
@@ -91,7 +91,7 @@ static CUresult stop_stream(struct serve *serve, struct peer_job *job, CUcontext
         result = driver.cuEventRecord(job->start, stream);
     }
     if (result == CUDA_SUCCESS)
-        result = gate_hold(stream, job->gate, job->ticket);
+        result = semaphore_wait(stream, job->semaphore, job->value);
     if (context != serve->current)
         driver.cuCtxSetCurrent(serve->current);
     return result;
@@ -117,8 +117,8 @@ static bool serve_peer_enter(struct serve *serve, uint32_t peer, const struct pe
     job->start_context = asked->start_context;
     job->start = asked->start;
     job->stream = asked->stream;
-    job->gate = asked->gate;
-    job->ticket = asked->ticket;
+    job->semaphore = asked->semaphore;
+    job->value = asked->value;
     peer_job_begin(job);
     if (serve_failed(serve))
         peer_job_fail(job, serve->result);
@@ -128,17 +128,17 @@ static bool serve_peer_enter(struct serve *serve, uint32_t peer, const struct pe
 // If one side fails, the copy begins nevertheless and ends at once, so that the other end gets the
 // failure. The driver is called without the lock: it may wait until the stream has room, and so for
 // earlier copies.
-static void serve_peer_begin(struct serve *serve, const struct gate_pass *pass, uint32_t peer,
+static void serve_peer_begin(struct serve *serve, const struct semaphore_pass *pass, uint32_t peer,
                              struct peer_job *asked, CUcontext stream_context, CUstream stream)
 {
-    asked->gate = gate_take(pass, GATE_OF_CLIENT, &asked->ticket);
-    if (asked->gate < 0)
+    asked->semaphore = semaphore_take(pass, SEMAPHORE_OF_CLIENT, &asked->value);
+    if (asked->semaphore < 0)
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     if (!serve_failed(serve) && asked->owns)
         serve_fail(serve, stop_stream(serve, asked, stream_context, stream));
-    if (!serve_peer_enter(serve, peer, asked) && asked->gate >= 0) {
-        gate_open(asked->gate, asked->ticket);
-        gate_release(asked->gate);
+    if (!serve_peer_enter(serve, peer, asked) && asked->semaphore >= 0) {
+        semaphore_signal(asked->semaphore, asked->value);
+        semaphore_release(asked->semaphore);
     }
 }
 
@@ -146,7 +146,7 @@ void serve_peer_copy(struct serve *serve, const struct args_peer_copy *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     CUcontext memory = serve_handle(serve, HANDLE_CONTEXT, args->memory);
-    GATE_PASS(pass);
+    SEMAPHORE_PASS(pass);
     struct peer_job job = {.id = args->job,
                            .waiting = args->waiting,
                            .owns = true,
@@ -163,7 +163,7 @@ void serve_peer_copy(struct serve *serve, const struct args_peer_copy *args)
 void serve_peer_join(struct serve *serve, const struct args_peer_join *args)
 {
     CUcontext memory = serve_handle(serve, HANDLE_CONTEXT, args->memory);
-    GATE_PASS(pass);
+    SEMAPHORE_PASS(pass);
     struct peer_job job = {.id = args->job,
                            .sends = args->sends,
                            .shape = {args->address, args->pitch, args->slice, args->width,

@@ -7,7 +7,7 @@ start_rdma_box
 # The times that threads of that name have gone to sleep, of all workers.
 switches() {
     local threads
-    threads=$(grep -lx rgpu-reach /proc/[0-9]*/task/*/comm 2>/dev/null || true)
+    threads=$(grep -lx rgpu-one-sided /proc/[0-9]*/task/*/comm 2>/dev/null || true)
     [ -n "$threads" ] || { echo 0; return; }
     sed 's/comm$/status/' <<<"$threads" | xargs awk '/^voluntary/ { n += $2 } END { print n }'
 }

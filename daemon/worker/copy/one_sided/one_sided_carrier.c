@@ -2,13 +2,13 @@
 // The carrier of links that read and write the client's memory one-sidedly.
 #include "daemon/worker/copy/parts/carrier.h"
 #include "daemon/worker/copy/mapped/mapped_carrier.h"
-#include "daemon/worker/copy/one_sided/reach.h"
-#include "daemon/worker/copy/one_sided/reach_requests.h"
+#include "daemon/worker/copy/one_sided/one_sided.h"
+#include "daemon/worker/copy/one_sided/one_sided_requests.h"
 #include "daemon/worker/copy/parts/staging.h"
 
 static bool one_sided_carrier_resolve(const void **host, uint64_t size)
 {
-    return reach_has((uint64_t)(uintptr_t)*host, size);
+    return one_sided_has((uint64_t)(uintptr_t)*host, size);
 }
 
 static void copy_box(struct serve *serve, CUDA_MEMCPY3D *copy, CUstream stream)
@@ -22,10 +22,10 @@ static void copy_box(struct serve *serve, CUDA_MEMCPY3D *copy, CUstream stream)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     if (hosts == 1) {
         if (!serve_failed(serve))
-            reach_copy_box(serve, copy, stream);
+            one_sided_copy_box(serve, copy, stream);
         return;
     }
-    reach_break_row();
+    one_sided_break_row();
     if (hosts)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     mapped_copy_box(serve, copy, stream);
@@ -33,19 +33,19 @@ static void copy_box(struct serve *serve, CUDA_MEMCPY3D *copy, CUstream stream)
 
 static void signal_client(struct serve *serve, uint32_t index, uint32_t value, CUstream stream)
 {
-    if (!serve_failed(serve) && reach_flag(stream, index, value))
+    if (!serve_failed(serve) && one_sided_flag(stream, index, value))
         return;
     mapped_signal(serve, index, value, stream);
     if (!serve_failed(serve))
-        reach_signal(serve, index, value, stream);
+        one_sided_signal(serve, index, value, stream);
 }
 
 const struct carrier carrier_one_sided = {
-    .start = reach_start,
-    .copy = reach_copy,
+    .start = one_sided_start,
+    .copy = one_sided_copy,
     .resolve = one_sided_carrier_resolve,
     .copy_box = copy_box,
     .signal = signal_client,
-    .forget = reach_forget_region,
+    .forget = one_sided_forget_region,
     .reply_blocks = STAGING_SMALL,
 };

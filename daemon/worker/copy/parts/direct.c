@@ -41,7 +41,7 @@ struct direct_region {
 static struct direct_region *regions[REGIONS_MAX];
 static unsigned region_count;
 static uint64_t moves_ever;
-static bool told_success, told_failure;
+static bool reported_success, reported_failure;
 static char means[200];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
@@ -124,11 +124,11 @@ CUresult direct_flush(void)
 
 static void tell_failure(const struct direct_region *region, const char *why)
 {
-    if (!told_failure)
+    if (!reported_failure)
         log_info("gpudirect=no for %llu bytes reason=\"%s\"",
                  (unsigned long long)(region->end - region->start), why);
-    told_failure = true;
-    if (!told_success)
+    reported_failure = true;
+    if (!reported_success)
         snprintf(means, sizeof(means), "staged: %s", why);
 }
 
@@ -148,8 +148,8 @@ static void register_memory(struct direct_region *region)
         how = "peer memory";
         by_peer = direct_by_address(region);
     }
-    if (region->registered && !told_success) {
-        told_success = true;
+    if (region->registered && !reported_success) {
+        reported_success = true;
         log_info("gpudirect=yes by=\"%s\"", how);
         snprintf(means, sizeof(means), "gpudirect by %s", how);
     }

@@ -9,7 +9,7 @@
 #include "common/base/log.h"
 #include "common/base/scope.h"
 #include "daemon/worker/core/context_watchers.h"
-#include "daemon/worker/copy/parts/gates.h"
+#include "daemon/worker/copy/parts/semaphores.h"
 #include "daemon/worker/copy/parts/mover.h"
 #include "daemon/worker/core/session.h"
 
@@ -23,12 +23,12 @@ struct free_on_hold {
     CUevent start; // recorded where the program's stream was
     CUdeviceptr address;
     uint64_t end;
-    _Atomic int gate; // -1: none
-    uint32_t ticket;
+    _Atomic int semaphore; // -1: none
+    uint32_t value;
     struct free_on_hold *next;
 };
 
-// Both under the lock, which is taken last: a gate's alone is taken under it.
+// Both under the lock, which is taken last: a semaphore's alone is taken under it.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct copied_range *copies;
 static struct free_on_hold *frees;
@@ -53,22 +53,23 @@ static bool is_copied(uint64_t start, uint64_t end)
 
 // ---- the end of a free ----
 
-static void leave_gate(struct free_on_hold *held)
+static void leave_semaphore(struct free_on_hold *held)
 {
-    int gate = atomic_exchange(&held->gate, -1);
+    int semaphore = atomic_exchange(&held->semaphore, -1);
 
-    if (gate >= 0)
-        gate_release(gate);
+    if (semaphore >= 0)
+        semaphore_release(semaphore);
 }
 
 static void held_frees_is_over(struct free_on_hold *held)
 {
-    leave_gate(held);
+    leave_semaphore(held);
     atomic_store(&held->state, HELD_IDLE);
 }
 
-// The driver calls this when the memory is free and the gate is open, or the context has failed: a
-// host function it would not call then, and the gate would keep out for ever who drains.
+// The driver calls this when the memory is free and the semaphore is signalled, or the context has
+// failed: a host function it would not call then, and the semaphore would keep out implicit
+// synchronization for ever.
 static void CUDA_CB held_frees_is_free(CUstream stream, CUresult status, void *held)
 {
     held_frees_is_over(held);
@@ -84,10 +85,10 @@ static void note_failure(const struct free_on_hold *held, CUresult result)
 static CUresult ask_driver(struct free_on_hold *held)
 {
     CUresult result = driver.cuMemFreeAsync(held->address, held->stream);
-    int gate = atomic_load(&held->gate);
+    int semaphore = atomic_load(&held->semaphore);
 
-    if (result == CUDA_SUCCESS && gate >= 0)
-        result = gate_open_from(held->stream, gate, held->ticket);
+    if (result == CUDA_SUCCESS && semaphore >= 0)
+        result = semaphore_signal_from(held->stream, semaphore, held->value);
     if (result == CUDA_SUCCESS)
         result = driver.cuStreamAddCallback(held->stream, held_frees_is_free, held, 0);
     return result;
@@ -108,8 +109,8 @@ static void held_frees_queue(struct free_on_hold *held)
     if (result == CUDA_SUCCESS)
         return;
     note_failure(held, result);
-    if (atomic_load(&held->gate) >= 0)
-        gate_open(atomic_load(&held->gate), held->ticket);
+    if (atomic_load(&held->semaphore) >= 0)
+        semaphore_signal(atomic_load(&held->semaphore), held->value);
     held_frees_is_over(held);
 }
 
@@ -197,7 +198,7 @@ static struct free_on_hold *take_idle(CUcontext context)
     struct free_on_hold *made = calloc(1, sizeof(*made));
     if (made) {
         atomic_init(&made->state, HELD_TAKEN);
-        atomic_init(&made->gate, -1);
+        atomic_init(&made->semaphore, -1);
         made->next = frees;
         frees = made;
     }
@@ -219,23 +220,23 @@ static CUresult held_frees_make(struct free_on_hold *held, CUcontext context)
 }
 
 // Its stream starts where the program's is now, and that one stops behind.
-static CUresult held_frees_place(const struct gate_pass *pass, struct free_on_hold *held,
+static CUresult held_frees_place(const struct semaphore_pass *pass, struct free_on_hold *held,
                                  CUstream stream)
 {
-    int gate = -1;
+    int semaphore = -1;
     CUresult result = driver.cuEventRecord(held->start, stream);
 
     if (result == CUDA_SUCCESS)
         result = driver.cuStreamWaitEvent(held->stream, held->start, 0);
     if (result == CUDA_SUCCESS)
-        result = gate_stop(pass, stream, &gate, &held->ticket);
-    atomic_store(&held->gate, gate);
+        result = semaphore_hold_stream(pass, stream, &semaphore, &held->value);
+    atomic_store(&held->semaphore, semaphore);
     return result;
 }
 
 CUresult free_behind_copies(CUdeviceptr address, uint64_t end, CUstream stream, CUcontext context)
 {
-    GATE_PASS(pass);
+    SEMAPHORE_PASS(pass);
     struct free_on_hold *held = driver.cuStreamAddCallback ? take_idle(context) : NULL;
     if (!held)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -261,9 +262,9 @@ static void held_frees_forget_context(CUcontext context)
             continue;
         if (atomic_load(&held->state) == HELD_WAITING)
             held_frees_queue(held);
-        if (atomic_load(&held->gate) >= 0)
-            gate_open(atomic_load(&held->gate), held->ticket);
-        leave_gate(held);
+        if (atomic_load(&held->semaphore) >= 0)
+            semaphore_signal(atomic_load(&held->semaphore), held->value);
+        leave_semaphore(held);
         driver.cuStreamDestroy_v2(held->stream);
         driver.cuEventDestroy_v2(held->start);
         held->context = NULL;

@@ -5,7 +5,7 @@
 // Once a driver has been asked to free memory of a pool, it answers every call that names it with
 // INVALID_VALUE, even in a stream that comes to it before the free. Ours queue a copy's parts after
 // the program has gone on, which may be to the free. So the driver is asked only when the last part
-// has been queued, and the program's stream stops at a gate until the memory is free: whatever
+// has been queued, and the program's stream waits on a semaphore until the memory is free: whatever
 // comes behind finds what it would find otherwise.
 #ifndef RGPU_WORKER_HELD_FREES_H
 #define RGPU_WORKER_HELD_FREES_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A thread that moves bytes between the link and the GPU, with the parts that every such thread
 // needs: a lock, a current context of its own, streams in each context, and a wait that is shorter
-// under load. Its owner (push.c, pull.c, reach.c) decides what it moves, and how.
+// under load. Its owner (push.c, pull.c, one_sided.c) decides what it moves, and how.
 #ifndef RGPU_WORKER_MOVER_H
 #define RGPU_WORKER_MOVER_H
 
@@ -61,7 +61,7 @@ CUstream mover_made_stream(struct mover *mover, CUcontext context, unsigned whic
 void mover_forget_context(struct mover *mover, CUcontext context);
 
 // A stream of the worker's own. It has the highest priority, since streams of one priority may
-// share a queue of the hardware, in which one that waits at a gate would hold up the copy that
+// share a queue of the hardware, in which one that waits on a semaphore would hold up the copy that
 // opens it.
 CUresult own_stream_create(CUstream *out);
 

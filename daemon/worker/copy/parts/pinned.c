@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that we and the GPU share from the start: region 0 (a client's on shm, our staging blocks
-// on a byte stream), and the words of the gates (gates.c).
+// on a byte stream), and the words of the semaphores (semaphores.c).
 #include "daemon/worker/copy/parts/pinned.h"
 
 #include <sys/mman.h>
@@ -20,24 +20,25 @@ static CUresult pinned_register_host(void *base, size_t size, CUdeviceptr *out)
     return result;
 }
 
-static CUresult make_gates(void)
+static CUresult make_semaphores(void)
 {
-    void *page = mmap(NULL, GATES * sizeof(*pinned.gates), PROT_READ | PROT_WRITE,
+    void *page = mmap(NULL, SEMAPHORES * sizeof(*pinned.semaphores), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
     if (page == MAP_FAILED)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    pinned.gates = page;
+    pinned.semaphores = page;
     return CUDA_SUCCESS;
 }
 
 CUresult pinned_register(void)
 {
-    CUresult result = pinned.gates ? CUDA_SUCCESS : make_gates();
+    CUresult result = pinned.semaphores ? CUDA_SUCCESS : make_semaphores();
 
     if (result == CUDA_SUCCESS)
-        result = pinned_register_host((void *)pinned.gates, GATES * sizeof(*pinned.gates),
-                                      &pinned.gates_device);
+        result = pinned_register_host((void *)pinned.semaphores,
+                                      SEMAPHORES * sizeof(*pinned.semaphores),
+                                      &pinned.semaphores_device);
     if (result == CUDA_SUCCESS)
         result = pinned_register_host(pinned.staging->base, pinned.staging->size,
                                       &pinned.staging_device);
@@ -89,7 +90,7 @@ void pinned_drop_unused(void)
 
 void pinned_unregister(void)
 {
-    driver.cuMemHostUnregister((void *)pinned.gates);
+    driver.cuMemHostUnregister((void *)pinned.semaphores);
     driver.cuMemHostUnregister(pinned.staging->base);
     pinned.owner = NULL;
 }

@@ -11,16 +11,16 @@
 
 // A copy between boxes has one from when it is asked for, and there may be as many as streams have
 // room for.
-enum { GATES = 1 << 16 };
+enum { SEMAPHORES = 1 << 16 };
 
-// Region 0 and the gates, registered in the worker's first context; re-made after a reset.
+// Region 0 and the semaphores, registered in the worker's first context; re-made after a reset.
 struct pinned {
     CUcontext owner;                    // in which it is registered
     struct shm_memory *shm;             // until a shm link owns it
     const struct link_staging *staging; // region 0
     CUdeviceptr staging_device, flags_device;
-    _Atomic uint32_t *gates;
-    CUdeviceptr gates_device;
+    _Atomic uint32_t *semaphores;
+    CUdeviceptr semaphores_device;
 };
 extern struct pinned pinned;
 

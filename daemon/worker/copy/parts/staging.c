@@ -67,7 +67,7 @@ static void forget_events(CUcontext context)
     for (int use = 0; use < STAGING_USES; use++)
         for (uint32_t i = 0; i < STAGING_POOL_MAX; i++) {
             struct block *block = &pools[use].blocks[i];
-            mark_forget(&block->mark, context);
+            completion_forget(&block->completion, context);
         }
 }
 
@@ -170,15 +170,15 @@ void staging_give(struct block *block)
     pthread_cond_broadcast(&given);
 }
 
-CUresult staging_mark(struct block *block, CUcontext context, CUstream stream)
+CUresult staging_record(struct block *block, CUcontext context, CUstream stream)
 {
     SCOPED_LOCK(&events_lock);
-    return mark_set(&block->mark, context, stream);
+    return completion_record(&block->completion, context, stream);
 }
 
 bool staging_done(struct block *block, CUresult *result)
 {
     SCOPED_LOCK(&events_lock);
-    *result = mark_ask(&block->mark);
+    *result = completion_query(&block->completion);
     return *result != CUDA_ERROR_NOT_READY;
 }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "worker_driver.h"
-#include "daemon/worker/core/mark.h"
+#include "daemon/worker/core/completion.h"
 
 // Writes are the small copies whose data came inside a record; with a link that reaches memory also
 // those that leave inside one.
@@ -18,7 +18,7 @@ enum staging_use { STAGING_PUSH, STAGING_PULL, STAGING_SMALL, STAGING_USES };
 struct block {
     enum staging_use use;
     uint8_t *data;
-    struct mark mark; // recorded after the copy that uses the block
+    struct completion completion; // recorded after the copy that uses the block
     struct block *next;
 };
 
@@ -43,7 +43,7 @@ struct block *staging_take(enum staging_use use, bool wait);
 struct block *staging_take_spare(enum staging_use use, unsigned keep);
 void staging_give(struct block *block);
 // Records the block's event in STREAM of the current context CONTEXT.
-CUresult staging_mark(struct block *block, CUcontext context, CUstream stream);
+CUresult staging_record(struct block *block, CUcontext context, CUstream stream);
 // Returns true if the copy of the block is over, also if it failed.
 bool staging_done(struct block *block, CUresult *result);
 

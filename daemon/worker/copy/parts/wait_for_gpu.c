@@ -6,13 +6,13 @@
 
 #include "common/base/wait.h"
 #include "transport/link/link.h"
-#include "daemon/worker/copy/parts/gates.h"
+#include "daemon/worker/copy/parts/semaphores.h"
 #include "daemon/worker/core/session.h"
 #include "daemon/worker/core/setup.h"
 #include "worker_driver.h"
 
 // Recent times that requests have waited for the GPU.
-static struct patience patience;
+static struct wait_estimate estimate;
 
 // Returns true to query again: the spin time is not over and no request has arrived. After a moment
 // it yields the processor, which the GPU's thread may need.
@@ -20,7 +20,7 @@ static bool ask_again(uint64_t start)
 {
     uint64_t passed = clock_ns() - start;
 
-    if (passed >= patience_ns(&patience, setup_spin_us()) || link_pending(session.link))
+    if (passed >= wait_estimate_spin_ns(&estimate, setup_spin_us()) || link_pending(session.link))
         return false;
     if (passed >= (uint64_t)setup_spin_us() * 1000)
         sched_yield();
@@ -41,7 +41,7 @@ CUresult serve_ask_a_while(struct serve *serve,
 
 void serve_note_wait(uint64_t ns)
 {
-    patience_note(&patience, ns);
+    wait_estimate_add(&estimate, ns);
 }
 
 static CUresult query_stream(struct serve *serve, const void *stream)
@@ -77,7 +77,7 @@ CUresult serve_wait_stream_for(struct serve *serve, CUstream stream, int timeout
                      ? driver.cuStreamSynchronize(stream)
                      : poll_stream(stream, deadline_from(start, timeout_ms));
     }
-    patience_note(&patience, clock_ns() - start);
+    wait_estimate_add(&estimate, clock_ns() - start);
     return result;
 }
 
@@ -87,18 +87,18 @@ void serve_let_others_read(struct serve *serve)
         serve->reader->let_others_read(serve);
 }
 
-void serve_drain(struct serve *serve)
+void serve_sync_begins(struct serve *serve)
 {
-    struct gate_drain drain;
+    struct semaphore_sync sync;
 
     // Asked for first, so that what is read later comes later.
-    if (gates_ask_drain(&drain))
+    if (semaphores_ask_sync(&sync))
         return;
     serve_let_others_read(serve);
-    gates_await_drain(&drain);
+    semaphores_await_sync(&sync);
 }
 
-void serve_drained(void)
+void serve_sync_ended(void)
 {
-    gates_drained();
+    semaphores_sync_ended();
 }

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "daemon/worker/account/budget.h"
-#include "daemon/worker/copy/one_sided/reach.h"
+#include "daemon/worker/copy/one_sided/one_sided.h"
 #include "daemon/worker/copy/parts/print.h"
 #include "daemon/worker/copy/staged/pull.h"
 #include "daemon/worker/copy/staged/small_pull.h"
@@ -18,6 +18,6 @@ void deliver_all(void)
         print_deliver();
     pull_deliver();
     small_pull_deliver(); // behind what they came behind
-    reach_deliver();
+    one_sided_deliver();
     budget_settle();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies from the GPU over a byte stream. The stream of a pull waits at a gate; a thread copies the
-// data block by block into staging blocks and sends each, and the GPU opens the gate after the last
-// copy. No report of the stream's progress overtakes the data.
+// Copies from the GPU over a byte stream. The stream of a pull waits on a semaphore; a thread
+// copies the data block by block into staging blocks and sends each, and the GPU signals the
+// semaphore after the last copy. No report of the stream's progress overtakes the data.
 #include "daemon/worker/copy/staged/pull.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "daemon/worker/activity/activity.h"
 #include "daemon/worker/core/context_watchers.h"
 #include "daemon/worker/core/events.h"
-#include "daemon/worker/copy/parts/gates.h"
+#include "daemon/worker/copy/parts/semaphores.h"
 #include "daemon/worker/copy/parts/held_frees.h"
 #include "daemon/worker/copy/parts/mover.h"
 #include "daemon/worker/copy/staged/small_pull.h"
@@ -36,8 +36,8 @@ struct pull {
     CUcontext context;
     CUevent start; // recorded where the client's stream was
     bool ready;    // the GPU has passed it
-    int gate;
-    uint32_t ticket;
+    int semaphore;
+    uint32_t value;
     CUresult result;
     unsigned flying; // blocks with a copy under way
     uint32_t call;   // of the program that it is of, where work is noted
@@ -45,7 +45,7 @@ struct pull {
     struct pull *next;
 };
 
-struct pull_flight {
+struct pull_inflight {
     struct pull *job;
     struct block *block;
     uint64_t offset;
@@ -58,12 +58,12 @@ static struct mover mover =
     MOVER(.name = "rgpu-pull", .has_work = any_job, .advance = pull_make_progress);
 static struct pull *jobs; // under the mover's lock, oldest first; only it takes them out
 static _Atomic unsigned job_count;
-static struct pull_flight flights[STAGING_BLOCKS_MAX]; // the mover's: a ring
-static unsigned flight_head, flight_count;
+static struct pull_inflight inflight_blocks[STAGING_BLOCKS_MAX]; // the mover's: a ring
+static unsigned inflight_head, inflight_count;
 // The block that was sent last, of which parts may still be read: others follow it before that is
 // waited for.
 static struct {
-    struct pull_flight flight; // of no job: there is none
+    struct pull_inflight inflight; // of no job: there is none
     struct link_ahead ahead;
 } leaving;
 
@@ -80,15 +80,15 @@ static CUresult pull_issue_one(struct pull *job, CUstream stream, struct block *
     activity_leave();
 
     if (result == CUDA_SUCCESS)
-        result = staging_mark(block, job->context, stream);
-    // The gate opens after the mark, so that a thread that finds it open finds the block complete
-    // as well.
+        result = staging_record(block, job->context, stream);
+    // The semaphore is signalled after the completion, so that a thread that finds it open finds
+    // the block complete as well.
     if (result == CUDA_SUCCESS && size == left)
-        result = gate_open_from(stream, job->gate, job->ticket);
+        result = semaphore_signal_from(stream, job->semaphore, job->value);
     if (result != CUDA_SUCCESS)
         return result;
-    flights[(flight_head + flight_count++) % STAGING_BLOCKS_MAX] =
-        (struct pull_flight){.job = job, .block = block, .offset = job->issued, .size = size};
+    inflight_blocks[(inflight_head + inflight_count++) % STAGING_BLOCKS_MAX] =
+        (struct pull_inflight){.job = job, .block = block, .offset = job->issued, .size = size};
     job->issued += size;
     job->flying++;
     if (job->issued == job->size)
@@ -100,7 +100,7 @@ static void pull_fail(struct pull *job, CUresult result)
 {
     job->result = result;
     copied_range_over(&job->copied);
-    gate_open(job->gate, job->ticket); // nothing is to wait for data that will not come
+    semaphore_signal(job->semaphore, job->value); // nothing is to wait for data that will not come
 }
 
 // Queues as many copies as there are blocks; under lock.
@@ -133,83 +133,83 @@ static bool pull_issue(struct pull *job)
     return any || result != CUDA_SUCCESS;
 }
 
-static void pull_send_block(const struct pull_flight *flight, struct link_ahead *ahead)
+static void pull_send_block(const struct pull_inflight *inflight, struct link_ahead *ahead)
 {
     struct {
         struct wire_event event;
         struct wire_data data;
     } record = {
         .event = {.size = sizeof(record), .kind = EVENT_DATA},
-        .data = {.job = flight->job->id, .size = flight->size, .offset = flight->offset},
+        .data = {.job = inflight->job->id, .size = inflight->size, .offset = inflight->offset},
     };
 
-    small_pull_deliver_before(flight->job->number);
+    small_pull_deliver_before(inflight->job->number);
     // A link that is down is the reading thread's matter.
-    if (link_send_bulk_ahead(session.link, &record, sizeof(record), flight->block->data,
-                             flight->size, ahead))
-        log_debug("data of pull=%u was not sent", flight->job->id);
+    if (link_send_bulk_ahead(session.link, &record, sizeof(record), inflight->block->data,
+                             inflight->size, ahead))
+        log_debug("data of pull=%u was not sent", inflight->job->id);
 }
 
 // Without the lock.
-static void pull_see_off(const struct pull_flight *flight, const struct link_ahead *ahead)
+static void pull_see_off(const struct pull_inflight *inflight, const struct link_ahead *ahead)
 {
     link_settle(session.link, ahead);
-    staging_give(flight->block);
+    staging_give(inflight->block);
 }
 
-static void note_sent(const struct pull_flight *flight)
+static void note_sent(const struct pull_inflight *inflight)
 {
-    flight->job->flying--;
-    flight->job->sent += flight->size;
+    inflight->job->flying--;
+    inflight->job->sent += inflight->size;
 }
 
 // Sends the block, and sees off the one before it, if there is one; the lock is given up meanwhile.
-static void send_behind(const struct pull_flight *flight)
+static void send_behind(const struct pull_inflight *inflight)
 {
-    struct pull_flight before = leaving.flight;
+    struct pull_inflight before = leaving.inflight;
     struct link_ahead ahead = {0};
 
     pthread_mutex_unlock(&mover.lock);
-    if (flight && flight->job->result == CUDA_SUCCESS)
-        pull_send_block(flight, &ahead);
+    if (inflight && inflight->job->result == CUDA_SUCCESS)
+        pull_send_block(inflight, &ahead);
     if (before.job)
         pull_see_off(&before, &leaving.ahead);
     pthread_mutex_lock(&mover.lock);
     if (before.job)
         note_sent(&before);
-    leaving.flight = flight ? *flight : (struct pull_flight){0};
+    leaving.inflight = inflight ? *inflight : (struct pull_inflight){0};
     leaving.ahead = ahead;
 }
 
 // The oldest block, when its copy is over.
-static bool take_copied(struct pull_flight *out)
+static bool take_copied(struct pull_inflight *out)
 {
     CUresult result;
 
-    if (!flight_count)
+    if (!inflight_count)
         return false;
-    struct pull_flight flight = flights[flight_head];
-    if (mover_enter(&mover, flight.job->context) == CUDA_SUCCESS &&
-        !staging_done(flight.block, &result))
+    struct pull_inflight inflight = inflight_blocks[inflight_head];
+    if (mover_enter(&mover, inflight.job->context) == CUDA_SUCCESS &&
+        !staging_done(inflight.block, &result))
         return false;
-    if (mover.current != flight.job->context)
+    if (mover.current != inflight.job->context)
         result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    flight_head = (flight_head + 1) % STAGING_BLOCKS_MAX;
-    flight_count--;
-    if (result != CUDA_SUCCESS && flight.job->result == CUDA_SUCCESS)
-        pull_fail(flight.job, result);
-    *out = flight;
+    inflight_head = (inflight_head + 1) % STAGING_BLOCKS_MAX;
+    inflight_count--;
+    if (result != CUDA_SUCCESS && inflight.job->result == CUDA_SUCCESS)
+        pull_fail(inflight.job, result);
+    *out = inflight;
     return true;
 }
 
 static bool pull_send_next(void)
 {
-    struct pull_flight flight;
-    bool any = take_copied(&flight);
+    struct pull_inflight inflight;
+    bool any = take_copied(&inflight);
 
-    if (!any && !leaving.flight.job)
+    if (!any && !leaving.inflight.job)
         return false;
-    send_behind(any ? &flight : NULL);
+    send_behind(any ? &inflight : NULL);
     return true;
 }
 
@@ -225,7 +225,7 @@ static void pull_end_job(struct pull *job)
     event_send(EVENT_PULLED, &end, sizeof(end), 0);
     if (job->context && mover_enter(&mover, job->context) == CUDA_SUCCESS)
         driver.cuEventDestroy_v2(job->start);
-    gate_release(job->gate);
+    semaphore_release(job->semaphore);
     free(job);
 }
 
@@ -288,7 +288,7 @@ int pull_start(void)
 
 // ---- requests ----
 
-static CUresult pull_place(const struct gate_pass *pass, struct pull *job, CUstream stream)
+static CUresult pull_place(const struct semaphore_pass *pass, struct pull *job, CUstream stream)
 {
     CUresult result = driver.cuEventCreate(&job->start, CU_EVENT_DISABLE_TIMING);
 
@@ -296,7 +296,7 @@ static CUresult pull_place(const struct gate_pass *pass, struct pull *job, CUstr
         return result;
     result = driver.cuEventRecord(job->start, stream);
     if (result == CUDA_SUCCESS)
-        result = gate_stop(pass, stream, &job->gate, &job->ticket);
+        result = semaphore_hold_stream(pass, stream, &job->semaphore, &job->value);
     if (result != CUDA_SUCCESS)
         driver.cuEventDestroy_v2(job->start);
     return result;
@@ -324,7 +324,7 @@ static void pull_refuse(uint32_t id, CUresult result)
 void serve_pull(struct serve *serve, const struct args_pull *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
-    GATE_PASS(pass);
+    SEMAPHORE_PASS(pass);
 
     if (!started || !args->size)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
@@ -337,7 +337,7 @@ void serve_pull(struct serve *serve, const struct args_pull *args)
                              .src = args->src,
                              .size = args->size,
                              .context = serve->current,
-                             .gate = -1,
+                             .semaphore = -1,
                              .call = activity_in_pieces(stream)};
         serve_fail(serve, pull_place(&pass, job, stream));
     }
@@ -364,7 +364,8 @@ bool pull_unsent_before(uint64_t number)
         return false;
     SCOPED_LOCK(&mover.lock);
     for (const struct pull *job = jobs; job; job = job->next)
-        if (job->number < number && job->sent < job->size && gate_is_open(job->gate, job->ticket))
+        if (job->number < number && job->sent < job->size &&
+            semaphore_is_signalled(job->semaphore, job->value))
             return true;
     return false;
 }
@@ -372,7 +373,7 @@ bool pull_unsent_before(uint64_t number)
 static bool copied_but_not_sent(void)
 {
     for (const struct pull *job = jobs; job; job = job->next)
-        if (gate_is_open(job->gate, job->ticket))
+        if (semaphore_is_signalled(job->semaphore, job->value))
             return true;
     return false;
 }

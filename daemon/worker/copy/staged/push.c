@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies to the GPU over a byte stream. The stream that a push belongs to is held at a gate; the
-// data comes block by block and is copied on a stream of our own, whose last step opens the gate.
+// Copies to the GPU over a byte stream. The stream that a push belongs to is held on a semaphore;
+// the data comes block by block and is copied on a stream of our own, whose last step signals the
+// semaphore.
 #include "daemon/worker/copy/staged/push.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include "daemon/worker/core/events.h"
 #include "daemon/worker/core/expected.h"
 #include "daemon/worker/copy/staged/deliver.h"
-#include "daemon/worker/copy/parts/gates.h"
+#include "daemon/worker/copy/parts/semaphores.h"
 #include "daemon/worker/copy/parts/held_frees.h"
 #include "daemon/worker/copy/parts/mover.h"
 #include "daemon/worker/copy/parts/staging.h"
@@ -24,12 +25,12 @@
 #include "worker_driver.h"
 #include "worker_serve.h"
 
-enum { JOBS_MAX = 256, LANES_MAX = 64 };
+enum { JOBS_MAX = 256, PUSH_STREAMS_MAX = 64 };
 
 // A stream of ours that one push uses at a time: a push that waits for its place in the client's
 // stream holds up no other.
-struct lane {
-    CUcontext context; // NULL: the lane does not exist
+struct push_stream {
+    CUcontext context; // NULL: the stream does not exist
     CUstream stream;
     CUevent start;
     bool busy;
@@ -40,62 +41,63 @@ struct push {
     uint32_t id;
     CUdeviceptr dst;
     uint64_t size, received;
-    struct lane *lane; // NULL: the data goes nowhere, as the push has failed
-    int gate;          // -1: none is held
-    uint32_t ticket;
+    struct push_stream *own; // NULL: the data goes nowhere, as the push has failed
+    int semaphore;           // -1: none is held
+    uint32_t value;
     uint32_t call; // of the program that it is of, where work is noted
     struct copied_range copied;
 };
 
 // A block on its way to the GPU, and what ends with it.
-struct push_flight {
+struct push_inflight {
     struct block *block;
-    struct lane *lane; // not NULL with the last block: free from then on
-    int gate;          // likewise, -1: none
-    bool credit;       // the client may send another one for it
+    struct push_stream *own; // not NULL with the last block: free from then on
+    int semaphore;           // likewise, -1: none
+    bool credit;             // the client may send another one for it
 };
 
-static struct push jobs[JOBS_MAX];   // under jobs_lock
-static struct lane lanes[LANES_MAX]; // under the mover's lock
-static struct push_flight
-    flights[STAGING_BLOCKS_MAX]; // under the mover's lock; a block is in at most one
-static unsigned flight_count;
+static struct push jobs[JOBS_MAX];                        // under jobs_lock
+static struct push_stream push_streams[PUSH_STREAMS_MAX]; // under the mover's lock
+static struct push_inflight
+    inflight_blocks[STAGING_BLOCKS_MAX]; // under the mover's lock; a block is in at most one
+static unsigned inflight_count;
 static pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER; // before the mover's
 
-static bool any_flight(void);
+static bool any_inflight(void);
 static bool see_off(void);
-static struct mover mover = MOVER(.name = "rgpu-push", .has_work = any_flight, .advance = see_off);
+static struct mover mover =
+    MOVER(.name = "rgpu-push", .has_work = any_inflight, .advance = see_off);
 
-// ---- lanes ----
+// ---- streams ----
 
-static CUresult make_lane(struct lane *lane, CUcontext context)
+static CUresult make_push_stream(struct push_stream *own, CUcontext context)
 {
-    CUresult result = own_stream_create(&lane->stream);
+    CUresult result = own_stream_create(&own->stream);
 
     if (result != CUDA_SUCCESS)
         return result;
-    result = driver.cuEventCreate(&lane->start, CU_EVENT_DISABLE_TIMING);
+    result = driver.cuEventCreate(&own->start, CU_EVENT_DISABLE_TIMING);
     if (result != CUDA_SUCCESS) {
-        driver.cuStreamDestroy_v2(lane->stream);
+        driver.cuStreamDestroy_v2(own->stream);
         return result;
     }
-    lane->context = context;
+    own->context = context;
     return CUDA_SUCCESS;
 }
 
-static CUresult take_lane(CUcontext context, struct lane **out)
+static CUresult take_push_stream(CUcontext context, struct push_stream **out)
 {
-    struct lane *found = NULL, *unmade = NULL;
+    struct push_stream *found = NULL, *unmade = NULL;
     CUresult result = CUDA_SUCCESS;
 
     SCOPED_LOCK(&mover.lock);
-    for (unsigned i = 0; i < LANES_MAX && !found; i++) {
-        if (lanes[i].context == context && !lanes[i].busy)
-            found = &lanes[i];
-        else if (!lanes[i].context && !lanes[i].busy && !unmade)
-            unmade = &lanes[i];
+    for (unsigned i = 0; i < PUSH_STREAMS_MAX && !found; i++) {
+        if (push_streams[i].context == context && !push_streams[i].busy)
+            found = &push_streams[i];
+        else if (!push_streams[i].context && !push_streams[i].busy && !unmade)
+            unmade = &push_streams[i];
     }
-    if (!found && unmade && (result = make_lane(unmade, context)) == CUDA_SUCCESS)
+    if (!found && unmade && (result = make_push_stream(unmade, context)) == CUDA_SUCCESS)
         found = unmade;
     if (found)
         found->busy = true;
@@ -108,49 +110,50 @@ static CUresult take_lane(CUcontext context, struct lane **out)
 static void push_forget_context(CUcontext context)
 {
     SCOPED_LOCK(&mover.lock);
-    for (unsigned i = 0; i < LANES_MAX; i++) {
-        if (lanes[i].context != context)
+    for (unsigned i = 0; i < PUSH_STREAMS_MAX; i++) {
+        if (push_streams[i].context != context)
             continue;
-        driver.cuStreamDestroy_v2(lanes[i].stream);
-        driver.cuEventDestroy_v2(lanes[i].start);
-        lanes[i].context = NULL;
+        driver.cuStreamDestroy_v2(push_streams[i].stream);
+        driver.cuEventDestroy_v2(push_streams[i].start);
+        push_streams[i].context = NULL;
     }
 }
 
 // ---- the thread that sees blocks off ----
 
-static void push_finish(const struct push_flight *flight)
+static void push_finish(const struct push_inflight *inflight)
 {
     struct wire_credit credit = {.blocks = 1};
 
-    staging_give(flight->block);
-    if (flight->gate >= 0)
-        gate_release(flight->gate);
-    if (flight->credit)
+    staging_give(inflight->block);
+    if (inflight->semaphore >= 0)
+        semaphore_release(inflight->semaphore);
+    if (inflight->credit)
         event_send(EVENT_CREDIT, &credit, sizeof(credit), 0);
 }
 
-static bool any_flight(void)
+static bool any_inflight(void)
 {
-    return flight_count > 0;
+    return inflight_count > 0;
 }
 
-// Takes every flight that is over out of the list. The lock is given up while one of them is
+// Removes every completed block from the list. The lock is given up while one of them is
 // finished, which may wait for the link.
 static bool see_off(void)
 {
     bool any = false;
 
-    for (unsigned i = 0; i < flight_count;) {
+    for (unsigned i = 0; i < inflight_count;) {
         CUresult result;
-        if (!staging_done(flights[i].block, &result)) {
+        if (!staging_done(inflight_blocks[i].block, &result)) {
             i++;
             continue;
         }
-        struct push_flight over = flights[i];
-        memmove(&flights[i], &flights[i + 1], (--flight_count - i) * sizeof(flights[0]));
-        if (over.lane)
-            over.lane->busy = false;
+        struct push_inflight over = inflight_blocks[i];
+        memmove(&inflight_blocks[i], &inflight_blocks[i + 1],
+                (--inflight_count - i) * sizeof(inflight_blocks[0]));
+        if (over.own)
+            over.own->busy = false;
         any = true;
         pthread_mutex_unlock(&mover.lock);
         push_finish(&over);
@@ -175,21 +178,21 @@ int push_start(void)
     return err;
 }
 
-static void add_flight(struct push_flight flight)
+static void add_inflight(struct push_inflight inflight)
 {
     SCOPED_LOCK(&mover.lock);
-    flights[flight_count++] = flight;
+    inflight_blocks[inflight_count++] = inflight;
     pthread_cond_signal(&mover.added);
 }
 
 void push_see_off(struct serve *serve, struct block *block, CUstream stream)
 {
     if (!serve_failed(serve))
-        serve_fail(serve, staging_mark(block, serve->current, stream));
+        serve_fail(serve, staging_record(block, serve->current, stream));
     if (serve_failed(serve))
         staging_give(block);
     else
-        add_flight((struct push_flight){.block = block, .gate = -1});
+        add_inflight((struct push_inflight){.block = block, .semaphore = -1});
 }
 
 // ---- requests ----
@@ -208,7 +211,7 @@ static bool add_job(const struct push *job)
     for (unsigned i = 0; i < JOBS_MAX; i++)
         if (!jobs[i].used) {
             jobs[i] = *job;
-            if (job->lane)
+            if (job->own)
                 copied_range_begin(&jobs[i].copied, job->dst, job->size);
             return true;
         }
@@ -228,42 +231,42 @@ bool push_has_begun(uint32_t job)
     return find_job(job);
 }
 
-// Does nothing where the push has no lane.
-static void leave_lane(struct push *job)
+// Does nothing where the push has no stream.
+static void leave_push_stream(struct push *job)
 {
     SCOPED_LOCK(&mover.lock);
-    if (job->lane)
-        job->lane->busy = false;
-    job->lane = NULL;
+    if (job->own)
+        job->own->busy = false;
+    job->own = NULL;
 }
 
-// The lane starts at the present point of the client's stream, and the client's stream stops after
-// that.
-static CUresult push_place(const struct gate_pass *pass, struct push *job, CUcontext context,
+// The stream starts at the present point of the client's stream, and the client's stream stops
+// after that.
+static CUresult push_place(const struct semaphore_pass *pass, struct push *job, CUcontext context,
                            CUstream stream)
 {
-    CUresult result = take_lane(context, &job->lane);
+    CUresult result = take_push_stream(context, &job->own);
 
     if (result == CUDA_SUCCESS)
-        result = driver.cuEventRecord(job->lane->start, stream);
+        result = driver.cuEventRecord(job->own->start, stream);
     if (result == CUDA_SUCCESS)
-        result = driver.cuStreamWaitEvent(job->lane->stream, job->lane->start, 0);
+        result = driver.cuStreamWaitEvent(job->own->stream, job->own->start, 0);
     if (result == CUDA_SUCCESS)
-        result = gate_stop(pass, stream, &job->gate, &job->ticket);
+        result = semaphore_hold_stream(pass, stream, &job->semaphore, &job->value);
     if (result != CUDA_SUCCESS)
-        leave_lane(job);
+        leave_push_stream(job);
     return result;
 }
 
-// Abandons a push whose data will not come: opens its gate and leaves its lane.
+// Abandons a push whose data will not come: signals its semaphore and leaves its stream.
 static void push_give_up(struct push *job)
 {
-    if (job->gate >= 0) {
-        gate_open(job->gate, job->ticket);
-        gate_release(job->gate);
-        job->gate = -1;
+    if (job->semaphore >= 0) {
+        semaphore_signal(job->semaphore, job->value);
+        semaphore_release(job->semaphore);
+        job->semaphore = -1;
     }
-    leave_lane(job);
+    leave_push_stream(job);
     copied_range_over(&job->copied);
 }
 
@@ -275,9 +278,9 @@ static void ask_for_data(uint32_t job)
     event_send(EVENT_WANTED, &wanted, sizeof(wanted), 0);
 }
 
-// The driver calls this when the lane has reached its start: earlier writes to the client's memory
-// are done, and the data may be read from there. It also calls it if the context has failed, when a
-// host function would not run: the data are then discarded.
+// The driver calls this when the stream has reached its start: earlier writes to the client's
+// memory are done, and the data may be read from there. It also calls it if the context has failed,
+// when a host function would not run: the data are then discarded.
 static void CUDA_CB want_data(CUstream stream, CUresult status, void *job)
 {
     ask_for_data((uint32_t)(uintptr_t)job);
@@ -285,7 +288,7 @@ static void CUDA_CB want_data(CUstream stream, CUresult status, void *job)
 
 static CUresult ask_when_due(const struct push *job)
 {
-    return driver.cuStreamAddCallback ? driver.cuStreamAddCallback(job->lane->stream, want_data,
+    return driver.cuStreamAddCallback ? driver.cuStreamAddCallback(job->own->stream, want_data,
                                                                    (void *)(uintptr_t)job->id, 0)
                                       : CUDA_ERROR_NOT_SUPPORTED;
 }
@@ -305,9 +308,9 @@ static bool push_enter(const struct push *job)
 void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
-    GATE_PASS(pass);
+    SEMAPHORE_PASS(pass);
     struct push job = {
-        .used = true, .id = args->job, .dst = args->dst, .size = args->size, .gate = -1};
+        .used = true, .id = args->job, .dst = args->dst, .size = args->size, .semaphore = -1};
 
     job.call = activity_in_pieces(stream);
     if (!started || !args->size || push_is_known(args->job)) {
@@ -323,7 +326,7 @@ void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
         expected_came();
         serve_fail(serve, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     } else if (args->late) {
-        if (job.lane)
+        if (job.own)
             serve_fail(serve, ask_when_due(&job));
         if (serve_failed(serve)) // its data is asked for all the same, to be swallowed
             ask_for_data(job.id);
@@ -332,7 +335,7 @@ void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
 
 static void drop_block(struct block *block)
 {
-    const struct push_flight nothing_else = {.block = block, .gate = -1, .credit = true};
+    const struct push_inflight nothing_else = {.block = block, .semaphore = -1, .credit = true};
 
     push_finish(&nothing_else);
 }
@@ -341,7 +344,7 @@ static CUresult fly(struct serve *serve, struct push *job, struct block *block, 
                     uint32_t size)
 {
     bool last = job->received == job->size;
-    CUcontext context = job->lane->context;
+    CUcontext context = job->own->context;
 
     if (!context)
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -353,18 +356,18 @@ static CUresult fly(struct serve *serve, struct push *job, struct block *block, 
     activity_enter(job->call);
     if (result == CUDA_SUCCESS)
         result =
-            driver.cuMemcpyHtoDAsync_v2(job->dst + offset, block->data, size, job->lane->stream);
+            driver.cuMemcpyHtoDAsync_v2(job->dst + offset, block->data, size, job->own->stream);
     activity_leave();
     if (result == CUDA_SUCCESS && last)
-        result = gate_open_from(job->lane->stream, job->gate, job->ticket);
+        result = semaphore_signal_from(job->own->stream, job->semaphore, job->value);
     if (result == CUDA_SUCCESS)
-        result = staging_mark(block, context, job->lane->stream);
+        result = staging_record(block, context, job->own->stream);
     if (result != CUDA_SUCCESS)
         return result;
-    add_flight((struct push_flight){.block = block,
-                                    .lane = last ? job->lane : NULL,
-                                    .gate = last ? job->gate : -1,
-                                    .credit = true});
+    add_inflight((struct push_inflight){.block = block,
+                                        .own = last ? job->own : NULL,
+                                        .semaphore = last ? job->semaphore : -1,
+                                        .credit = true});
     return CUDA_SUCCESS;
 }
 
@@ -385,12 +388,12 @@ void push_take_block(struct serve *serve, struct block *block, const struct args
         return;
     }
     job->received += args->size;
-    CUresult result = job->lane ? fly(serve, job, block, args->offset, args->size)
-                                : CUDA_ERROR_NOT_READY;
+    CUresult result = job->own ? fly(serve, job, block, args->offset, args->size)
+                               : CUDA_ERROR_NOT_READY;
     if (result != CUDA_SUCCESS) {
         // The first failure of this push has been reported; the rest of its data is only discarded.
         // Data for a context that the client has destroyed are no failure.
-        if (job->lane && result != CUDA_ERROR_CONTEXT_IS_DESTROYED)
+        if (job->own && result != CUDA_ERROR_CONTEXT_IS_DESTROYED)
             serve_fail(serve, result);
         push_give_up(job);
         drop_block(block);

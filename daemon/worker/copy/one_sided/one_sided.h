@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies between the GPU and memory of the client that the link reaches one-sidedly (one_sided.c):
+// moves, each of which holds its stream on a semaphore, and their blocks in flight.
+#ifndef RGPU_WORKER_ONE_SIDED_H
+#define RGPU_WORKER_ONE_SIDED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "transport/link/link.h"
+#include "daemon/worker/copy/parts/held_frees.h"
+#include "daemon/worker/copy/parts/mover.h"
+#include "daemon/worker/copy/one_sided/move_paths.h"
+#include "daemon/worker/copy/parts/staging.h"
+#include "worker_driver.h"
+
+// The rows of a rectangle or box, packed one after another in a block.
+struct rect {
+    uint64_t width;                      // bytes of a row; 0: the move is of one piece
+    uint64_t height;                     // rows of a plane
+    uint64_t remote_pitch, remote_slice; // bytes from row to row, from plane to plane
+    uint64_t device_pitch, device_slice;
+};
+
+struct move {
+    enum move_kind kind;
+    CUdeviceptr device;
+    uint64_t remote; // address in the client
+    uint32_t key;
+    uint32_t region;
+    uint64_t size; // of all rows together
+    struct rect box;
+    struct timed_path way;
+    uint64_t issued;   // bytes whose transfer has begun
+    uint64_t copied;   // to the device: bytes whose copies have been queued
+    uint64_t stored;   // from the device: bytes whose writes have been posted
+    uint64_t finished; // bytes whose transfer is complete
+    enum { FLAG_NONE, FLAG_WANTED, FLAG_FLYING, FLAG_TOLD } flag; // that follows its data
+    uint32_t flag_index, flag_value;
+    struct direct_region
+        *direct;          // the device reads and writes the GPU's memory; NULL: a block between
+    CUcontext context;    // NULL: it has gone
+    CUevent start;        // recorded where the client's stream was; NULL: see `follows`
+    struct move *follows; // the one right before it in the stream, and ready when that one is
+    struct move *behind;  // one before it in the stream that is not over; NULL: none is known
+    bool ready;           // the GPU has passed it
+    bool early;           // the data was final when it was asked for: it may be fetched before
+    int semaphore;
+    uint32_t value;
+    CUresult result;
+    unsigned flying;
+    uint32_t call;                    // of the program that it is of, where work is noted
+    struct copied_range copied_range; // not of a direct one, which the driver is not asked for
+    struct move *next;
+};
+
+enum inflight_stage {
+    INFLIGHT_FETCHING,   // the device reads from the client
+    INFLIGHT_FETCHED,    // the block is full and waits for the stream
+    INFLIGHT_COPYING,    // the GPU copies
+    INFLIGHT_STORING,    // the device writes to the client, or could not start yet
+    INFLIGHT_SIGNALLING, // the device writes a flag of the client
+};
+
+struct inflight_block {
+    enum inflight_stage stage;
+    bool posted;                       // the device has all of the operation,
+    uint32_t parts_posted, parts_over; // or so many of the parts that it takes
+    struct move *move;                 // NULL with a signal that follows no move
+    struct block *block;               // NULL with any signal, and where the move is direct
+    uint64_t offset;
+    uint32_t size;
+    uint32_t index, value; // of a signal
+    struct move
+        *behind; // and the move in front of it in the stream; NULL: none is known that is not over
+};
+
+enum { INFLIGHT_MAX = STAGING_BLOCKS_MAX + LINK_FLAGS };
+
+// State that requests and the mover share.
+struct one_sided {
+    struct mover mover;                          // its lock is that of all below
+    struct move *moves;                          // oldest first
+    struct inflight_block *active[INFLIGHT_MAX]; // those under way, oldest first
+    unsigned active_count;
+    unsigned unready_failures; // moves that failed before their turn
+    bool started;              // before the first request
+};
+extern struct one_sided one_sided;
+
+// Memory of the client, by region number; of the threads that serve requests, save while moves use
+// it.
+struct reached_region {
+    uint64_t address, size;
+    uint32_t key;
+};
+extern struct reached_region reached[];
+
+int one_sided_start(void);
+void one_sided_deliver(void); // until flags that the GPU has raised have been passed on
+
+// ---- the same, under the lock ----
+void move_is_ready(struct move *move);
+void move_fail(struct move *move, CUresult result);
+// Forwards flag INDEX once the GPU has set it to VALUE, after the move BEHIND of its stream unless
+// that is NULL. Returns false if too many flags are pending.
+bool signal_begin(uint32_t index, uint32_t value, struct move *behind);
+
+// ---- one_sided_waits.c: how the mover sleeps. The caller holds the lock ----
+// The first two functions release the lock meanwhile.
+void one_sided_sleep(uint32_t us);
+void one_sided_waits_forget(CUcontext context); // which ends, and is current
+void one_sided_wake(void);
+
+// ---- one_sided_box.c: moves of rows, whose offsets count packed bytes ----
+// Returns the bytes from OFFSET on that one block in flight may carry, at most SIZE.
+uint32_t box_inflight_size(const struct move *move, uint64_t offset, uint32_t size);
+// Returns the number of link operations of an in-flight block, and of its part PART.
+uint32_t box_parts(const struct inflight_block *inflight);
+void box_part(const struct inflight_block *inflight, uint32_t part, struct link_transfer *transfer);
+// Queues the GPU's copy between the block and the device.
+CUresult box_copy(const struct inflight_block *inflight, CUstream stream);
+
+#endif

@@ -64,26 +64,6 @@ static const struct table_column device_columns[] = {
     {0},
 };
 
-static const struct table_column path_columns[] = {
-    {"HOST", "host", TABLE_TEXT},
-    {"GPU", "gpu", TABLE_TEXT},
-    {"TRANSPORT", "transport", TABLE_TEXT},
-    {"COPIES", "copies", TABLE_TEXT},
-    {"PATTERN", "pattern", TABLE_TEXT},
-    {"UP TO", "size", TABLE_BYTES},
-    {"PATH", "path", TABLE_TEXT},
-    {"INLINE", "inline", TABLE_DECIMAL},
-    {"STAGED", "staged", TABLE_DECIMAL},
-    {"MAPPED", "mapped", TABLE_DECIMAL},
-    {"ONE-SIDED", "one-sided", TABLE_DECIMAL},
-    {"DIRECT", "direct", TABLE_DECIMAL},
-    {"SMALL-BLOCKS", "small-blocks", TABLE_DECIMAL},
-    {"LARGE-BLOCKS", "large-blocks", TABLE_DECIMAL},
-    {"DIRECT-SOURCE", "direct-source", TABLE_DECIMAL},
-    {"DIRECT-TARGET", "direct-target", TABLE_DECIMAL},
-    {0},
-};
-
 static const struct table_column health_columns[] = {
     {"BOX", "box", TABLE_TEXT},
     {"STATE", "state", TABLE_TEXT},
@@ -258,11 +238,6 @@ static int run_devices(const struct command *command, int argc, char **argv)
     return box_commands_query(command, argc, argv, device_columns, NULL);
 }
 
-static int run_paths(const struct command *command, int argc, char **argv)
-{
-    return box_commands_query(command, argc, argv, path_columns, NULL);
-}
-
 static int run_state(const struct command *command, int argc, char **argv)
 {
     struct command_line line;
@@ -332,9 +307,6 @@ const struct command box_commands[] = {
      session_options, run_sessions},
     {"devices", "", "Lists the GPUs that the box on this machine offers.", device_options,
      run_devices},
-    {"paths", "",
-     "Lists what the box on this machine has found out about the paths of copies, in microseconds for each.",
-     device_options, run_paths},
     {"health", "", "Says how the pool is, or the box on this machine; status 1 where not well.",
      both_options, run_health},
     {"drain", "[BOX|GPU]",

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Measures copies by each forced path and by the path that rgpu chooses, in turns, and prints the cost of the choice.
 
-    bench/paths.py [--transport NAME]... [--rounds N] [--fresh N] [--copies N] [--json FILE]
+    bench/paths.py [--transport NAME]... [--rounds N] [--copies N] [--json FILE]
 
 It starts boxes of its own on this machine, on the software GPU where there is no other. Times are medians over the rounds,
 in microseconds for each copy; a round has each path once, in an order of its own. Ratio: the chosen path's time to the best
-forced one's, once it is chosen, and for the first copies of boxes that know nothing. The least of several times that are
-measured with noise is too small, so which forced path is best is found in every other round, and its time in those between.
-A round has the chosen path twice; "noise" is the ratio of these two.
+forced one's. The least of several times that are measured with noise is too small, so which forced path is best is found
+in every other round, and its time in those between. A round has the chosen path twice; "noise" is the ratio of these two.
 """
 import argparse
 import glob
@@ -24,7 +23,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("BUILD", os.path.join(TOP, "build"))
 # The paths that differ on each transport; an unavailable path is replaced by another.
 PATHS = {"shm": ("inline", "staged", "mapped"), "vm": ("inline", "staged", "mapped"),
-         "rdma": ("inline", "staged", "one-sided", "small-blocks", "large-blocks", "direct"), "tcp": ("inline", "staged")}
+         "rdma": ("inline", "staged", "one-sided", "direct"), "tcp": ("inline", "staged")}
 AGAIN = "auto again"
 
 
@@ -69,31 +68,16 @@ def run(box, transport, paths, copies):
     return {(row["use"], row["pattern"], row["bytes"]): row for row in rows}
 
 
-def known_nothing(transport, options):
-    """The mean times of the first copies of boxes that know nothing, by kind."""
-    first = {}
-    for _ in range(options.fresh):
-        box = Box(options.devices)
-        try:
-            for kind, row in run(box, transport, "auto", options.copies).items():
-                first.setdefault(kind, []).append(row["mean"])
-        finally:
-            box.close()
-    return {kind: statistics.median(values) for kind, values in first.items()}
-
-
 def measure(transport, options):
     """For each kind of copy its times by path, a list with one for each round."""
     times, ways = {}, list(PATHS[transport]) + ["auto", AGAIN]
     box = Box(options.devices)
     try:
-        run(box, transport, "auto", options.copies)
         for _ in range(options.rounds):
             random.shuffle(ways)
             for way in ways:
                 for kind, row in run(box, transport, "auto" if way == AGAIN else way, options.copies).items():
                     times.setdefault(kind, {}).setdefault(way, []).append(row["median"])
-                    times[kind].setdefault(way + " mean", []).append(row["mean"])
     finally:
         box.close()
     return times
@@ -108,22 +92,21 @@ def compared(row, names):
     return statistics.mean(ratios), statistics.median(row["auto"]) / statistics.median(row[AGAIN])
 
 
-def table(transport, times, first):
+def table(transport, times):
     print(f"\n{transport}: us for each copy\n")
     names = PATHS[transport]
-    head = ("copies", "pattern", "bytes") + names + ("chosen", "ratio", "noise", "first")
+    head = ("copies", "pattern", "bytes") + names + ("chosen", "ratio", "noise")
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     shown = []
     for kind, row in sorted(times.items()):
         ratio, noise = compared(row, names)
-        early = first[kind] / min(statistics.median(row[path + " mean"]) for path in names)
-        shown.append((ratio, noise, early))
+        shown.append((ratio, noise))
         cells = [str(part) for part in kind] + ["%.1f" % statistics.median(row[way]) for way in names + ("auto",)]
         print("| " + " | ".join(cells + ["%.2f" % value for value in shown[-1]]) + " |")
     for memory in ("page-locked", "ordinary"):
         values = [value for kind, value in zip(sorted(times), shown) if ("page-locked" in kind[0]) == (memory == "page-locked")]
         print(f"\n{memory} memory")
-        for title, column, aim in zip(("chosen to best forced", "chosen to itself", "first copies"), zip(*values), (1.1, 1.1, 1.3)):
+        for title, column, aim in zip(("chosen to best forced", "chosen to itself"), zip(*values), (1.1, 1.1)):
             print("%s: median %.2f, %d of %d at most %.1f, largest %.2f" %
                   (title, statistics.median(column), sum(value <= aim for value in column), len(column), aim, max(column)))
 
@@ -138,17 +121,15 @@ def main():
     parser.add_argument("--transport", action="append")
     parser.add_argument("--devices", default=os.environ.get("RGPU_BENCH_DEVICES") or own_devices())
     parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--fresh", type=int, default=3, help="boxes that know nothing")
     parser.add_argument("--copies", type=int, default=100)
     parser.add_argument("--json")
     options = parser.parse_args()
-    if options.rounds < 2 or options.fresh < 1:
-        parser.error("at least two rounds and one fresh box are needed")
+    if options.rounds < 2:
+        parser.error("at least two rounds are needed")
     results = {}
     for transport in options.transport or ("shm", "tcp"):
-        first = known_nothing(transport, options)
         times = measure(transport, options)
-        table(transport, times, first)
+        table(transport, times)
         results[transport] = [dict(zip(("use", "pattern", "bytes"), kind), first=first[kind], **row)
                               for kind, row in times.items()]
     if options.json:

@@ -11,7 +11,7 @@ MICROSECONDS = {"us": 1, "ms": 1e3, "s": 1e6}
 LARGE = 1 << 20  # above this size bandwidth counts
 COLOURS = {"chosen": "#000000", "native": "#999999", "shm": "#0b6fb8", "vm": "#8e44ad", "tcp": "#d9541e", "verbs": "#2e8b57"}
 STYLES = {"inline": ":", "staged": "--", "mapped": "-.", "one": (0, (1, 3)), "one-sided": (0, (5, 1, 1, 1, 1, 1)),
-          "small-blocks": (0, (8, 2)), "large-blocks": (0, (2, 2)), "direct": (0, (3, 1, 1, 1))}
+          "direct": (0, (3, 1, 1, 1))}
 
 
 def rows_of(directory):

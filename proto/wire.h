@@ -312,10 +312,7 @@ struct wire_section {
 };
 enum wire_section_kind {
     SECTION_CALLS = 1, // struct wire_known_call: the requests that the worker carries out
-    SECTION_PATHS =
-        // struct wire_paths, then struct path_kept (common/base/path_table.h): what was found for
-    // this host
-    2,
+    SECTION_PATHS = 2, // struct wire_paths
 };
 struct wire_paths {
     uint32_t forced; // PATH_BITs of the paths that the box wants used where they can be; 0: any

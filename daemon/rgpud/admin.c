@@ -18,7 +18,6 @@
 #include "daemon/rgpud/gpus/accounts.h"
 #include "daemon/rgpud/box/askers.h"
 #include "daemon/rgpud/gpus/figures.h"
-#include "daemon/rgpud/workers/kept_paths.h"
 #include "daemon/rgpud/workers/mps_daemon.h"
 #include "daemon/rgpud/lifecycle.h"
 #include "daemon/rgpud/box/listeners.h"
@@ -116,11 +115,6 @@ static void admin_put_devices(struct box *box, struct evbuffer *out)
         figures_show_device(d, line);
         put_line(out, line);
     }
-}
-
-static void put_paths(struct box *box, struct evbuffer *out)
-{
-    kept_paths_show(box, put_line, out);
 }
 
 // TEXT is the reason; it is empty if ERR is all that is known.
@@ -252,13 +246,8 @@ static const struct admin_command {
     const char *name;
     void (*answer)(struct box *box, struct evbuffer *out);
 } commands[] = {
-    {"sessions", admin_put_sessions},
-    {"devices", admin_put_devices},
-    {"health", put_health},
-    {"drain", admin_drain},
-    {"undrain", undrain},
-    {"vm-list", list_windows},
-    {"paths", put_paths},
+    {"sessions", admin_put_sessions}, {"devices", admin_put_devices}, {"health", put_health},
+    {"drain", admin_drain},           {"undrain", undrain},           {"vm-list", list_windows},
 };
 
 static const struct named_command {

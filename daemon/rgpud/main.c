@@ -41,7 +41,6 @@
 #include "daemon/rgpud/box/notify.h"
 #include "daemon/rgpud/sharing/overcommit.h"
 #include "daemon/rgpud/box/spawner_client.h"
-#include "daemon/rgpud/workers/kept_paths.h"
 #include "daemon/rgpud/suspension/lease_places.h"
 #include "daemon/rgpud/suspension/suspension_orders.h"
 #include "daemon/rgpud/start_check.h"
@@ -328,8 +327,6 @@ static int rgpud_set_up(struct program *program)
     if (!err)
         err = places_open(box);
     if (!err)
-        err = kept_paths_open(box);
-    if (!err)
         err = broker_agent_open(box);
     if (!err)
         err = open_monitor(box);
@@ -349,7 +346,6 @@ static void tear_down(struct program *program)
     suspension_close_all(box);
     places_close(box);
     worker_kill_all(box);
-    kept_paths_close(box);
     vm_windows_close_all(box);
     overcommit_close(box);
     mps_close(box);

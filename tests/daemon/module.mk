@@ -15,7 +15,6 @@ $(eval $(call link_rule,$(B)/tests/large-image,tests/daemon/large_image.c,,\
 $(call test_program,daemon-overcommit-turns,tests/daemon/overcommit_turns.c daemon/rgpud/sharing/overcommit_turns.c,rgpucommon,$(COMMON_LIBS))
 $(call test_program,daemon-share-debt,tests/daemon/share_debt.c daemon/rgpud/gpus/share_debt.c,rgpucommon,$(COMMON_LIBS))
 $(call test_program,daemon-disturbance,tests/daemon/disturbance.c daemon/rgpud/disturbance.c,rgpucommon,$(COMMON_LIBS))
-$(call test_program,daemon-kept-places,tests/daemon/kept_places.c daemon/rgpud/workers/kept_paths.c daemon/rgpud/box/state_saver.c daemon/rgpud/box/state_file.c,rgpucommon,$(COMMON_LIBS) -levent_core -ljansson)
 $(call test_program,daemon-resource_limits,tests/daemon/resource_limits.c daemon/rgpud/box/limits.c,rgpucommon)
 $(call test_program,daemon-cgroups,tests/daemon/cgroups.c daemon/spawner/cgroup.c daemon/spawner/child_start.c,rgpucommon,$(COMMON_LIBS))
 $(call test_program,daemon-revocations,tests/daemon/revocations.c daemon/rgpud/broker/revocations.c daemon/rgpud/box/state_file.c,rgpucommon,$(COMMON_LIBS))

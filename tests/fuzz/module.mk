@@ -36,7 +36,7 @@ $(call fuzz_target,broker_http,rgpubroker rgpucommon,$(COMMON_LIBS) -lsqlite3 -l
 $(call fuzz_target,broker_answer,rgpucommon,$(COMMON_LIBS) -ljansson -lmunge -ljwt)
 $(call fuzz_target,configuration,rgpucommon,$(COMMON_LIBS),daemon/rgpud/box/box_settings.c)
 $(call fuzz_target,tls_identity,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS) -ljwt -ljansson)
-$(call fuzz_target,snapshot,rgpucommon,,client-lib/cuda/session/snapshot_read.c client-lib/cuda/session/known_paths.c $(B)/gen/cuda_ops.c)
+$(call fuzz_target,snapshot,rgpucommon,,client-lib/cuda/session/snapshot_read.c $(B)/gen/cuda_ops.c)
 $(call fuzz_target,texts,rgpucommon,$(COMMON_LIBS))
 $(call fuzz_target,revocations,rgpucommon,$(COMMON_LIBS),daemon/rgpud/broker/revocations.c daemon/rgpud/box/state_file.c)
 $(call fuzz_target,slurm_texts,rgpuslurm rgpucommon,$(COMMON_LIBS) -ljansson -lmunge)

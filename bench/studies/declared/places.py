@@ -11,7 +11,7 @@ CHOSEN = TCP.but("chosen", "rgpu, as it chooses", environment={"RGPU_TRANSPORT":
 TCP_ONE = TCP.but("tcp-one", "TCP, one connection", environment={"RGPU_TCP_CONNECTIONS": "1"})
 # Paths over verbs that a program's environment forces.
 VERBS_FORCED = tuple(VERBS.but("verbs-" + path, "verbs, " + path, environment={"RGPU_PATHS": path})
-                     for path in ("inline", "staged", "one-sided", "small-blocks", "large-blocks", "direct"))
+                     for path in ("inline", "staged", "one-sided", "direct"))
 DIRECTIONS = ("to the GPU", "from the GPU")
 
 

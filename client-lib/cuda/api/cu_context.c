@@ -2,7 +2,6 @@
 // Primary contexts, contexts, and each thread's stack of current ones.
 #include "client-lib/cuda/api/exports.h"
 #include "client-lib/cuda/copy/awaited_ends.h"
-#include "client-lib/cuda/copy/path_trial.h"
 #include "client-lib/cuda/objects/contexts.h"
 #include "client-lib/cuda/objects/thread.h"
 #include "client-lib/cuda/session/box_session.h"
@@ -242,9 +241,7 @@ CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 
 CUresult cuCtxSynchronize(void)
 {
-    path_wait_begins(NULL, true);
     CUresult result = sync_context();
-    path_wait_ended(result == CUDA_SUCCESS);
     return result;
 }
 

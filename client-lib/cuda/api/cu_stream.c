@@ -4,7 +4,6 @@
 
 #include "client-lib/cuda/api/exports.h"
 #include "client-lib/cuda/copy/awaited_ends.h"
-#include "client-lib/cuda/copy/path_trial.h"
 #include "client-lib/cuda/work/captures.h"
 #include "client-lib/cuda/work/crossing.h"
 #include "client-lib/cuda/objects/object.h"
@@ -98,9 +97,7 @@ static CUresult cu_stream_synchronize(CUstream stream)
     CUresult result = cu_stream_judge(stream);
     if (result != CUDA_SUCCESS)
         return result;
-    path_wait_begins(stream, false);
     result = sync_stream(stream);
-    path_wait_ended(result == CUDA_SUCCESS);
     return result;
 }
 

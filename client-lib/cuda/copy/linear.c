@@ -2,10 +2,10 @@
 // Chooses the path of a linear copy.
 #include "client-lib/cuda/copy/copies.h"
 
+#include "common/base/copy_path.h"
 #include "client-lib/cuda/copy/flags.h"
 #include "client-lib/cuda/copy/graph_copies.h"
 #include "client-lib/cuda/copy/late_push.h"
-#include "client-lib/cuda/copy/path_trial.h"
 #include "client-lib/cuda/copy/peer_copies.h"
 #include "client-lib/cuda/objects/addresses.h"
 #include "client-lib/cuda/objects/before_work.h"
@@ -31,29 +31,32 @@ static unsigned inline_bit(size_t size)
     return size <= WIRE_INLINE_MAX ? PATH_BIT(PATH_INLINE) : 0;
 }
 
+// One-sided is the only path by the device that makes a difference to this side.
+static enum copy_path choose(const struct box_session *session, unsigned usable,
+                             enum copy_path usual)
+{
+    unsigned forced = session->forced_paths;
+
+    return copy_path_choose(usable, usual,
+                            forced & PATH_BY_DEVICE ? forced | PATH_BIT(PATH_ONE_SIDED) : forced);
+}
+
 // Copies from memory that the box does not know; the data has left SRC when this returns. After a
 // large copy that waits, streams that do not wait for the default one must see the data too, as
 // with the driver. A small copy needs no such fence.
 static CUresult send_now(struct box_session *session, CUdeviceptr dst, const void *src, size_t size,
                          CUstream stream, bool wait)
 {
-    struct path_wish wish = {.stream = stream,
-                             .use = PATH_TO,
-                             .size = size,
-                             .usable = PATH_BIT(PATH_STAGED) | inline_bit(size),
-                             .usual = PATH_INLINE};
+    enum copy_path usual = size <= session->memory->sent_max ? PATH_INLINE : PATH_STAGED;
     bool fence = wait && size > WIRE_INLINE_MAX;
     CUresult result;
 
-    if (path_begin(session, &wish) == PATH_INLINE)
+    if (choose(session, PATH_BIT(PATH_STAGED) | inline_bit(size), usual) == PATH_INLINE)
         result = remote_write_rows(dst, size, size, 1, stream, src, size);
     else
         result = session->staging ? staged_to_device(session, dst, src, size, stream)
                                   : streamed_to_device(session, dst, src, size, stream);
-    if (result == CUDA_SUCCESS && fence)
-        result = copy_fence(session, stream);
-    path_asked(session, result == CUDA_SUCCESS && fence);
-    return result;
+    return result == CUDA_SUCCESS && fence ? copy_fence(session, stream) : result;
 }
 
 CUresult copy_host_to_device(struct box_session *session, CUdeviceptr dst, const void *src,
@@ -76,8 +79,9 @@ CUresult copy_host_to_device(struct box_session *session, CUdeviceptr dst, const
 
 // Copies to the host by PATH. NAME is the box's name of the target memory; 0: the box does not know
 // it.
-static CUresult linear_bring(struct box_session *session, enum path path, void *dst, uint64_t name,
-                             CUdeviceptr src, size_t size, CUstream stream, bool wait)
+static CUresult linear_bring(struct box_session *session, enum copy_path path, void *dst,
+                             uint64_t name, CUdeviceptr src, size_t size, CUstream stream,
+                             bool wait)
 {
     if (path == PATH_INLINE)
         return remote_read_rows(src, size, size, 1, stream, dst, size, &(size_t){0});
@@ -94,24 +98,18 @@ CUresult copy_device_to_host(struct box_session *session, void *dst, CUdeviceptr
 {
     uint64_t name = 0;
     bool named = copy_shared_name(session, dst, size, &name);
-    enum path known = session->memory->maps_page_locked ? PATH_MAPPED : PATH_ONE_SIDED;
+    enum copy_path known = session->memory->maps_page_locked ? PATH_MAPPED : PATH_ONE_SIDED;
     // Memory that is not page-locked may be freed before the data arrive, so such copies are waited
     // for.
     struct allocation found;
     if (!named && !wait && !(memory_find((uintptr_t)dst, &found) && found.host))
         wait = true;
-    struct path_wish wish = {.stream = stream,
-                             .use = named ? PATH_FROM_LOCKED : PATH_FROM,
-                             .size = size,
-                             .brings = wait,
-                             .usable = PATH_BIT(named ? known : PATH_STAGED) |
-                                       (wait ? inline_bit(size) : 0),
-                             .usual = named                                  ? known
-                                      : size <= session->memory->replied_max ? PATH_INLINE
-                                                                             : PATH_STAGED};
-    enum path path = path_begin(session, &wish);
-    CUresult result = linear_bring(session, path, dst, name, src, size, stream, wait);
-    path_asked(session, result == CUDA_SUCCESS && wait);
+    enum copy_path usual = named                                  ? known
+                           : size <= session->memory->replied_max ? PATH_INLINE
+                                                                  : PATH_STAGED;
+    unsigned usable = PATH_BIT(named ? known : PATH_STAGED) | (wait ? inline_bit(size) : 0);
+    CUresult result =
+        linear_bring(session, choose(session, usable, usual), dst, name, src, size, stream, wait);
     if (result == CUDA_SUCCESS && wait)
         idle_note_stream(session, stream);
     return result;

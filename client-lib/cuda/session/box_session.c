@@ -87,7 +87,6 @@ void session_free(struct box_session *session)
 {
     link_free(&session->link);
     free(session->blocks);
-    free(session->paths);
     session_stream_close(&session->stream);
     free(session->devices);
     free(session->peers);

@@ -18,7 +18,6 @@
 #include "transport/link/link.h"
 
 struct staging;
-struct known_paths;
 
 enum {
     SESSIONS_MAX = 64,
@@ -91,7 +90,7 @@ struct box_session {
         _Atomic bool several;     // more than one context has sent work
     } work;
     _Atomic uint64_t requests; // requests sent in total; written by the holder of the sending side
-    struct known_paths *paths; // speeds of the copy paths
+    unsigned forced_paths; // PATH_BITs of the copy paths that the user or the box forces; 0: none
     // time that senders have waited for space; written by the holder of the sending side
     uint64_t room_waited;
     _Atomic int lost; // result of every call after the session is lost; 0 while it lives

@@ -11,7 +11,7 @@
 
 #include "client-lib/cuda/report/tell.h"
 #include "common/base/log.h"
-#include "common/base/path_table.h"
+#include "common/base/copy_path.h"
 
 enum { SPIN_PROCESSORS = 8, SPIN_FOR_GPU_US = 2000 };
 
@@ -56,16 +56,16 @@ int mapped_host_choice(bool *mirror)
     return -EINVAL;
 }
 
-int paths_choice(unsigned *allowed)
+int paths_choice(unsigned *forced)
 {
     const char *text = secure_getenv("RGPU_PATHS");
-    int paths = text && *text ? path_parse(text) : 0;
+    int paths = text && *text ? copy_path_parse(text) : 0;
 
     if (paths < 0) {
         tell("RGPU_PATHS is neither auto nor a list of " PATH_WORDS);
         return paths;
     }
-    *allowed = (unsigned)paths;
+    *forced = (unsigned)paths;
     return 0;
 }
 

@@ -18,7 +18,7 @@ int protection_choice(enum control_protection *choice);
 // Sets *MIRROR if RGPU_MAPPED_HOST requests mirrors of page-locked memory that cannot be shared.
 // Returns as above.
 int mapped_host_choice(bool *mirror);
-// Parses RGPU_PATHS, the copy paths to force, with path_parse.
-int paths_choice(unsigned *allowed);
+// Parses RGPU_PATHS, the copy paths to force, with copy_path_parse.
+int paths_choice(unsigned *forced);
 
 #endif

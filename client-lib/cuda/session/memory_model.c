@@ -12,17 +12,21 @@
     static const struct memory_model name = {.in_flight = (blocks), __VA_ARGS__}
 
 // A byte stream has no blocks, and copies over it do not use this.
-ROW(apart, 1, .replied_max = WIRE_INLINE_MAX, .row_max = SIZE_MAX);
+ROW(apart, 1, .sent_max = WIRE_INLINE_MAX, .replied_max = WIRE_INLINE_MAX, .row_max = SIZE_MAX);
 
-ROW(shared, 4, .maps_page_locked = true, .chunk_min = 128 * 1024, .row_max = SIZE_MAX);
-
-ROW(window, 4, .maps_page_locked = true, .in_window = true, .chunk_min = 128 * 1024,
+// Beyond that, writing to a block costs less than copying the request twice (bench/paths.py).
+#define SENT_MAX_SHARED (16 * 1024)
+ROW(shared, 4, .sent_max = SENT_MAX_SHARED, .maps_page_locked = true, .chunk_min = 128 * 1024,
     .row_max = SIZE_MAX);
 
+ROW(window, 4, .sent_max = SENT_MAX_SHARED, .maps_page_locked = true, .in_window = true,
+    .chunk_min = 128 * 1024, .row_max = SIZE_MAX);
+
 ROW(reached, BLOCKS_IN_FLIGHT, // several blocks arrive during one sleep
-    .replied_max = 16 * 1024,  // the box would need two steps to write to us
-    .chunk_min = 256 * 1024,   // each needs two requests
-    .row_min = 256,            // the device needs an operation for each row
+    .sent_max = WIRE_INLINE_MAX,
+    .replied_max = 16 * 1024, // the box would need two steps to write to us
+    .chunk_min = 256 * 1024,  // each needs two requests
+    .row_min = 256,           // the device needs an operation for each row
     .row_max = WIRE_INLINE_MAX, .reaches_page_locked = true, .flags_come_late = true);
 
 // The compiler reports a kind without a row.

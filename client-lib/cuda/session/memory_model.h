@@ -15,8 +15,8 @@ struct memory_model {
     bool maps_page_locked;    // the box maps page-locked memory into the GPU's address space
     bool in_window;           // page-locked memory must come from the window
     bool reaches_page_locked; // the box reaches page-locked memory through RDMA
-    // limit for copies to ordinary memory inside the reply, until measured, in bytes
-    size_t replied_max;
+    // Limits in bytes for copies inside the request, and of ordinary memory inside the reply.
+    size_t sent_max, replied_max;
     size_t chunk_min; // of a copy through staging blocks, in bytes
     // Length of rows of page-locked memory that one request copies, in bytes; other rows are packed
     // here.

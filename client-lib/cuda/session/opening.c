@@ -11,7 +11,6 @@
 #include "client-lib/cuda/report/tell.h"
 #include "client-lib/cuda/report/watch.h"
 #include "client-lib/cuda/session/choose_transport.h"
-#include "client-lib/cuda/session/known_paths.h"
 #include "client-lib/cuda/session/snapshot_read.h"
 #include "client-lib/cuda/session/staging_blocks.h"
 #include "client-lib/cuda/session/visible_devices.h"
@@ -46,11 +45,8 @@ static struct box_session *session_try(const struct wish *wish, struct session_e
     pthread_mutex_init(&session->lock, NULL);
     pthread_mutex_init(&session->pushing, NULL);
     pthread_cond_init(&session->service_needed, NULL);
-    if (known_paths_start(session, wish->paths) != 0) {
-        error->result = CUDA_ERROR_OUT_OF_MEMORY;
-        snprintf(error->text, sizeof(error->text), "no memory for the paths of copies");
-    }
-    if (!session->paths || session_open(&wish->request, &welcome, &session->stream, error) != 0) {
+    session->forced_paths = wish->paths;
+    if (session_open(&wish->request, &welcome, &session->stream, error) != 0) {
         session_free(session);
         return NULL;
     }
@@ -72,7 +68,6 @@ static struct box_session *session_try(const struct wish *wish, struct session_e
     session_welcome_free(&welcome);
     if (!err)
         err = staging_start(session, error);
-    known_paths_learn(session);
     if (!err)
         session->mirrors_host = wish->mirror_host && !session->memory->maps_page_locked &&
                                 session_knows(session, OP_host_mirror);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "calls_version.h"
-#include "client-lib/cuda/session/known_paths.h"
 #include "common/base/cursor.h"
 #include "cuda_ops.h"
 
@@ -36,6 +35,16 @@ static void take_calls(struct box_session *session, struct cursor_reader *sectio
     }
 }
 
+static void take_paths(struct box_session *session, const void *section, size_t size)
+{
+    struct wire_paths paths;
+
+    if (size < sizeof(paths) || session->forced_paths)
+        return;
+    memcpy(&paths, section, sizeof(paths));
+    session->forced_paths = paths.forced;
+}
+
 static int take_sections(struct box_session *session, struct cursor_reader *snapshot)
 {
     while (cursor_left(snapshot)) {
@@ -43,7 +52,7 @@ static int take_sections(struct box_session *session, struct cursor_reader *snap
         cursor_copy(snapshot, &head, sizeof(head));
         const void *view = cursor_take(snapshot, head.size);
         if (view && head.kind == SECTION_PATHS)
-            known_paths_keep(session, view, head.size);
+            take_paths(session, view, head.size);
         if (view && head.kind == SECTION_CALLS) {
             struct cursor_reader section = cursor_reader_on(view, head.size);
             take_calls(session, &section);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client-lib/cuda/session/known_paths.h"
 #include "common/base/scope.h"
 #include "cuda_ops.h"
 
@@ -64,10 +63,10 @@ static int force_paths(struct box_session *session)
         struct args_paths_forced args;
     } record = {
         .head = {.size = sizeof(record), .op = OP_paths_forced},
-        .args = {.paths = session->paths->allowed},
+        .args = {.paths = session->forced_paths},
     };
 
-    if (!session->paths->allowed || !session_knows(session, OP_paths_forced))
+    if (!session->forced_paths || !session_knows(session, OP_paths_forced))
         return 0;
     return send_record(session, &record, sizeof(record));
 }

@@ -77,8 +77,7 @@ struct box {
     int64_t shares_ms;              // time of the last settlement of time shares; 0: none yet
     struct suspension_list suspensions;
     struct lease_places *places; // of leases that were moved
-    struct kept_paths *kept_paths;
-    uint32_t pauses; // number of the last pause
+    uint32_t pauses;             // number of the last pause
     unsigned suspension_changes;
     struct tenant_list tenants; // leases that take turns on GPUs (overcommit.c)
     struct quota_request_list quota_requests;

@@ -9,7 +9,7 @@
 #include "common/service/config_retired.h"
 #include "common/net/control.h"
 #include "common/base/log.h"
-#include "common/base/path_table.h"
+#include "common/base/copy_path.h"
 #include "proto/wire.h"
 
 static const char *const auth_methods[] = {"none", "ticket", NULL};
@@ -22,7 +22,7 @@ static const char *const log_levels[] = {"off", "error", "warn", "info", "debug"
 
 static const struct config_retired retired[] = {
 #define PATHS_DECIDE \
-    "which copies go directly is measured, or set by paths in section [box], as paths = direct"
+    "copies from 64 KiB on go directly; paths = one-sided in section [box] forbids that"
     CONFIG_RETIRED("workers", "gpudirect_to_min", PATHS_DECIDE),
     CONFIG_RETIRED("workers", "gpudirect_to_max", PATHS_DECIDE),
     CONFIG_RETIRED("workers", "gpudirect_from_min", PATHS_DECIDE),
@@ -69,7 +69,7 @@ const struct config_option settings_table[] = {
     CONFIG_LIST("box", "rdma_devices", struct box_settings, rdma_devices, "",
                 "the same by name and port, such as mlx5_0:1, mlx5_1"),
     CONFIG_STRING("box", "paths", struct box_settings, paths, "auto",
-                  "how copies travel: auto, as measured, or a list of " PATH_WORDS),
+                  "how copies travel: auto, or a list of " PATH_WORDS),
     CONFIG_STRING("box", "rdma_ports", struct box_settings, rdma_ports, "",
                   "port or range such as 7400-7499 that workers listen on over RDMA; empty: any"),
     CONTROL_RDMA_SETTINGS_ROWS(struct box_settings, rdma),
@@ -218,7 +218,7 @@ const struct config_option settings_table[] = {
                 "mode of a GPU when the broker first hears of it; rgpuctl mode changes it"),
     CONFIG_STRING(
         "broker", "state_dir", struct box_settings, state_dir, "/var/lib/rgpu",
-        "directory of what outlives rgpud: the list of leases that have ended, and of times of copies"),
+        "directory of what outlives rgpud: the lists of leases that have ended and that were moved"),
     CONFIG_END_RETIRED(retired),
 };
 

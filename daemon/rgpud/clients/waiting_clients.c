@@ -18,7 +18,7 @@
 #include "daemon/rgpud/workers/box_calls.h"
 #include "daemon/rgpud/broker/broker_agent.h"
 #include "daemon/rgpud/workers/exclusion.h"
-#include "daemon/rgpud/workers/kept_paths.h"
+#include "common/base/copy_path.h"
 #include "daemon/rgpud/workers/mps_daemon.h"
 #include "daemon/rgpud/box/offered_transports.h"
 #include "daemon/rgpud/sharing/overcommit.h"
@@ -165,7 +165,7 @@ static int fill_grant(const struct client *client, uint64_t session, struct cont
         memcpy(grant->devices[i].uuid, named->uuid, sizeof(grant->devices[i].uuid));
         snprintf(grant->devices[i].pci, sizeof(grant->devices[i].pci), "%s", named->pci);
     }
-    kept_paths_give(client->box, client->peer, &client->grant, grant);
+    grant->forced_paths = (uint32_t)copy_path_parse(client->box->settings.paths);
     grant_extra(client->box, grant);
     return client->tls ? tls_export(client->tls, grant->secret) : 0;
 }

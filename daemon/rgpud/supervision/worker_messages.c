@@ -14,7 +14,6 @@
 #include "common/base/scope.h"
 #include "daemon/rgpud/workers/box_calls.h"
 #include "daemon/rgpud/gpus/exported.h"
-#include "daemon/rgpud/workers/kept_paths.h"
 #include "daemon/rgpud/workers/mps_daemon.h"
 #include "daemon/rgpud/box/offered_transports.h"
 #include "daemon/rgpud/sharing/overcommit.h"
@@ -160,16 +159,6 @@ static int worker_messages_take_message(struct worker_process *worker,
         if (!err)
             err = take_stats(worker, &message->stats);
         break;
-    case CONTROL_PATHS:
-        err = control_decode(frame, CONTROL_PATHS, message);
-        if (!err)
-            err = kept_paths_take(worker, &message->paths);
-        break;
-    case CONTROL_PATHS_ASK:
-        err = control_decode(frame, CONTROL_PATHS_ASK, message);
-        if (!err)
-            err = kept_paths_asked(worker, &message->paths_ask);
-        break;
     case CONTROL_ENDED:
         err = control_decode(frame, CONTROL_ENDED, message);
         if (!err) {
@@ -260,7 +249,6 @@ static bool floods(struct worker_process *worker, const struct control_frame *fr
     case CONTROL_EXPORT_END: return !allowance_take(&worker->exporting, 1);
     case CONTROL_PEER_EXPECT:
     case CONTROL_PEER_CALL:
-    case CONTROL_PATHS_ASK:
     case CONTROL_PEER_REACH: return !allowance_take(&worker->calling, 1);
     default: return !allowance_take(&worker->messages, 1);
     }

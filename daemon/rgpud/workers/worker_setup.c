@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "common/base/path_table.h"
+#include "common/base/copy_path.h"
 #include "daemon/rgpud/workers/client_sockets.h"
 #include "daemon/rgpud/box/confinement.h"
 #include "daemon/rgpud/box/instances.h"
@@ -73,7 +73,7 @@ int worker_setup_check(const struct box_settings *settings)
                         PATH_MAX - 1);
         err = -EINVAL;
     }
-    if (path_parse(settings->paths) < 0) {
+    if (copy_path_parse(settings->paths) < 0) {
         config_complain(settings_table, "box", "paths",
                         "paths=%s is neither auto nor a list of " PATH_WORDS, settings->paths);
         err = -EINVAL;

@@ -368,3 +368,9 @@ void serve_read_rows(struct serve *serve, const struct args_read_rows *args)
     if (block)
         staging_give(block);
 }
+
+// The program's environment takes precedence over the box's settings.
+void serve_paths_forced(struct serve *serve, const struct args_paths_forced *args)
+{
+    session.paths_forced = args->paths;
+}

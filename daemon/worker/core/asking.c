@@ -25,7 +25,6 @@ struct asking {
         struct control_peer_called called;
         struct control_window_taken taken;
         struct control_quota_reply quota;
-        struct asked_paths *paths;
     };
     int fd;
     struct asking *next;
@@ -225,19 +224,6 @@ CUresult ask_quota(unsigned device, uint64_t bytes)
     return mine.quota.given ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult ask_paths(const char *other, const char *transport, struct asked_paths *paths)
-{
-    struct asking mine = {.fd = -1, .paths = paths};
-    struct control_paths_ask wanted = {0};
-
-    paths->count = 0;
-    asking_begin(&mine);
-    wanted.request = mine.request;
-    snprintf(wanted.other, sizeof(wanted.other), "%s", other);
-    snprintf(wanted.transport, sizeof(wanted.transport), "%s", transport);
-    return asking_ask(&mine, CONTROL_PATHS_ASK, &wanted, -1);
-}
-
 // Under lock.
 static struct asking *asking_find(uint32_t request)
 {
@@ -252,7 +238,7 @@ bool asking_is_answer(enum control_message_type type)
 {
     return type == CONTROL_EXPORTED || type == CONTROL_REDEEMED || type == CONTROL_PEER_EXPECTED ||
            type == CONTROL_PEER_CALLED || type == CONTROL_WINDOW_TAKEN ||
-           type == CONTROL_QUOTA_REPLY || type == CONTROL_PATHS_KNOWN;
+           type == CONTROL_QUOTA_REPLY;
 }
 
 static uint32_t asking_request_of(enum control_message_type type,
@@ -263,19 +249,7 @@ static uint32_t asking_request_of(enum control_message_type type,
            : type == CONTROL_PEER_EXPECTED ? message->peer_expected.request
            : type == CONTROL_WINDOW_TAKEN  ? message->window_taken.request
            : type == CONTROL_QUOTA_REPLY   ? message->quota_reply.request
-           : type == CONTROL_PATHS_KNOWN   ? message->paths_known.request
                                            : message->peer_called.request;
-}
-
-// Those that can be right.
-static void asking_keep_paths(struct asked_paths *paths, const struct control_paths_known *known)
-{
-    for (uint32_t at = 0; at + sizeof(struct path_row) <= known->rows_size;
-         at += sizeof(struct path_row)) {
-        memcpy(&paths->rows[paths->count], known->rows + at, sizeof(struct path_row));
-        paths->count += path_row_is_valid(&paths->rows[paths->count]) &&
-                        paths->count < sizeof(paths->rows) / sizeof(*paths->rows) - 1;
-    }
 }
 
 static void keep_answer(struct asking *asker, enum control_message_type type,
@@ -291,8 +265,6 @@ static void keep_answer(struct asking *asker, enum control_message_type type,
         asker->taken = message->window_taken;
     else if (type == CONTROL_QUOTA_REPLY)
         asker->quota = message->quota_reply;
-    else if (type == CONTROL_PATHS_KNOWN)
-        asking_keep_paths(asker->paths, &message->paths_known);
     else
         asker->called = message->peer_called;
 }

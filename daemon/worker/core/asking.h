@@ -7,7 +7,6 @@
 #include <stdbool.h>
 
 #include "common/net/control.h"
-#include "common/base/path_table.h"
 #include "worker_driver.h"
 
 // Registers memory that other sessions may use, of the device with that index in our list, with FD
@@ -37,13 +36,6 @@ int ask_reach(const char *name);
 // Waits until the lease may have BYTES more of the device, as other leases give way. Returns
 // CUDA_ERROR_OUT_OF_MEMORY if they do not in time.
 CUresult ask_quota(unsigned device, uint64_t bytes);
-
-// The box's knowledge of the paths of copies to and from another box; empty without an answer.
-struct asked_paths {
-    unsigned count;
-    struct path_row rows[(PATH_USES - PATH_TO_BOX) * PATH_PATTERNS * PATH_SIZES + 1];
-};
-CUresult ask_paths(const char *other, const char *transport, struct asked_paths *paths);
 
 // Returns true if messages of this type answer queries of this file.
 bool asking_is_answer(enum control_message_type type);

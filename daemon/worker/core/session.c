@@ -22,7 +22,6 @@
 #include "transport/link/link.h"
 #include "daemon/worker/core/gpus.h"
 #include "daemon/worker/core/mps_client_setup.h"
-#include "daemon/worker/core/told_paths.h"
 
 struct client_session session = {.control = -1, .window = -1};
 
@@ -74,7 +73,6 @@ bool session_report(void)
         if (control_send_packet(session.control, CONTROL_STATS, &now, -1))
             log_debug("statistics were not taken");
     }
-    told_paths_report(session.control, session.transport);
     return changed;
 }
 
@@ -152,12 +150,7 @@ int session_take_grant(const struct control_grant *grant)
 {
     session.privacy = grant->protection == CONTROL_PROTECTION_PRIVACY;
     session.id = grant->session;
-    session.paths = grant->paths;
-    session.paths_size = grant->paths_size;
-    struct wire_paths head = {0};
-    if (grant->paths_size >= sizeof(head))
-        memcpy(&head, grant->paths, sizeof(head));
-    session.paths_forced = head.forced;
+    session.paths_forced = grant->forced_paths;
     session.budgeted = false;
     for (uint32_t i = 0; i < grant->devices_count; i++) {
         uint32_t ordinal = grant->devices[i].ordinal;

@@ -31,8 +31,6 @@ struct client_session {
     int account_line;
     char transport[16];
     char transport_reason[256];
-    const uint8_t *paths; // what the box knows of copy paths: struct wire_paths, and rows
-    uint32_t paths_size;
     _Atomic uint32_t paths_forced; // PATH_BITs of paths to use wherever possible; 0: any
     bool privacy;                  // traffic over a network has to be encrypted
     _Atomic uint64_t calls;

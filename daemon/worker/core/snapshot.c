@@ -136,14 +136,13 @@ static void name_as_known(const struct gpu_identity *known_as, struct wire_devic
     row->attributes[CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID] = (int32_t)place.device;
 }
 
-// And what the box knows of the paths of copies.
 static void describe_paths(uint8_t *at, const struct control_grant *grant)
 {
-    struct wire_section head = {.kind = SECTION_PATHS, .size = grant->paths_size};
+    struct wire_section head = {.kind = SECTION_PATHS, .size = sizeof(struct wire_paths)};
+    struct wire_paths paths = {.forced = grant->forced_paths};
 
     memcpy(at, &head, sizeof(head));
-    if (grant->paths_size)
-        memcpy(at + sizeof(head), grant->paths, grant->paths_size);
+    memcpy(at + sizeof(head), &paths, sizeof(paths));
 }
 
 static size_t section_bytes(size_t size)
@@ -159,7 +158,7 @@ void *snapshot_make(const int *ordinals, unsigned count, const struct control_gr
                        (size_t)count * count * sizeof(struct wire_peer);
     size_t bytes = row_bytes;
     if (with_sections)
-        bytes += section_bytes(sizeof(cuda_requests)) + section_bytes(grant->paths_size);
+        bytes += section_bytes(sizeof(cuda_requests)) + section_bytes(sizeof(struct wire_paths));
     struct wire_snapshot *snapshot = rows && peers ? calloc(1, bytes) : NULL;
 
     if (!snapshot)

@@ -198,19 +198,6 @@ static int take_descriptors(const struct control_grant *grant, const int *fds, s
     return 0;
 }
 
-// Copies the rows of the frame that the grant outlives. Without memory the session begins without
-// them.
-static void worker_keep_paths(struct control_grant *grant)
-{
-    uint8_t *copy = malloc(grant->paths_size + 1);
-
-    if (copy)
-        memcpy(copy, grant->paths, grant->paths_size);
-    else
-        grant->paths_size = 0;
-    grant->paths = copy;
-}
-
 static int worker_await_grant(struct control_grant *grant, int *client_fd, int *account_fds)
 {
     int fds[FDPASS_MAX];
@@ -232,8 +219,7 @@ static int worker_await_grant(struct control_grant *grant, int *client_fd, int *
     if (!err)
         err = take_descriptors(grant, fds, count, client_fd, account_fds);
     if (!err)
-        worker_keep_paths(grant);
-    control_frame_free(&frame);
+        control_frame_free(&frame);
     return err;
 }
 

@@ -98,8 +98,6 @@ static int stand(struct peer_link *link, struct link *made, const struct control
     struct reader *reader = malloc(sizeof(*reader));
     int err = reader ? peer_link_carry(link, made, called) : -ENOMEM;
 
-    if (!err && link->carriage == PEER_WRITTEN)
-        link->paths = peer_route_paths(base->fd, link_name(made));
     SCOPED_LOCK(&peer_mover.lock);
     if (!err)
         err = link->state == PEER_RENDEZVOUS && link->lost == CUDA_SUCCESS ? 0 : -ECANCELED;

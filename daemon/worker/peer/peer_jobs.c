@@ -128,29 +128,6 @@ static bool peer_jobs_is_due(struct peer_job *job)
 
 // ---- between which memory the bytes go ----
 
-// Another copy of a stream of ours, whose time counts now.
-static bool is_under_way(const struct peer_job *job)
-{
-    return job->owns && job->route.chosen && job->result == CUDA_SUCCESS;
-}
-
-static bool peer_jobs_is_alone(const struct peer_job *job)
-{
-    for (const struct peer_job *other = job->link->jobs; other; other = other->next)
-        if (other != job && is_under_way(other))
-            return false;
-    return true;
-}
-
-// Returns true if another copy of the same direction is in flight.
-static bool peer_jobs_goes_on(const struct peer_job *over)
-{
-    for (const struct peer_job *job = over->link->jobs; job; job = job->next)
-        if (job != over && job->sends == over->sends && is_under_way(job))
-            return true;
-    return false;
-}
-
 static bool peer_jobs_enter_memory(struct peer_job *job)
 {
     CUresult result = mover_enter(&peer_mover, job->context);
@@ -162,7 +139,7 @@ static bool peer_jobs_enter_memory(struct peer_job *job)
 
 static void tell_means(const struct peer_job *job)
 {
-    if (job->link->paths)
+    if (job->link->carriage == PEER_WRITTEN)
         peer_link_tell_means(job->link);
 }
 
@@ -171,7 +148,7 @@ static void choose_route(struct peer_job *job)
 {
     if (!peer_jobs_enter_memory(job))
         return;
-    peer_route_choose(&job->route, job->link->paths, peer_jobs_is_alone(job));
+    peer_route_choose(&job->route);
     tell_means(job);
     if (job->route.asked)
         peer_jobs_say(job, PEER_REGISTER);
@@ -510,8 +487,6 @@ static void peer_jobs_end_job(struct peer_job *job)
         peer_jobs_report(job);
     if (job->start_context && mover_enter(&peer_mover, job->start_context) == CUDA_SUCCESS)
         driver.cuEventDestroy_v2(job->start);
-    if (job->owns && job->result == CUDA_SUCCESS && job->link->paths && job->route.chosen)
-        timed_path_ended(job->link->paths, &job->route.way, peer_jobs_goes_on(job));
     peer_route_end(&job->route);
     if (job->semaphore >= 0) {
         semaphore_signal(job->semaphore, job->value);

@@ -226,7 +226,6 @@ static void *end_link(void *argument)
     if (link->outgoing)
         link_unregister(link->direct, link->outgoing);
     peer_blocks_free(&link->blocks);
-    free(link->paths);
     if (link->direct) {
         direct_forget_link(link->direct);
         link_free(&link->direct);

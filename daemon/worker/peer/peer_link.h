@@ -33,7 +33,6 @@ enum peer_carriage {
 struct peer_job;
 struct link;
 struct link_registered;
-struct timed_paths;
 
 enum peer_state {
     PEER_RENDEZVOUS, // the two ends are still to be connected
@@ -69,7 +68,6 @@ struct peer_link {
     bool reported;
     uint64_t far_blocks;
     struct link_registered *outgoing;
-    struct timed_paths *paths; // of its copies, and NULL where there is nothing to choose
     // Puts of kernels, far_puts.c: to send, being written, received, and being stored; our own ones
     // in flight, as a ring; and the number of completed ones to report to the other end.
     struct peer_queue puts_out, puts_writing, puts_in, puts_stored;

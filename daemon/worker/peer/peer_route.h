@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Between which memory the device of a link moves the bytes of a copy: blocks of the two ends, or
 // what of the two GPUs' memory is registered with it. The end whose stream the copy belongs to
-// chooses for both, since it alone sees the copy begin and end; what copies took decides that
-// (daemon/worker/copy/parts/timed_paths.h), for each link.
+// chooses for both.
 //
-// To register memory is a part of what a copy takes, and happens only where that has been chosen.
+// Memory is registered only if that has been chosen.
 // The other end says first what it could do. All under the lock of peer_link.h.
 #ifndef RGPU_WORKER_PEER_ROUTE_H
 #define RGPU_WORKER_PEER_ROUTE_H
@@ -13,14 +12,14 @@
 #include <stdint.h>
 
 #include "daemon/worker/copy/parts/direct.h"
-#include "daemon/worker/copy/parts/timed_paths.h"
+#include "common/base/copy_path.h"
 
 struct peer_route {
     struct direct_move memory; // ours; its link is NULL where no device moves it
     bool sends;                // that is the source
     bool may, far_may;         // it, and the other end's, can be registered
     bool chosen;
-    struct timed_path way;        // where it is ours to choose
+    enum copy_path path;          // if it is ours to choose
     bool wanted, reported;        // the other end wants our memory registered; it has been answered
     bool asked;                   // we want that of the other end, and are not answered
     struct direct_region *direct; // our memory, registered
@@ -28,17 +27,12 @@ struct peer_route {
     uint32_t far_key;
 };
 
-// Returns the known paths to the box at the other end of the connection FD, over TRANSPORT; NULL
-// without memory. May wait for the supervisor.
-struct timed_paths *peer_route_paths(int fd, const char *transport);
-
 // Before anything is said of the copy. OFFERS: it is the other end's to choose, and what is
 // registered already is there for nothing.
 void peer_route_begin(struct peer_route *route, const struct direct_move *memory, bool sends,
                       bool offers);
-// Chooses, and registers our memory if that is the choice; its context is current. ALONE: no other
-// copy is under way.
-void peer_route_choose(struct peer_route *route, struct timed_paths *paths, bool alone);
+// Chooses, and registers our memory if that is the choice; its context is current.
+void peer_route_choose(struct peer_route *route);
 // Registers our memory as the other end wants it; its context is current.
 void peer_route_register(struct peer_route *route);
 // Return true if the device is to read the source's memory, or write the target's.

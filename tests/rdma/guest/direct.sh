@@ -35,14 +35,7 @@ for way in to from; do
 done
 stop "$BOX_PID"
 
-# told COPIES: what the box has of the times of direct copies and of others.
-told() {
-    "$BUILD/bin/rgpuctl" paths --socket "$RDMA_ADMIN" --json | grep "\"copies\":\"$1, by device\".*\"one-sided\":.*\"direct\":"
-}
 start_rdma_box
-# compared WAY: copies until they have been timed by both paths.
-compared() { over_rdma "$BUILD/tests/programs/repeated" 262144 40 >/dev/null && told "$1" | grep -q .; }
-for way in to from; do ok "copies $way the GPU by each path are compared" await "times of both" compared $way; done
 run=(over_rdma RGPU_PATHS=one-sided)
 run_program "large, by blocks as the program says" "$BUILD/tests/programs/large" 1
 is "$(count gpudirect)" 0 "no copy is direct"

@@ -23,7 +23,6 @@
 #include "daemon/worker/core/context_watchers.h"
 #include "daemon/worker/copy/parts/semaphores.h"
 #include "daemon/worker/copy/parts/direct.h"
-#include "daemon/worker/copy/one_sided/one_sided_blocks.h"
 #include "daemon/worker/copy/parts/pinned.h"
 #include "daemon/worker/core/session.h"
 #include "daemon/worker/core/setup.h"
@@ -35,13 +34,18 @@ enum {
     POLL_BATCH = 16,
     DIRECT_PIECE = 1 << 20, // bytes of one operation
     DIRECT_FLYING = 8,      // of one move
+    // With block_size = auto, a move is cut into that many blocks unless they would be too short.
+    PARTS_LEAST = 4,
+    PART_MIN = 128 << 10,
+    PART_UNIT = 64 << 10,
 };
 
 static bool any_move(void);
 static bool one_sided_make_progress(void);
-struct one_sided one_sided = {
-    .mover = MOVER(.name = "rgpu-one-sided", .has_work = any_move, .advance = one_sided_make_progress,
-                   .sleep = one_sided_sleep, .wake = one_sided_wake, .learns = true)};
+struct one_sided one_sided = {.mover = MOVER(.name = "rgpu-one-sided", .has_work = any_move,
+                                             .advance = one_sided_make_progress,
+                                             .sleep = one_sided_sleep, .wake = one_sided_wake,
+                                             .learns = true)};
 struct reached_region reached[WIRE_REGION_LIMIT];
 
 // All below under the lock.
@@ -116,7 +120,6 @@ static bool post_signal(struct inflight_block *inflight)
 void move_is_ready(struct move *move)
 {
     move->ready = true;
-    timed_path_begins(&move->way);
 }
 
 // Posts the block's operation to the device. False: the device's queue is full. A link that is
@@ -212,31 +215,17 @@ static void open_when_written(struct move *move)
         move_fail(move, result);
 }
 
-// Returns true if another move of the same direction is in flight, so that the device does not wait
-// for the client in between.
-static bool one_sided_goes_on(const struct move *ended)
-{
-    for (const struct move *move = one_sided.moves; move; move = move->next)
-        if (move->kind == ended->kind && move->ready && move->finished < move->size)
-            return true;
-    return false;
-}
-
 static bool end_inflight(struct inflight_block *inflight)
 {
     struct move *move = inflight->move;
 
     move->flying--;
     move->finished += inflight->size;
-    if (inflight->block) {
+    if (inflight->block)
         staging_give(inflight->block);
-        one_sided_block_ended(move);
-    } else {
+    else
         open_when_written(move);
-    }
     signal_when_reported(move);
-    if (move->finished == move->size && move->result == CUDA_SUCCESS)
-        move_path_ended(&move->way, one_sided_goes_on(move));
     return true;
 }
 
@@ -392,12 +381,25 @@ static bool issue_direct(struct move *move)
     return true;
 }
 
+static uint32_t one_sided_block_size(const struct move *move)
+{
+    uint64_t size = staging_block_size(move->kind == MOVE_TO_DEVICE ? STAGING_PUSH : STAGING_PULL);
+    uint64_t part = (move->size / PARTS_LEAST + PART_UNIT - 1) / PART_UNIT * PART_UNIT;
+    uint64_t left = move->size - move->issued;
+
+    part = part > PART_MIN ? part : PART_MIN;
+    if (setup_block_size_is_auto() && part < size)
+        size = part;
+    size = left < size ? left : size;
+    return move->box.width ? box_inflight_size(move, move->issued, (uint32_t)size) : (uint32_t)size;
+}
+
 // Begins the next block in flight. False: it has to wait.
 static bool one_sided_issue_one(struct move *move)
 {
     if (move->direct)
         return issue_direct(move);
-    struct block *block = one_sided_blocks_ready(move) ? one_sided_take_block(move) : NULL;
+    struct block *block = one_sided_take_block(move);
 
     if (!block)
         return false;
@@ -412,7 +414,6 @@ static bool one_sided_issue_one(struct move *move)
     else if (!one_sided_post(inflight) && !inflight->parts_posted)
         result = CUDA_ERROR_NOT_READY;
     if (result == CUDA_SUCCESS) {
-        one_sided_block_began(move);
         move->issued += inflight->size;
         move->flying++;
         if (move->kind == MOVE_FROM_DEVICE && move->issued == move->size)
@@ -494,7 +495,6 @@ static bool end_moves(void)
         *at = move->next;
         let_follow(move);
         release_behind(move);
-        one_sided_blocks_forget(move);
         if (move->start && one_sided_enter(move) == CUDA_SUCCESS)
             driver.cuEventDestroy_v2(move->start);
         semaphore_release(move->semaphore);
@@ -602,7 +602,6 @@ static void one_sided_forget_context(CUcontext context)
 int one_sided_start(void)
 {
     staging_prepare_reached();
-    move_paths_start();
     context_watch(one_sided_forget_context);
     direct_start(); // after this, because it waits for moves that must fail first
     for (idle_count = 0; idle_count < INFLIGHT_MAX; idle_count++)

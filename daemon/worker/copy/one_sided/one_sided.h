@@ -10,7 +10,6 @@
 #include "transport/link/link.h"
 #include "daemon/worker/copy/parts/held_frees.h"
 #include "daemon/worker/copy/parts/mover.h"
-#include "daemon/worker/copy/one_sided/move_paths.h"
 #include "daemon/worker/copy/parts/staging.h"
 #include "worker_driver.h"
 
@@ -22,6 +21,8 @@ struct rect {
     uint64_t device_pitch, device_slice;
 };
 
+enum move_kind { MOVE_TO_DEVICE, MOVE_FROM_DEVICE };
+
 struct move {
     enum move_kind kind;
     CUdeviceptr device;
@@ -30,7 +31,6 @@ struct move {
     uint32_t region;
     uint64_t size; // of all rows together
     struct rect box;
-    struct timed_path way;
     uint64_t issued;   // bytes whose transfer has begun
     uint64_t copied;   // to the device: bytes whose copies have been queued
     uint64_t stored;   // from the device: bytes whose writes have been posted

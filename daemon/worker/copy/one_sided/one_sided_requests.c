@@ -8,13 +8,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "common/base/clock.h"
 #include "common/base/scope.h"
 #include "proto/wire.h"
 #include "daemon/worker/copy/parts/semaphores.h"
+#include "common/base/copy_path.h"
 #include "daemon/worker/copy/parts/direct.h"
 #include "daemon/worker/copy/one_sided/one_sided.h"
-#include "daemon/worker/copy/one_sided/one_sided_blocks.h"
 #include "daemon/worker/core/session.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
@@ -180,16 +179,6 @@ static uint64_t device_extent(const struct move *move)
     return (rows / height - 1) * box->device_slice + (height - 1) * box->device_pitch + box->width;
 }
 
-// Returns true if the program waits for no other move in flight.
-static bool one_sided_requests_is_alone(void)
-{
-    for (const struct move *move = one_sided.moves; move; move = move->next)
-        if (move->finished < move->size && move->copied < move->size)
-            return false;
-    return true;
-}
-
-// Directly, or by blocks of which size. To register memory is a part of what a copy takes.
 static void one_sided_requests_choose_path(struct move *move)
 {
     const struct direct_move direct = {.link = session.link,
@@ -197,26 +186,11 @@ static void one_sided_requests_choose_path(struct move *move)
                                        .size = move->size,
                                        .context = move->context};
     bool may = !move->box.width && direct_may_hold(&direct);
-    enum path path;
-    {
-        SCOPED_LOCK(&one_sided.mover.lock);
-        unsigned usable = one_sided_blocks_paths(move->kind, move->size);
-        struct move_path_wish wish = {.kind = move->kind,
-                                      .size = move->size,
-                                      .alone = one_sided_requests_is_alone(),
-                                      .rows = move->box.width != 0,
-                                      .usable = usable | (may ? PATH_BIT(PATH_DIRECT) : 0)};
-        path = move_path_choose(&move->way, &wish);
-    }
-    if (path != PATH_DIRECT)
-        return;
-    uint64_t began = clock_ns();
-    move->direct = direct_hold(&direct);
-    move->way.before = clock_ns() - began;
-    if (!move->direct) {
-        SCOPED_LOCK(&one_sided.mover.lock);
-        move_path_give_up(&move->way);
-    }
+    enum copy_path usual = move->size >= DIRECT_LEAST ? PATH_DIRECT : PATH_ONE_SIDED;
+    unsigned usable = PATH_BIT(PATH_ONE_SIDED) | (may ? PATH_BIT(PATH_DIRECT) : 0);
+
+    if (copy_path_choose(usable, usual, session.paths_forced) == PATH_DIRECT)
+        move->direct = direct_hold(&direct);
 }
 
 // Both ranges have been checked.

@@ -9,6 +9,10 @@
 #include "transport/link/link.h"
 #include "worker_driver.h"
 
+// Copies of that many bytes are direct unless another path is forced; registration costs more than
+// a shorter one saves.
+enum { DIRECT_LEAST = 64 << 10 };
+
 // The memory of one allocation, registered with the device. A move that has it holds it.
 struct direct_region;
 

@@ -14,7 +14,11 @@
 #include "daemon/worker/core/setup.h"
 #include "worker_driver.h"
 
-enum { SMALL_SHARE = 16 };
+enum {
+    SMALL_SHARE = 16,
+    BLOCKS_LEAST = 3, // of each direction over a link that reaches memory, with block_size = auto,
+    SIZE_MIN = 64 << 10, // unless they were shorter than this
+};
 
 // The memory that serves one use, cut into blocks of one size.
 struct block_pool {
@@ -81,6 +85,9 @@ void staging_prepare_reached(void)
     size_t half = (whole - small) / 2 / unit * unit;
 
     context_watch(forget_events);
+    if (setup_block_size_is_auto())
+        for (size = WIRE_BLOCK_SIZE; size > SIZE_MIN && size * BLOCKS_LEAST > half;)
+            size /= 2;
     if (size > half)
         size = (uint32_t)half;
     add_pool(STAGING_PUSH, &data, half, size);
@@ -114,20 +121,6 @@ uint32_t staging_blocks(enum staging_use use)
 uint32_t staging_block_size(enum staging_use use)
 {
     return pools[use].block_size;
-}
-
-size_t staging_room(enum staging_use use)
-{
-    return pools[use].size;
-}
-
-bool staging_carve(enum staging_use use, uint32_t block_size)
-{
-    SCOPED_LOCK(&lock);
-    bool unused = !pools[use].used;
-    if (unused && pools[use].block_size != block_size)
-        carve(use, block_size);
-    return unused;
 }
 
 static struct block *take(struct block_pool *pool)

@@ -34,9 +34,6 @@ void staging_prepare_reached(void);
 void staging_prepare_streamed(void);
 uint32_t staging_block_size(enum staging_use use);
 uint32_t staging_blocks(enum staging_use use); // how many there are
-size_t staging_room(enum staging_use use);     // of all, bytes
-// Cuts the memory of a use anew; false: some of its blocks are taken.
-bool staging_carve(enum staging_use use, uint32_t block_size);
 // A free block; NULL: there is none and WAIT is not wanted.
 struct block *staging_take(enum staging_use use, bool wait);
 // The same without waiting, as long as KEEP others are left.

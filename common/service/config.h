@@ -34,15 +34,18 @@ struct config_option {
     const char *section;
     const char *name;
     enum config_type type;
-    size_t offset;                        // of the field in the settings structure
-    const char *default_value;            // as text, as in a file
-    const char *help;                     // one line
-    const char *const *choices;           // CONFIG_TYPE_ENUM: NULL-terminated words
-    int64_t min, max;                     // CONFIG_TYPE_INT, CONFIG_TYPE_SIZE (0: any)
-    int64_t step;                         // CONFIG_TYPE_SIZE, 0: any
-    const char *word;                     // CONFIG_TYPE_SIZE: this word is a value too, kept as 0
-    bool zero;                            // CONFIG_TYPE_DURATION: 0 is a value too
-    bool reloadable;                      // taken over on a reload; others need a restart
+    size_t offset;              // of the field in the settings structure
+    const char *default_value;  // as text, as in a file
+    const char *help;           // one line
+    const char *const *choices; // CONFIG_TYPE_ENUM: NULL-terminated words
+    int64_t min, max;           // CONFIG_TYPE_INT, CONFIG_TYPE_SIZE (0: any)
+    int64_t step;               // CONFIG_TYPE_SIZE, 0: any
+    const char *word;           // CONFIG_TYPE_SIZE: this word is a value too, kept as 0
+    bool zero;                  // CONFIG_TYPE_DURATION: 0 is a value too
+    bool reloadable;            // taken over on a reload; others need a restart
+    // For tests and for finding faults. The default suits every site, so help and sample leave it
+    // out; the manual names it under DEVELOPER SETTINGS.
+    bool developer;
     const struct config_retired *retired; // of the row that ends the table: config_retired.h
 };
 
@@ -104,9 +107,11 @@ const char *config_place(const struct config_option *table, const char *section,
 #define config_complain(table, section, name, format, ...) \
     log_error("%s: " format, config_place(table, section, name), ##__VA_ARGS__)
 
-// The table as --help text, and as a commented sample file in which every option appears.
+// Print the table as --help text, without developer settings, and as a commented sample file of
+// either kind.
 void config_print_help(const struct config_option *table, FILE *out);
-void config_print_sample(const struct config_option *table, const char *program, FILE *out);
+void config_print_sample(const struct config_option *table, const char *program, bool developer,
+                         FILE *out);
 
 // Frees the strings and lists; SETTINGS may be filled again with config_defaults afterwards.
 void config_clear(const struct config_option *table, void *settings);

@@ -42,6 +42,8 @@ void config_print_help(const struct config_option *table, FILE *out)
 {
     for (; table->section; table++) {
         char name[80], left[120];
+        if (table->developer)
+            continue;
         command_line_name(table, name, sizeof(name));
         snprintf(left, sizeof(left), "%s %s", name, value_word(table));
         fprintf(out, "  %-30s %s", left, table->help);
@@ -52,13 +54,15 @@ void config_print_help(const struct config_option *table, FILE *out)
     }
 }
 
-void config_print_sample(const struct config_option *table, const char *program, FILE *out)
+void config_print_sample(const struct config_option *table, const char *program, bool developer,
+                         FILE *out)
 {
     const char *section = "";
 
-    fprintf(out, "# Settings of %s. Every option is here with its default; uncomment to change.\n",
-            program);
+    fprintf(out, "# Settings of %s with their defaults; uncomment to change.\n", program);
     for (; table->section; table++) {
+        if (table->developer != developer)
+            continue;
         if (strcmp(section, table->section)) {
             section = table->section;
             fprintf(out, "\n[%s]\n", section);

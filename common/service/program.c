@@ -31,7 +31,9 @@ static bool answer(const struct program_about *about, const char *word)
     else if (!strcmp(word, "--version"))
         print_version(about);
     else if (!strcmp(word, "--print-config") && about->settings)
-        config_print_sample(about->settings, about->name, stdout);
+        config_print_sample(about->settings, about->name, false, stdout);
+    else if (!strcmp(word, "--print-config=developer") && about->settings)
+        config_print_sample(about->settings, about->name, true, stdout);
     else
         return false;
     return true;

@@ -143,7 +143,7 @@ def number_of(line, text):
 
 
 def parse_setting(line):
-    """NAME TYPE DEFAULT [MIN..MAX] [step=SIZE] [word=WORD] [reloadable]  # help"""
+    """NAME TYPE DEFAULT [MIN..MAX] [step=SIZE] [word=WORD] [reloadable] [developer]  # help"""
     match = re.fullmatch(r'(\w+)(?:\(([\w,]+)\))?', line.words[1]) if len(line.words) > 2 else None
     if not match or match.group(1) not in SETTINGS or not line.comment or '"' in line.comment:
         line.fail('expected: name type default [limits]  # help')
@@ -152,7 +152,7 @@ def parse_setting(line):
         name, _, value = word.partition('=')
         if '..' in word:
             limits['min'], limits['max'] = [number_of(line, end) for end in word.split('..')]
-        elif word == 'reloadable':
+        elif word in ('reloadable', 'developer'):
             limits[word] = 'true'
         elif name == 'word' and value:
             limits[name] = value

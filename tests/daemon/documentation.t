@@ -13,8 +13,13 @@ for name in $settings; do
     grep -q -- "--${name//_/-} " <<<"$help" || fail "--help lacks $name"
 done
 pass "every setting is in rgpud.8 and in --help"
-documented=$(sed -n '/^\.Sh SETTINGS/,/^\.Sh SIGNALS/s/^\.It Cm //p' "$TOP/docs/man/rgpud.8" | sort)
-is "$documented" "$(sort <<<"$settings")" "rgpud.8 has no setting that does not exist"
+# documented FROM TO: the settings between two headings of the manual.
+documented() { sed -n "/^\.Sh $1/,/^\.Sh $2/s/^\.It Cm //p" "$TOP/docs/man/rgpud.8" | sort; }
+is "$(documented SETTINGS DEVELOPER)" "$(sort <<<"$settings")" "rgpud.8 has no setting that does not exist"
+ok "there are few enough to read" [ "$(wc -l <<<"$settings")" -le 45 ]
+developer=$("$rgpud" --print-config=developer | sed -n 's/^#\([a-z_]*\) =.*/\1/p' | sort)
+is "$(documented "DEVELOPER SETTINGS" SIGNALS)" "$developer" "those of developers are in rgpud.8 apart from others"
+unlike "$help" "--$(head -n 1 <<<"${developer//_/-}") " "and not in --help"
 start box "$rgpud" --config "$TMP/all.conf" --devices sim:1 --listen 127.0.0.1:0 --admin-socket "$TMP/s" \
     --worker-program "$BUILD/tests/stub-worker"
 ok "the sample file with every line in force is accepted" await_line box ready

@@ -14,7 +14,7 @@ told() { grep -cE "$1" <<<"$said"; }
 
 for daemon in rgpud rgpu-brokerd; do
     times=$("$BUILD/bin/$daemon" --help | grep -cE '^ *--[a-z-]+ TIME ')
-    ok "$daemon has times" test "$times" -ge 5
+    ok "$daemon has times" test "$times" -ge 2
     made $daemon 's/^([a-z].*)/\1 = 7/'
     is "$(told ':[0-9]+: [a-z_]+=7 is not (0 or )?a time with its unit such as')" "$times" "each of $daemon's times needs a unit"
     zero=$(told '=7 is not 0 or a time')
@@ -26,6 +26,9 @@ for daemon in rgpud rgpu-brokerd; do
     made $daemon 's/^([a-z].*)/\1x = 1/'
     is "$(told ':[0-9]+: unknown option [a-z_0-9]+x in section')" "$lines" "and keys that there are not are told"
 done
+"$BUILD/bin/rgpud" --print-config=developer | sed -nE 's/^#([a-z_0-9]+) = .*/\1 = 7/; /^(\[|[a-z])/p' >"$TMP/developer.conf"
+said=$("$BUILD/bin/rgpud" --config "$TMP/developer.conf" 2>&1) && fail "rgpud starts with times without a unit"
+ok "times of developer settings need a unit as well" [ "$(told '=7 is not (0 or )?a time with its unit')" -ge 10 ]
 refused() { # refused DAEMON TEXT-OF-FILE REGEX
     local status=0
     printf '%b' "$2" >"$TMP/file"

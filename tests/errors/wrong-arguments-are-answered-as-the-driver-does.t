@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What NVIDIA's driver answers to each call with each argument wrong was recorded on a GPU (driver-580.txt). The
+# What NVIDIA's driver answers to each call with each argument wrong was recorded on a GPU (driver-580.txt.xz). The
 # client library, through a box, and the software GPU give the same answers, but for differences that are meant
 # (accepted.txt).
 # seconds: 480
 . "$(dirname "$0")/../lib.sh"
 
 agrees() {
-    python3 -B "$TOP/tests/errors/compare.py" "$1" "$TOP/tests/errors/driver-580.txt" \
+    python3 -B "$TOP/tests/errors/compare.py" "$1" "$TMP/driver" \
         "$TOP/tests/errors/accepted.txt" "$TOP/proto/cuda.spec" "$2"
 }
 record() {
@@ -17,6 +17,7 @@ record() {
     return $status
 }
 
+xz -dc "$TOP/tests/errors/driver-580.txt.xz" >"$TMP/driver"
 ok "the software GPU is asked everything" record natively
 ok "and answers as the driver did" agrees sim "$TMP/answers"
 sed 's/^cuStreamQuery hStream=garbage .*/cuStreamQuery hStream=garbage 0/' "$TMP/answers" >"$TMP/other"

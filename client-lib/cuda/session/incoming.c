@@ -14,9 +14,10 @@ static void malformed_event(struct box_session *session, const char *what)
     session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, what);
 }
 
-// Returns false if the reply answers no call, or has the wrong size.
-static bool incoming_take_reply(struct box_session *session, const struct wire_event *event,
-                                const uint8_t *body, uint32_t size)
+// Handlers return false if the event cannot be right: then the session ends.
+
+static bool handle_reply(struct box_session *session, const struct wire_event *event,
+                         const void *body, uint32_t size)
 {
     SCOPED_LOCK(&session->lock);
     struct waiter *waiter = session->calls[event->call % SESSION_CALLS];
@@ -32,18 +33,11 @@ static bool incoming_take_reply(struct box_session *session, const struct wire_e
     if (fixed)
         memcpy(waiter->reply, body, fixed);
     if (bytes)
-        memcpy(waiter->bytes, body + fixed, bytes);
+        memcpy(waiter->bytes, (const uint8_t *)body + fixed, bytes);
     waiter->bytes_used = bytes;
     waiter->done = true;
     pthread_cond_signal(&waiter->changed);
     return true;
-}
-
-static void handle_reply(struct box_session *session, const struct wire_event *event,
-                         const uint8_t *body, uint32_t size)
-{
-    if (!incoming_take_reply(session, event, body, size))
-        malformed_event(session, "a reply that answers no call, or of the wrong size");
 }
 
 static struct pending_pull *find_pull(struct box_session *session, uint32_t job)
@@ -55,16 +49,17 @@ static struct pending_pull *find_pull(struct box_session *session, uint32_t job)
     return pull;
 }
 
-static void handle_data(struct box_session *session, const struct wire_data *data)
+static bool handle_data(struct box_session *session, const struct wire_event *event,
+                        const void *body, uint32_t size)
 {
+    const struct wire_data *data = body;
     struct pending_pull *pull = find_pull(session, data->job);
-    if (!pull || data->offset > pull->size || data->size > pull->size - data->offset) {
-        malformed_event(session, "data that was not asked for");
-        return;
-    }
+    if (!pull || data->offset > pull->size || data->size > pull->size - data->offset)
+        return false;
     if (link_receive_bulk_ahead(session->link, pull->destination + data->offset, data->size,
                                 &session->data_ahead) < 0)
         malformed_event(session, link_error(session->link));
+    return true;
 }
 
 void incoming_settle(struct box_session *session)
@@ -98,35 +93,34 @@ static bool end_pull(struct box_session *session, const struct wire_job_end *end
     return true;
 }
 
-static void handle_pulled(struct box_session *session, const struct wire_job_end *end)
+static bool handle_pulled(struct box_session *session, const struct wire_event *event,
+                          const void *body, uint32_t size)
 {
     SCOPED_FREE struct pending_pull *pull = NULL;
-    if (!end_pull(session, end, &pull))
-        malformed_event(session, "the end of a copy that was not asked for");
+    return end_pull(session, body, &pull);
 }
 
 // The data of a small copy follow the body within the record.
 static bool handle_small_pull(struct box_session *session, const struct wire_event *event,
-                              const uint8_t *body, uint32_t size)
+                              const void *body, uint32_t size)
 {
-    const struct wire_job_end *end = (const void *)body;
-    if (size < sizeof(*end) || event->bytes > size - sizeof(*end))
+    const struct wire_job_end *end = body;
+    if (event->bytes > size - sizeof(*end))
         return false;
     struct pending_pull *pull = find_pull(session, end->job);
     if (!pull || pull->size != event->bytes)
         return false;
     memcpy(pull->destination, end + 1, event->bytes);
-    handle_pulled(session, end);
-    return true;
+    return handle_pulled(session, event, body, size);
 }
 
 // Handles host functions and copies of graphs. The bytes of a copy follow the body within the
 // record.
 static bool handle_callback(struct box_session *session, const struct wire_event *event,
-                            const uint8_t *body, uint32_t size)
+                            const void *body, uint32_t size)
 {
-    const struct wire_callback *callback = (const void *)body;
-    if (size < sizeof(*callback) || event->bytes > size - sizeof(*callback))
+    const struct wire_callback *callback = body;
+    if (event->bytes > size - sizeof(*callback))
         return false;
     session_listener->graph_calls(session, (enum wire_event_kind)event->kind, callback,
                                   callback + 1, event->bytes);
@@ -134,8 +128,10 @@ static bool handle_callback(struct box_session *session, const struct wire_event
 }
 
 // Takes in a frame that this process passes on to another box.
-static void handle_peer_frame(struct box_session *session, const struct wire_peer_frame *frame)
+static bool handle_peer_frame(struct box_session *session, const struct wire_event *event,
+                              const void *body, uint32_t size)
 {
+    const struct wire_peer_frame *frame = body;
     SCOPED_FREE void *payload = frame->bytes <= WIRE_BLOCK_SIZE ? malloc(frame->bytes + 1) : NULL;
     if (!payload || (frame->bytes && frame->kind != PEER_DATA && frame->kind != PEER_PUT))
         malformed_event(session,
@@ -144,20 +140,93 @@ static void handle_peer_frame(struct box_session *session, const struct wire_pee
         malformed_event(session, link_error(session->link));
     else
         session_listener->peer_frame(session, frame, scoped_take(&payload));
+    return true;
 }
 
-static void handle_credit(struct box_session *session, const struct wire_credit *credit)
+static bool handle_credit(struct box_session *session, const struct wire_event *event,
+                          const void *body, uint32_t size)
 {
+    const struct wire_credit *credit = body;
     SCOPED_LOCK(&session->lock);
     session->credits += credit->blocks;
     for (struct waiter *w = session->waiting; w; w = w->next)
         pthread_cond_signal(&w->changed);
+    return true;
 }
+
+static bool handle_print(struct box_session *session, const struct wire_event *event,
+                         const void *body, uint32_t size)
+{
+    if (event->bytes > size)
+        return false;
+    fwrite(body, 1, event->bytes, stdout);
+    fflush(stdout);
+    return true;
+}
+
+static bool handle_ending(struct box_session *session, const struct wire_event *event,
+                          const void *body, uint32_t size)
+{
+    if (!memchr(body, 0, size))
+        return false;
+    session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, body);
+    return true;
+}
+
+static bool handle_wanted(struct box_session *session, const struct wire_event *event,
+                          const void *body, uint32_t size)
+{
+    session_listener->data_wanted(session, ((const struct wire_wanted *)body)->job);
+    return true;
+}
+
+static bool handle_reached(struct box_session *session, const struct wire_event *event,
+                           const void *body, uint32_t size)
+{
+    session_listener->event_reached(session, body);
+    return true;
+}
+
+static bool handle_peer_over(struct box_session *session, const struct wire_event *event,
+                             const void *body, uint32_t size)
+{
+    session_listener->peer_over(session, body);
+    return true;
+}
+
+static bool handle_host_function(struct box_session *session, const struct wire_event *event,
+                                 const void *body, uint32_t size)
+{
+    session_listener->host_function_due(session, body);
+    return true;
+}
+
+static const struct incoming_kind {
+    size_t body; // bytes that it has at least
+    bool (*handle)(struct box_session *session, const struct wire_event *event, const void *body,
+                   uint32_t size);
+} kinds[] = {
+    [EVENT_REPLY] = {0, handle_reply},
+    [EVENT_PRINT] = {0, handle_print},
+    [EVENT_ENDING] = {1, handle_ending},
+    [EVENT_DATA] = {sizeof(struct wire_data), handle_data},
+    [EVENT_CREDIT] = {sizeof(struct wire_credit), handle_credit},
+    [EVENT_PULLED] = {sizeof(struct wire_job_end), handle_pulled},
+    [EVENT_PULLED_SMALL] = {sizeof(struct wire_job_end), handle_small_pull},
+    [EVENT_WANTED] = {sizeof(struct wire_wanted), handle_wanted},
+    [EVENT_REACHED] = {sizeof(struct wire_reached), handle_reached},
+    [EVENT_GRAPH_WANTED] = {sizeof(struct wire_callback), handle_callback},
+    [EVENT_GRAPH_DATA] = {sizeof(struct wire_callback), handle_callback},
+    [EVENT_GRAPH_GONE] = {sizeof(struct wire_callback), handle_callback},
+    [EVENT_GRAPH_BLOCK] = {sizeof(struct wire_callback), handle_callback},
+    [EVENT_PEER_FRAME] = {sizeof(struct wire_peer_frame), handle_peer_frame},
+    [EVENT_PEER_OVER] = {sizeof(struct wire_peer_over), handle_peer_over},
+    [EVENT_HOST_FUNCTION] = {sizeof(struct wire_host_function), handle_host_function},
+};
 
 void incoming_handle(struct box_session *session, uint32_t size)
 {
     const struct wire_event *event = (const void *)session->record;
-    const uint8_t *body = session->record + sizeof(*event);
     if (size < sizeof(*event)) {
         malformed_event(session, "an event shorter than its header");
         return;
@@ -166,91 +235,8 @@ void incoming_handle(struct box_session *session, uint32_t size)
     // Any other event may report that the data before it have arrived.
     if (event->kind != EVENT_DATA)
         incoming_settle(session);
-
-    uint32_t needed = 0;
-    switch ((enum wire_event_kind)event->kind) {
-    case EVENT_REPLY: handle_reply(session, event, body, size); return;
-    case EVENT_PRINT:
-        if (event->bytes <= size) {
-            fwrite(body, 1, event->bytes, stdout);
-            fflush(stdout);
-            return;
-        }
-        break;
-    case EVENT_ENDING:
-        if (size && memchr(body, 0, size)) {
-            session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, (const char *)body);
-            return;
-        }
-        break;
-    case EVENT_DATA:
-        needed = sizeof(struct wire_data);
-        if (size >= needed) {
-            handle_data(session, (const void *)body);
-            return;
-        }
-        break;
-    case EVENT_CREDIT:
-        needed = sizeof(struct wire_credit);
-        if (size >= needed) {
-            handle_credit(session, (const void *)body);
-            return;
-        }
-        break;
-    case EVENT_PULLED:
-        needed = sizeof(struct wire_job_end);
-        if (size >= needed) {
-            handle_pulled(session, (const void *)body);
-            return;
-        }
-        break;
-    case EVENT_WANTED:
-        needed = sizeof(struct wire_wanted);
-        if (size >= needed) {
-            session_listener->data_wanted(session,
-                                          ((const struct wire_wanted *)(const void *)body)->job);
-            return;
-        }
-        break;
-    case EVENT_REACHED:
-        needed = sizeof(struct wire_reached);
-        if (size >= needed) {
-            session_listener->event_reached(session, (const void *)body);
-            return;
-        }
-        break;
-    case EVENT_GRAPH_WANTED:
-    case EVENT_GRAPH_DATA:
-    case EVENT_GRAPH_GONE:
-    case EVENT_GRAPH_BLOCK:
-        if (handle_callback(session, event, body, size))
-            return;
-        break;
-    case EVENT_PEER_FRAME:
-        needed = sizeof(struct wire_peer_frame);
-        if (size >= needed) {
-            handle_peer_frame(session, (const void *)body);
-            return;
-        }
-        break;
-    case EVENT_PEER_OVER:
-        needed = sizeof(struct wire_peer_over);
-        if (size >= needed) {
-            session_listener->peer_over(session, (const void *)body);
-            return;
-        }
-        break;
-    case EVENT_PULLED_SMALL:
-        if (handle_small_pull(session, event, body, size))
-            return;
-        break;
-    case EVENT_HOST_FUNCTION:
-        needed = sizeof(struct wire_host_function);
-        if (size >= needed) {
-            session_listener->host_function_due(session, (const void *)body);
-            return;
-        }
-        break;
-    }
-    malformed_event(session, "an event that makes no sense");
+    const struct incoming_kind *kind =
+        event->kind < sizeof(kinds) / sizeof(*kinds) ? &kinds[event->kind] : &kinds[0];
+    if (!kind->handle || size < kind->body || !kind->handle(session, event, event + 1, size))
+        malformed_event(session, "an event that cannot be right");
 }

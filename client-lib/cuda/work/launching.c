@@ -217,6 +217,60 @@ static CUresult launching_check_attributes(const CUlaunchConfig *c,
     return CUDA_SUCCESS;
 }
 
+static CUresult launching_encode(struct call *call, const struct launch *launch, uint64_t function,
+                                 uint64_t stream, const struct parameter_layout *layout,
+                                 const struct packed *packed)
+{
+    const CUlaunchConfig *c = launch->config;
+    size_t attributes = c->numAttrs * sizeof(struct wire_launch_attribute);
+    struct args_launch *args = call_reserve(call, sizeof(*args) + attributes + layout->bytes);
+    if (!args)
+        return call->result;
+    *args = (struct args_launch){
+        .function = function,
+        .stream = stream,
+        .grid_x = c->gridDimX,
+        .grid_y = c->gridDimY,
+        .grid_z = c->gridDimZ,
+        .block_x = c->blockDimX,
+        .block_y = c->blockDimY,
+        .block_z = c->blockDimZ,
+        .shared_bytes = c->sharedMemBytes,
+        .flags = launch->flags,
+        .attribute_count = c->numAttrs,
+        .bytes = (uint32_t)(attributes + layout->bytes),
+    };
+    struct wire_launch_attribute *attribute = (void *)(args + 1);
+    for (unsigned int i = 0; i < c->numAttrs; i++, attribute++) {
+        attribute->id = (int32_t)c->attrs[i].id;
+        attribute->reserved = 0;
+        attribute->value = c->attrs[i].value;
+    }
+    copy_parameters(attribute, layout, launch->parameters, packed);
+    return CUDA_SUCCESS;
+}
+
+// A launch that the GPU may well refuse is awaited, so that this call returns the error.
+static CUresult launching_send(struct call *call, const struct launch *launch,
+                               struct parameter_layout *layout)
+{
+    const CUlaunchConfig *c = launch->config;
+    uint64_t mark = attributes_mark(c);
+    bool much = c->sharedMemBytes >
+                atomic_load_explicit(&layout->shared_allowed, memory_order_relaxed);
+    bool strange =
+        mark && (mark != atomic_load_explicit(&layout->attributes_allowed, memory_order_relaxed) ||
+                 grid_in_doubt(c));
+    if (!much && !strange && !(launch->flags & WIRE_LAUNCH_COOPERATIVE))
+        return call_post(call);
+    CUresult result = call_wait(call, NULL, 0);
+    if (result == CUDA_SUCCESS && much)
+        atomic_store_explicit(&layout->shared_allowed, c->sharedMemBytes, memory_order_relaxed);
+    if (result == CUDA_SUCCESS && mark)
+        atomic_store_explicit(&layout->attributes_allowed, mark, memory_order_relaxed);
+    return result;
+}
+
 CUresult kernel_launch(const struct launch *launch)
 {
     const CUlaunchConfig *c = launch->config;
@@ -258,47 +312,8 @@ CUresult kernel_launch(const struct launch *launch)
         if (result != CUDA_SUCCESS)
             return result;
     }
-    size_t attributes = c->numAttrs * sizeof(struct wire_launch_attribute);
-    struct args_launch *args = call_reserve(&call, sizeof(*args) + attributes + layout->bytes);
-    if (!args)
-        return call.result;
-    *args = (struct args_launch){
-        .function = function,
-        .stream = stream,
-        .grid_x = c->gridDimX,
-        .grid_y = c->gridDimY,
-        .grid_z = c->gridDimZ,
-        .block_x = c->blockDimX,
-        .block_y = c->blockDimY,
-        .block_z = c->blockDimZ,
-        .shared_bytes = c->sharedMemBytes,
-        .flags = launch->flags,
-        .attribute_count = c->numAttrs,
-        .bytes = (uint32_t)(attributes + layout->bytes),
-    };
-    struct wire_launch_attribute *attribute = (void *)(args + 1);
-    for (unsigned int i = 0; i < c->numAttrs; i++, attribute++) {
-        attribute->id = (int32_t)c->attrs[i].id;
-        attribute->reserved = 0;
-        attribute->value = c->attrs[i].value;
-    }
-    copy_parameters(attribute, layout, launch->parameters, &packed);
-
-    // A launch that the GPU may well refuse is awaited, so that this call returns the error.
-    uint64_t mark = attributes_mark(c);
-    bool much = c->sharedMemBytes >
-                atomic_load_explicit(&layout->shared_allowed, memory_order_relaxed);
-    bool strange =
-        mark && (mark != atomic_load_explicit(&layout->attributes_allowed, memory_order_relaxed) ||
-                 grid_in_doubt(c));
-    if (!much && !strange && !(launch->flags & WIRE_LAUNCH_COOPERATIVE))
-        return call_post(&call);
-    result = call_wait(&call, NULL, 0);
-    if (result == CUDA_SUCCESS && much)
-        atomic_store_explicit(&layout->shared_allowed, c->sharedMemBytes, memory_order_relaxed);
-    if (result == CUDA_SUCCESS && mark)
-        atomic_store_explicit(&layout->attributes_allowed, mark, memory_order_relaxed);
-    return result;
+    result = launching_encode(&call, launch, function, stream, layout, &packed);
+    return result == CUDA_SUCCESS ? launching_send(&call, launch, layout) : result;
 }
 
 // ---- nodes of graphs ----

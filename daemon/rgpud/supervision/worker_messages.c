@@ -116,121 +116,68 @@ static bool is_left_alone(int result)
 }
 
 // Handles a worker's fault. The message depends on the loss of other sessions' contexts.
-static void take_fault(struct worker_process *worker, int result)
+static int take_fault(struct worker_process *worker, int result)
 {
     const struct worker_process *other;
     unsigned sessions = 0;
     char text[128];
 
     if (!worker->mps)
-        return;
+        return 0;
     if (is_left_alone(result)) {
         snprintf(text, sizeof(text),
                  "the GPU's MPS server serves this session no more (CUDA error %d)", result);
         worker_end(worker, CONTROL_END_REASON_DEVICE_LOST, text);
-        return;
+        return 0;
     }
     TAILQ_FOREACH(other, &worker->box->workers, link)
         sessions += other->mps && other->device == worker->device && other->session.id;
     mps_faulted(worker->device, worker->session.grant.lease, result, sessions == 1);
+    return 0;
+}
+
+static int take_failure(struct worker_process *worker, const struct control_failed *failed)
+{
+    snprintf(worker->reason, sizeof(worker->reason), "%s", failed->text);
+    return 0;
+}
+
+static int take_end(struct worker_process *worker, const struct control_ended *ended)
+{
+    worker->session.ended = true;
+    worker->session.end = *ended;
+    if (worker->mps)
+        worker_process_set_timer(worker, MPS_FAREWELL_US);
+    return 0;
 }
 
 static int worker_messages_take_message(struct worker_process *worker,
                                         const struct control_frame *frame, int fd)
 {
     SCOPED_FREE union control_message *message = malloc(sizeof(*message));
-    int err = -ENOMEM;
+    int err = message ? control_decode(frame, frame->header.type, message) : -ENOMEM;
 
-    if (!message)
+    if (err)
         return err;
     switch (frame->header.type) {
-    case CONTROL_READY:
-        err = control_decode(frame, CONTROL_READY, message);
-        if (!err)
-            err = take_ready(worker, &message->ready);
-        break;
-    case CONTROL_FAILED:
-        err = control_decode(frame, CONTROL_FAILED, message);
-        if (!err)
-            snprintf(worker->reason, sizeof(worker->reason), "%s", message->failed.text);
-        break;
-    case CONTROL_STATS:
-        err = control_decode(frame, CONTROL_STATS, message);
-        if (!err)
-            err = take_stats(worker, &message->stats);
-        break;
-    case CONTROL_ENDED:
-        err = control_decode(frame, CONTROL_ENDED, message);
-        if (!err) {
-            worker->session.ended = true;
-            worker->session.end = message->ended;
-            if (worker->mps)
-                worker_process_set_timer(worker, MPS_FAREWELL_US);
-        }
-        break;
-    case CONTROL_FAULTED:
-        err = control_decode(frame, CONTROL_FAULTED, message);
-        if (!err)
-            take_fault(worker, message->faulted.result);
-        break;
-    case CONTROL_PAUSED:
-        err = control_decode(frame, CONTROL_PAUSED, message);
-        if (!err)
-            err = suspension_paused(worker, &message->paused);
-        break;
-    case CONTROL_CALLED:
-        err = control_decode(frame, CONTROL_CALLED, message);
-        if (!err)
-            err = suspension_called(worker, &message->called);
-        break;
-    case CONTROL_QUOTA_REQUEST:
-        err = control_decode(frame, CONTROL_QUOTA_REQUEST, message);
-        if (!err)
-            err = overcommit_asked(worker, &message->quota_request);
-        break;
-    case CONTROL_EXPORT:
-        err = control_decode(frame, CONTROL_EXPORT, message);
-        if (!err)
-            err = exports_add(worker, &message->export, fd);
-        break;
-    case CONTROL_REDEEM:
-        err = control_decode(frame, CONTROL_REDEEM, message);
-        if (!err)
-            err = exports_redeem(worker, &message->redeem);
-        break;
-    case CONTROL_EXPORT_END:
-        err = control_decode(frame, CONTROL_EXPORT_END, message);
-        if (!err)
-            err = exports_end(worker, &message->export_end);
-        break;
-    case CONTROL_WINDOW_TAKE:
-        err = control_decode(frame, CONTROL_WINDOW_TAKE, message);
-        if (!err)
-            err = vm_windows_take(worker, &message->window_take);
-        break;
-    case CONTROL_WINDOW_GIVE:
-        err = control_decode(frame, CONTROL_WINDOW_GIVE, message);
-        if (!err)
-            err = vm_windows_give(worker, &message->window_give);
-        break;
-    case CONTROL_PEER_EXPECT:
-        err = control_decode(frame, CONTROL_PEER_EXPECT, message);
-        if (!err)
-            err = box_calls_expect(worker, &message->peer_expect);
-        break;
-    case CONTROL_PEER_CALL:
-        err = control_decode(frame, CONTROL_PEER_CALL, message);
-        if (!err)
-            err = box_calls_make(worker, &message->peer_call);
-        break;
-    case CONTROL_PEER_REACH:
-        err = control_decode(frame, CONTROL_PEER_REACH, message);
-        if (!err)
-            err = box_calls_reach(worker, &message->peer_reach);
-        break;
-    default: err = -EPROTO;
+    case CONTROL_READY: return take_ready(worker, &message->ready);
+    case CONTROL_FAILED: return take_failure(worker, &message->failed);
+    case CONTROL_STATS: return take_stats(worker, &message->stats);
+    case CONTROL_ENDED: return take_end(worker, &message->ended);
+    case CONTROL_FAULTED: return take_fault(worker, message->faulted.result);
+    case CONTROL_PAUSED: return suspension_paused(worker, &message->paused);
+    case CONTROL_CALLED: return suspension_called(worker, &message->called);
+    case CONTROL_QUOTA_REQUEST: return overcommit_asked(worker, &message->quota_request);
+    case CONTROL_EXPORT: return exports_add(worker, &message->export, fd);
+    case CONTROL_REDEEM: return exports_redeem(worker, &message->redeem);
+    case CONTROL_EXPORT_END: return exports_end(worker, &message->export_end);
+    case CONTROL_WINDOW_TAKE: return vm_windows_take(worker, &message->window_take);
+    case CONTROL_WINDOW_GIVE: return vm_windows_give(worker, &message->window_give);
+    case CONTROL_PEER_EXPECT: return box_calls_expect(worker, &message->peer_expect);
+    case CONTROL_PEER_CALL: return box_calls_make(worker, &message->peer_call);
+    case CONTROL_PEER_REACH: return box_calls_reach(worker, &message->peer_reach);
+    default: return -EPROTO;
     }
-    return err;
 }
 
 // Returns true if the worker sends too many messages. An honest worker reports changes once a

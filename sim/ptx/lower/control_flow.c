@@ -138,6 +138,35 @@ static void check_sizes(struct compiler *c, const char *what, uint32_t count, co
             malformed(c, what);
 }
 
+// Places the arguments and results in the frame.
+static void lower_call_frame(struct compiler *c, const struct call_parts *p, struct call_op *call,
+                             const struct formal *params, const struct formal *returns)
+{
+    for (uint32_t i = 0; i < call->arg_count; i++) {
+        struct operand *o = &p->args->elements[i];
+
+        if (is_frame_param(o)) {
+            call->args[i] = o->symbol->offset + (uint32_t)o->offset;
+            call->arg_sizes[i] = o->symbol->size;
+            if (o->offset)
+                malformed(c, "offset in a parameter");
+        } else {
+            call->args[i] = spill(c, o, params[i].type, &call->arg_sizes[i]);
+        }
+    }
+    for (uint32_t i = 0; i < call->ret_count; i++) {
+        struct operand *o = &p->returns->elements[i];
+
+        call->ret_sizes[i] = returns[i].size;
+        if (is_frame_param(o)) {
+            call->rets[i] = o->symbol->offset;
+            call->ret_sizes[i] = o->symbol->size;
+        } else {
+            call->rets[i] = frame_reserve(c, returns[i].size, 8);
+        }
+    }
+}
+
 void lower_call(struct compiler *c)
 {
     struct call_parts p = {0};
@@ -173,29 +202,7 @@ void lower_call(struct compiler *c)
     call->arg_sizes = call->args + param_count;
     call->rets = call->arg_sizes + param_count;
     call->ret_sizes = call->rets + return_count;
-    for (uint32_t i = 0; i < param_count; i++) {
-        struct operand *o = &p.args->elements[i];
-
-        if (is_frame_param(o)) {
-            call->args[i] = o->symbol->offset + (uint32_t)o->offset;
-            call->arg_sizes[i] = o->symbol->size;
-            if (o->offset)
-                malformed(c, "offset in a parameter");
-        } else {
-            call->args[i] = spill(c, o, params[i].type, &call->arg_sizes[i]);
-        }
-    }
-    for (uint32_t i = 0; i < return_count; i++) {
-        struct operand *o = &p.returns->elements[i];
-
-        call->ret_sizes[i] = returns[i].size;
-        if (is_frame_param(o)) {
-            call->rets[i] = o->symbol->offset;
-            call->ret_sizes[i] = o->symbol->size;
-        } else {
-            call->rets[i] = frame_reserve(c, returns[i].size, 8);
-        }
-    }
+    lower_call_frame(c, &p, call, params, returns);
     check_sizes(c, "parameters differ from the declaration", param_count, call->arg_sizes, params,
                 param_count);
     check_sizes(c, "results differ from the declaration", return_count, call->ret_sizes, returns,

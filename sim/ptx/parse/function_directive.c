@@ -201,6 +201,22 @@ static void describe_params(struct compiler *c, struct ptx_function *f, uint64_t
     f->info.param_bytes = bytes;
 }
 
+static void find_builtin(struct ptx_function *f)
+{
+    for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++)
+        if (!strcmp(builtins[i].name, f->name))
+            f->builtin = builtins[i].builtin;
+}
+
+static void add_entry(struct compiler *c, struct ptx_function *f)
+{
+    struct ptx_module *m = c->module;
+
+    m->entries =
+        compile_grow(c, m->entries, m->entry_count, &c->entry_capacity, sizeof(*m->entries));
+    m->entries[m->entry_count++] = f;
+}
+
 void parse_function(struct compiler *c, bool external, bool visible, bool weak, bool entry)
 {
     struct ptx_function *scrap = compile_scratch(c, sizeof(*scrap)), *f;
@@ -226,28 +242,22 @@ void parse_function(struct compiler *c, bool external, bool visible, bool weak, 
     c->scope = body->parent;
     f = function_directive_declare(c, &name, external || visible || weak || entry, entry);
     c->scope = body;
-    for (size_t i = 0; external && i < sizeof(builtins) / sizeof(builtins[0]); i++)
-        if (!strcmp(builtins[i].name, f->name))
-            f->builtin = builtins[i].builtin;
+    if (external)
+        find_builtin(f);
     bool dropped = f->defined && (f->weak || weak);
-    if (!f->defined && (f->formal_count != formal_count || f->return_count != return_count)) {
-        if (f->declared)
-            compile_fail(c, -EINVAL, name.line, "'%s' is declared with other parameters", f->name);
-    }
-    if (!f->defined) {
-        f->declared = true;
-        f->formals = formals;
-        f->formal_count = formal_count;
-        f->returns = returns;
-        f->return_count = return_count;
-    }
+    if (f->declared && !f->defined &&
+        (f->formal_count != formal_count || f->return_count != return_count))
+        compile_fail(c, -EINVAL, name.line, "'%s' is declared with other parameters", f->name);
     struct ptx_function *target = dropped ? scrap : f;
-    if (dropped) {
+    if (dropped)
         scrap->name = f->name;
-        scrap->formals = formals;
-        scrap->formal_count = formal_count;
-        scrap->returns = returns;
-        scrap->return_count = return_count;
+    else if (!f->defined)
+        f->declared = true;
+    if (dropped || !f->defined) {
+        target->formals = formals;
+        target->formal_count = formal_count;
+        target->returns = returns;
+        target->return_count = return_count;
     }
     c->function = target;
     parse_tuning(c, target);
@@ -266,11 +276,6 @@ void parse_function(struct compiler *c, bool external, bool visible, bool weak, 
     describe_params(c, target, bytes);
     parse_body(c);
     function_directive_end_function(c, target);
-    if (entry && !dropped) {
-        struct ptx_module *m = c->module;
-
-        m->entries =
-            compile_grow(c, m->entries, m->entry_count, &c->entry_capacity, sizeof(*m->entries));
-        m->entries[m->entry_count++] = f;
-    }
+    if (entry && !dropped)
+        add_entry(c, f);
 }

@@ -142,9 +142,26 @@ static void finish_spec(struct format_spec *c, const char *modifier)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
+static void device_functions_put_string(struct printer *p, struct format_spec *c)
+{
+    char string[MAX_STRING], *wide;
+    const char *s = device_string(p->w, p->lane, next_argument(p, 8), string, sizeof(string));
+
+    if (!s) {
+        p->bad = true;
+        return;
+    }
+    finish_spec(c, "");
+    int n = asprintf(&wide, c->spec, s);
+    if (n >= 0) {
+        device_functions_put(p, wide, (size_t)n);
+        free(wide);
+    }
+}
+
 static void device_functions_convert(struct printer *p, struct format_spec *c)
 {
-    char text[2048], string[MAX_STRING];
+    char text[2048];
     int n = 0;
 
     limit_width(c);
@@ -187,22 +204,7 @@ static void device_functions_convert(struct printer *p, struct format_spec *c)
         finish_spec(c, "");
         n = snprintf(text, sizeof(text), c->spec, (void *)(uintptr_t)next_argument(p, 8));
         break;
-    case 's': {
-        const char *s = device_string(p->w, p->lane, next_argument(p, 8), string, sizeof(string));
-        char *wide;
-
-        if (!s) {
-            p->bad = true;
-            return;
-        }
-        finish_spec(c, "");
-        n = asprintf(&wide, c->spec, s);
-        if (n >= 0) {
-            device_functions_put(p, wide, (size_t)n);
-            free(wide);
-        }
-        return;
-    }
+    case 's': device_functions_put_string(p, c); return;
     default:
         device_functions_put(p, "%", 1);
         device_functions_put(p, &c->letter, c->letter ? 1 : 0);

@@ -18,7 +18,7 @@ for program in rgpud rgpu-brokerd rgpu-slurm-sync rgpuctl rgpu-worker; do
     sample=$("$path" --print-config 2>/dev/null) || sample=
     case $program in
     rgpud | rgpu-brokerd | rgpu-slurm-sync)
-        like "$sample" "^# Settings of $program\." "$program --print-config prints the sample file" ;;
+        like "$sample" "^# Settings of $program " "$program --print-config prints the sample file" ;;
     *)
         is "$sample" "" "$program, which has no file, prints none" ;;
     esac

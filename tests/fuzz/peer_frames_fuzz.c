@@ -113,7 +113,6 @@ static void begin_jobs(struct peer_link *link)
             abort();
         job->owns = i / 2 == 0;
         job->sends = i % 2 == 0;
-        job->reached = true;
         job->context = context;
         job->total = COPY_BYTES;
         job->shape = (struct peer_shape){.address = memory[i],
@@ -197,8 +196,8 @@ static void end_jobs(struct peer_link *link)
     {
         SCOPED_LOCK(&peer_mover.lock);
         for (struct peer_job *job = link->jobs; job; job = job->next)
-            if (job->begun) {
-                job->failed_there = true;
+            if (job->here != HERE_ANNOUNCED) {
+                peer_job_note(job, THERE_FAILED);
                 peer_job_fail(job, CUDA_ERROR_UNKNOWN);
             }
     }
@@ -206,7 +205,7 @@ static void end_jobs(struct peer_link *link)
     while (link->jobs) { // those that only the other end has named
         struct peer_job *job = link->jobs;
         link->jobs = job->next;
-        if (job->begun)
+        if (job->here != HERE_ANNOUNCED)
             abort();
         free(job);
     }

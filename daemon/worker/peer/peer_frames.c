@@ -52,13 +52,13 @@ static int take_data(const struct wire_peer_frame *frame, struct link *from)
         return err;
     }
     struct peer_job *job = peer_job_find(link, frame->job);
-    bool fits = job && job->begun && !job->sends &&
+    bool fits = job && job->here != HERE_ANNOUNCED && !job->sends &&
                 peer_shape_has_piece(&job->shape, frame->offset, frame->bytes);
     if (!err && fits && job->result == CUDA_SUCCESS)
         peer_queue_push(&job->arrived, block);
     else
         peer_block_return(link, block);
-    if (job && job->begun && !fits)
+    if (job && job->here != HERE_ANNOUNCED && !fits)
         peer_job_fail(job, CUDA_ERROR_UNKNOWN);
     pthread_cond_signal(&peer_mover.added);
     return err;
@@ -71,15 +71,15 @@ static void take_word(const struct wire_peer_frame *frame, struct peer_job *job)
     case PEER_GO:
         if (job->queued) // it goes its way
             return;
-        job->other_goes = true;
+        peer_job_note(job, THERE_READY);
         peer_route_hear(&job->route, frame->offset, frame->slot, frame->result == 1);
         job->route.wanted = frame->kind == PEER_GO && frame->result == 1;
         return;
     case PEER_REGISTER: job->route.wanted = true; return;
-    case PEER_PLACED: job->placed = true; return;
-    case PEER_DONE: job->stored = true; return;
+    case PEER_PLACED:
+    case PEER_DONE: peer_job_note(job, THERE_DONE); return;
     case PEER_FAILED:
-        job->failed_there = true;
+        peer_job_note(job, THERE_FAILED);
         peer_job_fail(job, frame->result ? (CUresult)frame->result : CUDA_ERROR_UNKNOWN);
         return;
     case PEER_DATA:

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "common/base/assert.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/scope.h"
@@ -62,6 +63,35 @@ void peer_block_return(struct peer_link *link, struct peer_block *block)
     link->freed |= peer_block_bit(block);
 }
 
+// ---- states ----
+
+static void peer_job_rise(struct peer_job *job, enum peer_here to)
+{
+    static const uint8_t may[] = {
+        [HERE_ANNOUNCED] = 1 << HERE_REQUESTED | 1 << HERE_DUE,
+        [HERE_REQUESTED] = 1 << HERE_DUE,
+        [HERE_DUE] = 1 << HERE_REPORTED,
+        [HERE_REPORTED] = 0,
+    };
+
+    RGPU_ASSERT(may[job->here] >> to & 1);
+    job->here = to;
+}
+
+void peer_job_note(struct peer_job *job, enum peer_there there)
+{
+    static const uint8_t may[] = {
+        // A source with the stream reports nothing before its data.
+        [THERE_SILENT] = 1 << THERE_READY | 1 << THERE_DONE | 1 << THERE_FAILED,
+        [THERE_READY] = 1 << THERE_DONE | 1 << THERE_FAILED,
+        [THERE_DONE] = 1 << THERE_FAILED,
+        [THERE_FAILED] = 0,
+    };
+
+    if (may[job->there] >> there & 1)
+        job->there = there;
+}
+
 // ---- what the thread does; the lock is given up while it sends ----
 
 void peer_send_frame(struct peer_link *link, struct wire_peer_frame frame, const void *payload)
@@ -111,7 +141,7 @@ static CUresult queue_copy(struct peer_job *job, struct peer_block *block, CUstr
 // Returns true if our stream has reached the copy, or need not reach it.
 static bool peer_jobs_is_due(struct peer_job *job)
 {
-    if (job->reached || !job->owns)
+    if (job->here >= HERE_DUE)
         return true;
     if (job->ahead)
         return false;
@@ -122,8 +152,9 @@ static bool peer_jobs_is_due(struct peer_job *job)
         return false;
     if (result != CUDA_SUCCESS)
         peer_job_fail(job, result);
-    job->reached = result == CUDA_SUCCESS;
-    return job->reached;
+    else
+        peer_job_rise(job, HERE_DUE);
+    return result == CUDA_SUCCESS;
 }
 
 // ---- between which memory the bytes go ----
@@ -204,7 +235,8 @@ static bool copy_out(struct peer_job *job)
     CUstream stream;
     bool any = false;
 
-    if (!job->other_goes || job->queued == job->total || !peer_jobs_is_due(job) || !has_route(job))
+    if (job->there < THERE_READY || job->queued == job->total || !peer_jobs_is_due(job) ||
+        !has_route(job))
         return false;
     if (job->route.direct)
         return peer_jobs_write_out(job);
@@ -423,7 +455,7 @@ static bool peer_jobs_store(struct peer_job *job)
 // All of it has been written into our memory.
 static bool take_placed(struct peer_job *job)
 {
-    if (!job->placed || job->over == job->total || job->result != CUDA_SUCCESS)
+    if (job->there != THERE_DONE || job->over == job->total || job->result != CUDA_SUCCESS)
         return false;
     CUresult result = mover_enter(&peer_mover, job->context);
     if (result == CUDA_SUCCESS)
@@ -438,11 +470,11 @@ static bool take_placed(struct peer_job *job)
 // Says that we take part or, where the stream is ours and the source is not, that it is there.
 static bool peer_jobs_tell(struct peer_job *job)
 {
-    if (job->reported ||
-        (job->owns && (job->sends || !job->other_goes || !peer_jobs_is_due(job))) ||
+    if (job->here == HERE_REPORTED ||
+        (job->owns && (job->sends || job->there < THERE_READY || !peer_jobs_is_due(job))) ||
         job->result != CUDA_SUCCESS)
         return false;
-    job->reported = true;
+    peer_job_rise(job, HERE_REPORTED);
     if (job->owns)
         choose_route(job);
     if (job->result == CUDA_SUCCESS)
@@ -458,7 +490,7 @@ static bool peer_jobs_is_over(const struct peer_job *job)
         return false;
     if (job->result != CUDA_SUCCESS)
         return true;
-    return job->over == job->total && (!job->sends || !job->owns || job->stored);
+    return job->over == job->total && (!job->sends || !job->owns || job->there == THERE_DONE);
 }
 
 // A failure is reported to the client before the stream goes on, and so before any thread that
@@ -479,7 +511,7 @@ static void peer_jobs_end_job(struct peer_job *job)
 {
     if (job->behind)
         job->behind->ahead = NULL;
-    if (job->result != CUDA_SUCCESS && !job->failed_there)
+    if (job->result != CUDA_SUCCESS && job->there != THERE_FAILED)
         peer_jobs_say(job, PEER_FAILED);
     else if (job->result == CUDA_SUCCESS && !job->sends && !job->owns)
         peer_jobs_say(job, PEER_DONE);
@@ -507,7 +539,7 @@ static bool peer_jobs_end(struct peer_link *link)
 
     for (struct peer_job **at = &link->jobs; *at;) {
         struct peer_job *job = *at;
-        if (!job->begun || !peer_jobs_is_over(job)) {
+        if (job->here == HERE_ANNOUNCED || !peer_jobs_is_over(job)) {
             at = &job->next;
             continue;
         }
@@ -560,7 +592,7 @@ static bool advance_job(struct peer_job *job)
         any |= job->result == CUDA_SUCCESS && copy_out(job);
         any |= peer_jobs_send_out(job);
     } else {
-        any |= !job->owns && job->reported && register_wanted(job);
+        any |= !job->owns && job->here == HERE_REPORTED && register_wanted(job);
         any |= peer_jobs_store(job);
         any |= take_placed(job);
     }
@@ -577,7 +609,7 @@ static bool peer_jobs_advance(void)
         any |= tell_blocks(link);
         any |= far_puts_advance(link);
         for (struct peer_job *job = link->jobs; job; job = job->next)
-            if (job->begun)
+            if (job->here != HERE_ANNOUNCED)
                 any |= advance_job(job);
         any |= end_writes(link);
         any |= peer_jobs_end(link);
@@ -647,7 +679,7 @@ static void begin_route(struct peer_job *job)
 static void queue_in_stream(struct peer_job *job)
 {
     for (struct peer_job *other = job->link->jobs; other != job; other = other->next)
-        if (other->begun && other->owns && other->stream == job->stream &&
+        if (other->here != HERE_ANNOUNCED && other->owns && other->stream == job->stream &&
             other->start_context == job->start_context)
             job->ahead = other;
     if (job->ahead)
@@ -658,7 +690,7 @@ void peer_job_begin(struct peer_job *job)
 {
     if (job->owns && job->start_context)
         queue_in_stream(job);
-    job->begun = true;
+    peer_job_rise(job, job->owns && job->start_context ? HERE_REQUESTED : HERE_DUE);
     job->link->newest = job->id;
     job->link->half_known--;
     if (job->link->lost != CUDA_SUCCESS)
@@ -702,7 +734,7 @@ void peer_link_lose(struct peer_link *link, CUresult result)
         peer_windows_drop(link->number);
     link->reaches = false;
     for (struct peer_job *job = link->jobs; job; job = job->next) {
-        job->failed_there = true;
+        peer_job_note(job, THERE_FAILED);
         peer_job_fail(job, result);
     }
     pthread_cond_signal(&peer_mover.added);
@@ -711,7 +743,7 @@ void peer_link_lose(struct peer_link *link, CUresult result)
 static bool has_own_until(const struct peer_link *link, uint64_t id)
 {
     for (const struct peer_job *job = link->jobs; job; job = job->next)
-        if (job->begun && job->owns && job->id <= id)
+        if (job->here != HERE_ANNOUNCED && job->owns && job->id <= id)
             return true;
     return false;
 }
@@ -742,10 +774,10 @@ static void peer_jobs_forget_context(CUcontext context)
             if (job->start_context == context) {
                 driver.cuEventDestroy_v2(job->start);
                 job->start_context = NULL;
-                if (!job->reached)
+                if (job->here < HERE_DUE)
                     peer_job_fail(job, CUDA_ERROR_CONTEXT_IS_DESTROYED);
             }
-            if (job->begun && job->context == context) {
+            if (job->here != HERE_ANNOUNCED && job->context == context) {
                 job->context = NULL;
                 peer_job_fail(job, CUDA_ERROR_CONTEXT_IS_DESTROYED);
             }

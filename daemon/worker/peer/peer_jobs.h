@@ -15,16 +15,26 @@
 #include "daemon/worker/peer/peer_route.h"
 #include "daemon/worker/peer/peer_shape.h"
 
+// The progress of a copy at this end, and at the other end as far as it is known. Each only rises.
+enum peer_here {
+    HERE_ANNOUNCED, // by the other end; the client has not requested it here yet
+    HERE_REQUESTED, // waits until our stream has reached it
+    HERE_DUE,       // our stream has reached it, or the stream is the other end's
+    HERE_REPORTED   // the other end knows that we take part, or that our stream has reached it
+};
+enum peer_there {
+    THERE_SILENT,
+    THERE_READY, // takes part, or its stream has reached the copy
+    THERE_DONE,  // has stored all of it, or has written all of it into our memory
+    THERE_FAILED // or the link is lost
+};
+
 struct peer_job {
     struct peer_link *link;
     uint64_t id, waiting;
-    bool begun;       // the client has requested it here; else only the other end has reported it
     bool owns, sends; // the stream is ours; the source is
-    bool other_goes;  // the other end takes part, or its stream is there
-    bool reported;    // the other end knows that of us
-    bool reached;     // our stream is there
-    bool stored;      // the other end has all of it
-    bool failed_there;
+    enum peer_here here;
+    enum peer_there there;
     struct peer_shape shape;
     uint64_t total;
     CUcontext context;       // of the memory; NULL: gone
@@ -34,8 +44,7 @@ struct peer_job {
     struct peer_job *ahead,
         *behind; // in our stream, which stands at one of them: the others are not asked for
     struct peer_route route; // whether there are blocks between
-    bool placed;
-    int semaphore; // which also keeps out what would free the memory
+    int semaphore;           // which also keeps out what would free the memory
     uint32_t value;
     uint64_t queued, over;     // bytes that have been given to the GPU, and that are done with
     struct peer_queue flying;  // copies under way, in order
@@ -55,6 +64,8 @@ struct peer_job *peer_job_find(struct peer_link *link,
                                uint64_t id); // NULL: there is none. Under lock.
 // JOB has been asked for, and all of it but what the other end says is known. Under lock.
 void peer_job_begin(struct peer_job *job);
+// Records what the other end has reported. A report that is out of order is ignored. Under lock.
+void peer_job_note(struct peer_job *job, enum peer_there there);
 // It has failed, here or at the other end. Under lock.
 void peer_job_fail(struct peer_job *job, CUresult result);
 // Functions of a link that puts of kernels use as well. Called under the lock by the peer_mover's

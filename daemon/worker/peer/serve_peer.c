@@ -104,7 +104,7 @@ static bool serve_peer_enter(struct serve *serve, uint32_t peer, const struct pe
     SCOPED_LOCK(&peer_mover.lock);
     struct peer_link *link = peer_link_find(peer);
     struct peer_job *job = link ? peer_job_get(link, asked->id) : NULL;
-    if (!job || job->begun) {
+    if (!job || job->here != HERE_ANNOUNCED) {
         serve_fail(serve, link && !job ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE);
         return false;
     }

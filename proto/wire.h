@@ -27,8 +27,7 @@ struct wire_request {
     uint16_t op;    // enum cuda_op
     uint16_t flags; // zero
     uint32_t call;  // echoed in the reply; 0: no reply is wanted
-    uint32_t
-        reserved; // since 0.2 the number of the program's call, where its work is traced; else 0
+    uint32_t traced_call; // since 0.2: number of the program's call if its work is traced; else 0
     uint64_t context; // handle of the calling thread's current context; 0: none
 };
 

@@ -53,7 +53,7 @@ static CUresult gpu_work_ask(struct box_session *session, uint16_t op, const voi
     struct wire_request *record = session_reserve(session, op, 0, size, &result);
     if (!record)
         return result;
-    record->reserved = 0;
+    record->traced_call = 0;
     if (size)
         memcpy(record + 1, args, size);
     return session_ask(session, record, waiter) ? waiter->result : CUDA_ERROR_OUT_OF_MEMORY;

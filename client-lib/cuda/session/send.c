@@ -61,7 +61,7 @@ struct wire_request *session_reserve(struct box_session *session, uint16_t op, u
     atomic_store_explicit(&session->requests, requests + 1, memory_order_relaxed);
     *record = (struct wire_request){.size = (uint32_t)whole,
                                     .op = op,
-                                    .reserved = watching() ? watch_number : 0,
+                                    .traced_call = watching() ? watch_number : 0,
                                     .context = context};
     // The padding of the record must not reveal this process's memory to the box.
     if (whole != sizeof(*record) + size)

@@ -169,7 +169,7 @@ static void pipeline_execute(struct serve *serve, const struct serve_entry *entr
         pipeline_enter_context(serve, serve->request->context);
     if (!serve_failed(serve) && entry->kind == SERVE_BLOCKING)
         over = prepare_to_block(serve, entry);
-    activity_enter(serve->request->reserved);
+    activity_enter(serve->request->traced_call);
     if (over)
         ; // the caller hears so
     else if (!serve_failed(serve) || (entry->traits & TRAIT_ANSWERS))

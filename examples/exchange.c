@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts each GPU's number into the memory of the next GPU; then all GPUs compute the sum.
+// Puts each GPU's number into the memory of the next GPU, and waits until all have received theirs.
 #include <cuda.h>
 #include <rgpu.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ int main(void)
     size_t sizes[MOST];
     struct rgpu_team *team;
     struct rgpu_window *window;
-    int count, got[2];
+    int count, got;
     CU(cuInit(0));
     CU(cuDeviceGetCount(&count));
     count = count < MOST ? count : MOST;
@@ -39,12 +39,12 @@ int main(void)
         RGPU(rgpu_put_signal_async(window, i, (i + 1) % count, 4, numbers[i], 4, TAG, streams[i]));
     for (int i = 0; i < count; i++)
         RGPU(rgpu_signal_wait_async(window, i, (i + count - 1) % count, TAG, 1, streams[i]));
-    RGPU(rgpu_all_reduce_async(window, 0, 1, RGPU_INT32, RGPU_SUM, streams));
+    RGPU(rgpu_barrier_async(team, streams));
     for (int i = 0; i < count; i++) {
         CU(cuCtxSetCurrent(contexts[i]));
         CU(cuStreamSynchronize(streams[i]));
-        CU(cuMemcpyDtoH(got, numbers[i], sizeof got));
-        printf("GPU %d: sum %d, from its neighbour %d\n", i, got[0], got[1]);
+        CU(cuMemcpyDtoH(&got, numbers[i] + 4, sizeof got));
+        printf("GPU %d: %d from its neighbour\n", i, got);
     }
     RGPU(rgpu_team_check(team));
     RGPU(rgpu_window_free(&window));

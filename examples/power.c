@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Computes a power iteration: it multiplies a vector by a matrix and scales it to length 1, again
-// and again. usage: power [STEPS [ROWS]]. Each GPU has ROWS rows of the matrix. In each step every
-// GPU needs the whole vector and its length.
+// and again. usage: power [STEPS [ROWS]]. Each GPU has ROWS rows of the matrix. In each step it
+// puts its part of the vector to all others, and computes the length of the whole vector.
 #include "examples/apps.h"
 
 static unsigned int rows, size;
 static CUdeviceptr vectors[MOST]; // two per GPU; a step writes the vector that it does not read
 static CUdeviceptr squares[MOST];
 static size_t sizes[MOST], square_sizes[MOST];
-static struct rgpu_window *window, *square;
+static struct rgpu_window *window;
 
 static size_t vector_at(unsigned int which, unsigned int row)
 {
@@ -33,15 +33,14 @@ static void multiply(int g, unsigned int step)
 {
     CUdeviceptr in = vectors[g] + vector_at(step % 2, 0),
                 out = vectors[g] + vector_at(!(step % 2), 0);
-    CUdeviceptr own = out + vector_at(0, rows * (unsigned int)g);
     unsigned int first = rows * (unsigned int)g;
     LAUNCH(g, "multiply", rows, 1, 128, &out, &in, &first, &size);
-    LAUNCH(g, "squares", 1, 1, 128, &squares[g], &own, &rows);
 }
 
 static void normalize(int g, unsigned int step)
 {
     CUdeviceptr vector = vectors[g] + vector_at(!(step % 2), 0);
+    LAUNCH(g, "squares", 1, 1, 128, &squares[g], &vector, &size);
     LAUNCH(g, "normalize", (size + 127) / 128, 1, 128, &vector, &squares[g], &size);
 }
 
@@ -56,18 +55,21 @@ static void exchange(unsigned int step)
         }
 }
 
-static void add_squares(void)
+// The others no longer read the vector that this step writes: each has put its part of the last
+// step, after which it reads the other vector only.
+static void put_parts(unsigned int step)
 {
-    float all = 0, one;
-    for (int g = 0; g < gpus; g++, all += one) {
-        CU(cuCtxSetCurrent(contexts[g]));
-        CU(cuMemcpyDtoH(&one, squares[g], sizeof(one)));
-    }
-    for (int g = 0; g < gpus; g++) {
-        CU(cuCtxSetCurrent(contexts[g]));
-        CU(cuMemcpyHtoD(squares[g], &all, sizeof(all)));
-        CU(cuCtxSynchronize());
-    }
+    for (int from = 0; from < gpus; from++)
+        for (int to = 0; to < gpus; to++) {
+            size_t block = vector_at(!(step % 2), rows * (unsigned int)from);
+            if (from != to)
+                RGPU(rgpu_put_signal_async(window, from, to, block, vectors[from] + block,
+                                           rows * sizeof(float), 0, streams[from]));
+        }
+    for (int at = 0; at < gpus; at++)
+        for (int from = 0; from < gpus; from++)
+            if (from != at)
+                RGPU(rgpu_signal_wait_async(window, at, from, 0, 1, streams[at]));
 }
 
 static void by_copies(unsigned int steps)
@@ -78,7 +80,6 @@ static void by_copies(unsigned int steps)
         wait_for_all();
         exchange(step);
         wait_for_all();
-        add_squares();
         for (int g = 0; g < gpus; g++)
             normalize(g, step);
         wait_for_all();
@@ -90,9 +91,7 @@ static void by_puts(unsigned int steps)
     for (unsigned int step = 0; step < steps; step++) {
         for (int g = 0; g < gpus; g++)
             multiply(g, step);
-        RGPU(rgpu_all_gather_async(window, vector_at(!(step % 2), 0), rows * sizeof(float),
-                                   streams));
-        RGPU(rgpu_all_reduce_async(square, 0, 1, RGPU_FLOAT32, RGPU_SUM, streams));
+        put_parts(step);
         for (int g = 0; g < gpus; g++)
             normalize(g, step);
     }
@@ -134,12 +133,10 @@ int main(int argc, char **argv)
     allocate(vectors, sizes, 2 * size * sizeof(float));
     allocate(squares, square_sizes, sizeof(float));
     RGPU(rgpu_window_register(team, vectors, sizes, 1, &window));
-    RGPU(rgpu_window_register(team, squares, square_sizes, 1, &square));
     int wrong = compare_ways(
         &(struct two_ways){"power", start, by_copies, by_puts, first_result, difference}, steps);
     RGPU(rgpu_team_check(team));
     RGPU(rgpu_window_free(&window));
-    RGPU(rgpu_window_free(&square));
     release(vectors);
     release(squares);
     close_gpus();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Multiplies a vector by a sparse matrix again and again. usage: sparse [STEPS [ROWS [EACH]]]. Each
-// GPU has ROWS rows with EACH entries. In each step the first GPU broadcasts the vector and gathers
-// the parts of the product.
+// GPU has ROWS rows with EACH entries. In each step the first GPU puts the vector to the others,
+// which put their parts of the product to it.
 #include "examples/apps.h"
 
 static unsigned int rows, each, size;
@@ -84,8 +84,12 @@ static void by_copies(unsigned int steps)
 static void by_puts(unsigned int steps)
 {
     for (unsigned int step = 0; step < steps; step++) {
-        RGPU(
-            rgpu_broadcast_async(window, 0, vector_at(step % 2, 0), size * sizeof(float), streams));
+        for (int g = 1; g < gpus; g++)
+            RGPU(rgpu_put_signal_async(window, 0, g, vector_at(step % 2, 0),
+                                       vectors[0] + vector_at(step % 2, 0), size * sizeof(float), 0,
+                                       streams[0]));
+        for (int g = 1; g < gpus; g++)
+            RGPU(rgpu_signal_wait_async(window, g, 0, 0, 1, streams[g]));
         for (int g = 0; g < gpus; g++) {
             size_t part = vector_at(!(step % 2), rows * (unsigned int)g);
             multiply(g, step);

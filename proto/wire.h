@@ -23,12 +23,12 @@ enum {
 // A request: the header, then the arguments of its operation (struct args_* of cuda_ops.h), then
 // inline data.
 struct wire_request {
-    uint32_t size;  // of the whole record, header included
-    uint16_t op;    // enum cuda_op
-    uint16_t flags; // zero
-    uint32_t call;  // echoed in the reply; 0: no reply is wanted
+    uint32_t size;        // of the whole record, header included
+    uint16_t op;          // enum cuda_op
+    uint16_t flags;       // zero
+    uint32_t call;        // echoed in the reply; 0: no reply is wanted
     uint32_t traced_call; // since 0.2: number of the program's call if its work is traced; else 0
-    uint64_t context; // handle of the calling thread's current context; 0: none
+    uint64_t context;     // handle of the calling thread's current context; 0: none
 };
 
 // The events of a worker. Each has this header; `call` and `result` have a meaning in EVENT_REPLY

@@ -2,7 +2,7 @@
 // Source of combine.ptx: combines two arrays into a third one, number by number, in all types and
 // operations of NCCL, and multiplies or divides an array by one number. The result may be one of
 // the operands. Made by `nvcc -ptx -arch=compute_75 -I.`.
-#include "client-lib/putnotify/numbers.cuh"
+#include "client-lib/nccl/numbers.cuh"
 
 // A number of 8 bits: the sign, EXPONENT bits with the given bias, and a fraction. With INFINITE
 // the largest exponent stands for infinity and NaN, as in IEEE 754; otherwise only all bits set

@@ -65,8 +65,7 @@ struct rgpu_window;
 // ---- teams ----
 
 // Makes a team of GPUs of this process: member i is the GPU of CONTEXTS[i]. Several members may
-// have one GPU. Loads kernels and allocates about 4 MiB on each GPU, and waits for that. Errors:
-// INVALID, RANGE (COUNT not in 1..RGPU_MEMBERS_MAX), MEMORY, CUDA.
+// have one GPU. Errors: INVALID, RANGE (COUNT not in 1..RGPU_MEMBERS_MAX), MEMORY, CUDA.
 enum rgpu_result rgpu_team_create(struct rgpu_team **team, const CUcontext *contexts, int count);
 
 // Makes a team of several processes, which meet by NAME: all of them call this with the same name
@@ -166,40 +165,13 @@ enum rgpu_result rgpu_signal_wait_async(struct rgpu_window *window, int at, int 
 enum rgpu_result rgpu_window_open_device(struct rgpu_window *window, int blocks,
                                          CUdeviceptr *handles);
 
-// ---- collectives ----
-// Every process of the team calls the same ones in the same order; STREAMS has one stream for each
-// of its members. Errors as above; INVALID for a type or an operation that there is not.
+// ---- barrier ----
 
-enum rgpu_type {
-    RGPU_INT32,
-    RGPU_UINT32,
-    RGPU_INT64,
-    RGPU_UINT64,
-    RGPU_FLOAT16,
-    RGPU_BFLOAT16,
-    RGPU_FLOAT32,
-    RGPU_FLOAT64,
-};
-enum rgpu_operation { RGPU_SUM, RGPU_PRODUCT, RGPU_MINIMUM, RGPU_MAXIMUM };
-
-// A barrier: no stream continues before all have reached it.
+// No stream continues before all members' streams have reached the barrier. Every process of the
+// team calls this in the same order of its calls for the team; STREAMS has one stream for each of
+// its members. Errors as above. For collectives use NCCL's calls (rgpu-nccl(7)), which are made of
+// puts and signals as well.
 enum rgpu_result rgpu_barrier_async(struct rgpu_team *team, const CUstream *streams);
-
-// Copies BYTES at OFFSET of the root's window to the same offset of all windows.
-enum rgpu_result rgpu_broadcast_async(struct rgpu_window *window, int root, size_t offset,
-                                      size_t bytes, const CUstream *streams);
-
-// Member i provides BYTES at OFFSET + i * BYTES of its window. Afterwards all windows have the data
-// of all members there.
-enum rgpu_result rgpu_all_gather_async(struct rgpu_window *window, size_t offset, size_t bytes,
-                                       const CUstream *streams);
-
-// Replaces COUNT numbers at OFFSET of the windows (a multiple of their size) by the sum of all
-// members' numbers, or by the result of another OPERATION. It uses a ring: each member sends and
-// receives 2 (n-1)/n of the data. All members get identical bits.
-enum rgpu_result rgpu_all_reduce_async(struct rgpu_window *window, size_t offset, size_t count,
-                                       enum rgpu_type type, enum rgpu_operation operation,
-                                       const CUstream *streams);
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/scope.h"
 #include "proto/lease_table.h"
-#include "client-lib/putnotify/collective.h"
+#include "client-lib/putnotify/team_barrier.h"
 #include "client-lib/putnotify/process_group.h"
 #include "client-lib/putnotify/device_window.h"
 #include "client-lib/putnotify/rendezvous_id.h"
@@ -28,12 +28,8 @@ static enum rgpu_result prepare_member(struct team_member *member)
     if (!result)
         result = DRIVER(
             cuDeviceGetAttribute(&flushes, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES, device));
-    if (!result)
-        result = collective_load(&member->kernels);
     member->flush = flushes ? CU_STREAM_WAIT_VALUE_FLUSH : 0;
-    if (!result)
-        result = DRIVER(cuStreamCreate(&member->own, CU_STREAM_NON_BLOCKING));
-    return result ? result : all_reduce_run_first(member->kernels, member->own);
+    return result ? result : DRIVER(cuStreamCreate(&member->own, CU_STREAM_NON_BLOCKING));
 }
 
 static enum rgpu_result prepare_members(struct rgpu_team *team)
@@ -207,10 +203,6 @@ static void free_team(struct rgpu_team *team)
             continue;
         if (member->own)
             cuStreamDestroy_v2(member->own);
-        if (member->scratch)
-            cuMemFree_v2(member->scratch);
-        if (member->kernels)
-            cuModuleUnload(member->kernels);
         team_leave();
         if (member->retained)
             cuDevicePrimaryCtxRelease_v2(member->device);
@@ -246,7 +238,7 @@ static enum rgpu_result team_set_up(struct rgpu_team *team)
     if (result)
         return result;
     find_reaches(team);
-    result = collective_open(team);
+    result = team_barrier_open(team);
     return result ? result : watch_start(team);
 }
 

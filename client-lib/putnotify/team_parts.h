@@ -22,11 +22,8 @@ struct team_member {
                        // process
     bool here;         // of this process, which has another team of the same rendezvous
     CUdevice device;
-    CUmodule kernels;    // reduce.ptx; of local members
-    CUstream own;        // for the library's own writes
-    CUdeviceptr scratch; // for collectives
-    unsigned int flush;  // CU_STREAM_WAIT_VALUE_FLUSH if remote writes may arrive late, else 0
-    uint64_t passed;     // pieces sent around the ring
+    CUstream own;       // for the library's own writes
+    unsigned int flush; // CU_STREAM_WAIT_VALUE_FLUSH if remote writes may arrive late, else 0
 };
 
 struct rgpu_team {
@@ -35,7 +32,7 @@ struct rgpu_team {
     struct team_member *members;
     bool *reaches;               // [local * size]: streams of the first may write memory of the
                                  // second
-    struct rgpu_window *windows; // in the order of their creation, the collectives' own first
+    struct rgpu_window *windows; // in the order of their creation, the barrier's own first
     struct rgpu_window *own;
     struct process_group *process_group; // the processes; NULL: only this one
     bool lost;

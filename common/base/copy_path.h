@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The paths by which copies travel. Each copy has a usual path, which depends on its direction, size
-// and link; the user or the administrator may force others.
+// The paths by which copies travel. Each copy has a usual path, which depends on its direction,
+// size and link; the user or the administrator may force others.
 #ifndef RGPU_COMMON_COPY_PATH_H
 #define RGPU_COMMON_COPY_PATH_H
 

@@ -17,8 +17,8 @@ struct program_about {
     bool settings_are_options;            // --help lists them
 };
 
-// Handles --help, --version, --print-config or --print-config=developer if it is among the words, up to a "--". Returns true
-// if it was, and the program is done.
+// Handles --help, --version, --print-config or --print-config=developer if it is among the words,
+// up to a "--". Returns true if it was, and the program is done.
 bool program_answer(const struct program_about *about, int argc, char **argv);
 void program_print_help(const struct program_about *about);
 

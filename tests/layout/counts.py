@@ -5,7 +5,7 @@
 usage: counts.py TREE            "KIND NUMBER" for each kind
        counts.py TREE KIND       the places of one kind: FILE:LINE: TEXT
 
-owner         comments that open with a relative clause ("Who", "Whether", "None")
+opener         comments that open with a relative clause ("Who", "Whether", "None")
 dialect        comments with a word of the private dialect
 dialect-pages  lines of pages and manuals with one
 long-comment   comment lines over 100 columns
@@ -50,7 +50,7 @@ def comments(lines):
 def look_at_code(name, lines, found, names):
     for number, text, opens in comments(lines):
         if opens and OPENERS.match(text):
-            found['owner'].append((name, number, text))
+            found['opener'].append((name, number, text))
         if DIALECT.search(text):
             found['dialect'].append((name, number, text))
         if len(lines[number - 1]) > WIDTH:
@@ -63,7 +63,7 @@ def look_at_code(name, lines, found, names):
 
 
 def count(tree):
-    kinds = ('owner', 'dialect', 'dialect-pages', 'long-comment', 'static-name', 'crowded', 'top-level')
+    kinds = ('opener', 'dialect', 'dialect-pages', 'long-comment', 'static-name', 'crowded', 'top-level')
     found, names, folders = {kind: [] for kind in kinds}, collections.defaultdict(list), collections.Counter()
     for name in tracked(tree):
         is_code, is_page = re.search(r'\.(c|h|cu)$', name), name.endswith('.md') or '/man/' in name

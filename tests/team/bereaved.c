@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: bereaved. A member waits for another one's signals in a stream and for its part of a
-// reduction, when that one's GPU is taken away, as the script that runs this does.
+// usage: bereaved. A member waits for another one's signal in a stream when that one's GPU is
+// taken away, as the script that runs this does.
 #include "tests/team/teams.h"
 
 int main(void)
@@ -8,7 +8,7 @@ int main(void)
     char line[8];
     open_members(2);
     struct area area = new_area(1 << 20, 1);
-    TEAM(rgpu_all_reduce_async(area.window, 0, 1 << 18, RGPU_FLOAT32, RGPU_SUM, streams));
+    TEAM(rgpu_barrier_async(team, streams));
     synchronize_all();
     TEAM(rgpu_signal_wait_async(area.window, 0, 1, 0, 1, streams[0]));
     printf("# waits\n");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs one of several processes that form a team: they exchange data, reduce, free windows
-// together, and leave. usage: joined NAME SIZE FIRST COUNT [wait|meet MS]. With `wait` it waits for
+// Runs one of several processes that form a team: they exchange data, free windows together,
+// and leave. usage: joined NAME SIZE FIRST COUNT [wait|meet MS]. With `wait` it waits for
 // a signal that never comes, until a process is killed; with `meet` it prints only the result of
 // the rendezvous.
 #include "tests/team/teams.h"
@@ -65,29 +65,6 @@ static void around(int size)
                                   streams[0]),
             RGPU_ERROR_RANGE, "nor on behalf of another process's member");
     free_area(&area);
-}
-
-static void reduced(int size)
-{
-    enum { COUNT = 700000 };
-    struct area area = new_area(COUNT * 4, 1);
-    uint32_t *got = must_alloc(COUNT * 4), wrong = 0;
-    for (int i = 0; i < count; i++) {
-        on(i);
-        CHECK(cuMemsetD32(area.base[i], (unsigned)(first + i + 1), COUNT));
-        CHECK(cuCtxSynchronize());
-    }
-    TEAM(rgpu_all_reduce_async(area.window, 0, COUNT, RGPU_UINT32, RGPU_SUM, streams));
-    synchronize_all();
-    for (int i = 0; i < count; i++) {
-        on(i);
-        CHECK(cuMemcpyDtoH(got, area.base[i], COUNT * 4));
-        for (int k = 0; k < COUNT; k++)
-            wrong += got[k] != (unsigned)(size * (size + 1) / 2);
-    }
-    is_int(wrong, 0, "all processes have the sum of all members");
-    free_area(&area);
-    free(got);
 }
 
 // A window that another process still uses is not freed here either.
@@ -155,7 +132,6 @@ int main(int argc, char **argv)
         return done();
     }
     around(size);
-    reduced(size);
     in_use(size);
     not_everywhere(size);
     close_members();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs that use librgpu; a script runs them natively and through boxes.
 TEST_EXTRAS += $(TEAM_EXAMPLES:%=$(B)/examples/%)
-TEAM_PROGRAMS := puts collect bereaved joined ranks far
+TEAM_PROGRAMS := puts bereaved joined ranks far
 define team_program
 TEST_EXTRAS += $(B)/tests/team/$(1)
 $(call link_rule,$(B)/tests/team/$(1),tests/team/$(1).c,,\

@@ -266,12 +266,33 @@ static void aborted(void)
             RGPU_ERROR_LOST, "and takes nothing any more");
 }
 
+// No member passes a barrier before the last one arrives.
+static void barriers(void)
+{
+    int last = members - 1;
+    unsigned early = 0;
+    on(last);
+    struct hold hold = hold_stream(&gpus[last], streams[last]);
+    TEAM(rgpu_barrier_async(team, streams));
+    TEAM(rgpu_barrier_async(team, streams));
+    for (int i = 0; i < members; i++) {
+        on(i);
+        early += cuStreamQuery(streams[i]) != CUDA_ERROR_NOT_READY;
+    }
+    is_int(early, 0, "nobody passes a barrier before the last one has come");
+    on(last);
+    hold_release(&hold);
+    synchronize_all();
+    pass("then all do");
+}
+
 int main(int argc, char **argv)
 {
     open_members(argc > 1 ? atoi(argv[1]) : 0);
     is_int(rgpu_team_size(team), members, "a team has its members");
     refusals();
     everywhere();
+    barriers();
     if (members > 1) {
         counted(0, members - 1);
         across_streams(members - 1, 0);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client-lib/putnotify/driver_used.h"
+#include "driver_prototypes.h"
 
 static _Thread_local char text[320];
 

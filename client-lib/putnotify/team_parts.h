@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "client-lib/putnotify/driver_used.h"
+#include "driver_prototypes.h"
 #include "client-lib/putnotify/failure.h"
 
 struct team_member {

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "sim/engine/memory.h"
-#include "sim/texture/compressed.h"
 
 #define ANISOTROPY_MAX 16
 #define LINEAR_ALIGNMENT 512
@@ -154,41 +153,6 @@ static bool view_kind(CUresourceViewFormat format, struct texel_kind *out)
     return image_texel_kind(groups[index / 3].format, 1u << index % 3, false, out);
 }
 
-// Compressed blocks need arrays of 32-bit integers with the same bytes per element.
-static bool block_kind(CUresourceViewFormat format, struct texel_kind *out)
-{
-    static const struct texel_kind kinds[] = {
-        {CHANNEL_UNORM, 4, 1, false, COMPRESSION_BC1},
-        {CHANNEL_UNORM, 4, 1, false, COMPRESSION_BC2},
-        {CHANNEL_UNORM, 4, 1, false, COMPRESSION_BC3},
-        {CHANNEL_UNORM, 1, 2, false, COMPRESSION_BC4},
-        {CHANNEL_SNORM, 1, 2, false, COMPRESSION_BC4_SIGNED},
-        {CHANNEL_UNORM, 2, 2, false, COMPRESSION_BC5},
-        {CHANNEL_SNORM, 2, 2, false, COMPRESSION_BC5_SIGNED},
-        {CHANNEL_FLOAT, 4, 2, false, COMPRESSION_BC6H},
-        {CHANNEL_FLOAT, 4, 2, false, COMPRESSION_BC6H_SIGNED},
-        {CHANNEL_UNORM, 4, 1, false, COMPRESSION_BC7},
-    };
-    unsigned index = (unsigned)format - CU_RES_VIEW_FORMAT_UNSIGNED_BC1;
-
-    if (index >= sizeof(kinds) / sizeof(kinds[0]))
-        return false;
-    *out = kinds[index];
-    return true;
-}
-
-static CUresult view_of_blocks(struct texture_object *o, const CUDA_ARRAY3D_DESCRIPTOR *d,
-                               const CUDA_RESOURCE_VIEW_DESC *v)
-{
-    SIM_RETURN_IF(!block_kind(v->format, &o->texture.texel), CUDA_ERROR_INVALID_VALUE);
-    unsigned channels = compressed_bytes(o->texture.texel.compression) / 4;
-    SIM_RETURN_IF(d->Format != CU_AD_FORMAT_UNSIGNED_INT32 || d->NumChannels != channels,
-                  CUDA_ERROR_INVALID_VALUE);
-    SIM_RETURN_IF(v->width != 4 * d->Width || v->height != 4 * d->Height || v->depth != d->Depth,
-                  CUDA_ERROR_INVALID_VALUE);
-    return CUDA_SUCCESS;
-}
-
 static unsigned texture_object_at_most(unsigned value, unsigned most)
 {
     return value < most ? value : most;
@@ -217,26 +181,14 @@ static CUresult use_view(struct texture_object *o, const CUDA_ARRAY3D_DESCRIPTOR
                       CUDA_ERROR_INVALID_VALUE); // only whole cubes
     }
     SIM_RETURN_IF(v->format > CU_RES_VIEW_FORMAT_UNSIGNED_BC7, CUDA_ERROR_INVALID_VALUE);
-    if (v->format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1)
-        return view_of_blocks(o, d, v);
+    // Compressed blocks are not decoded.
+    SIM_RETURN_IF(v->format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1, CUDA_ERROR_NOT_SUPPORTED);
     SIM_RETURN_IF(!view_kind(v->format, &kind), CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(v->width != d->Width || v->height != d->Height || v->depth != d->Depth,
                   CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(texel_bytes(&kind) != texel_bytes(&o->texture.texel), CUDA_ERROR_INVALID_VALUE);
     o->texture.texel = kind;
     return CUDA_SUCCESS;
-}
-
-// The view states the first level's size; each further level has half of it.
-static void count_texels_of_blocks(struct texture *t, const CUDA_RESOURCE_VIEW_DESC *v,
-                                   unsigned first, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        unsigned width = (unsigned)(v->width >> (first + i)),
-                 height = (unsigned)(v->height >> (first + i));
-        t->levels[i].width = width ? width : 1;
-        t->levels[i].height = height ? height : 1;
-    }
 }
 
 static CUresult use_array(struct texture_object *o, struct array_storage *storage, unsigned part,
@@ -257,8 +209,6 @@ static CUresult use_array(struct texture_object *o, struct array_storage *storag
     use_shape(t, d, layers);
     for (unsigned i = 0; i < parts; i++)
         t->levels[i] = level_of_part(storage, &storage->parts[part + first_level + i], first_layer);
-    if (t->texel.compression)
-        count_texels_of_blocks(t, &o->view, first_level, parts);
     t->level_count = parts;
     return CUDA_SUCCESS;
 }

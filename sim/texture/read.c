@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "sim/ptx/alu/small_float.h"
-#include "sim/texture/compressed.h"
 
 // One read of one level: the texels along each axis, and the slice or face.
 struct level_read {
@@ -33,13 +32,6 @@ static void load_texel(const struct level_read *r, int32_t x, int32_t y, int32_t
     }
     const struct texel_kind *kind = &r->texture->texel;
     const char *slice = l->base + (size_t)z * l->slice_bytes;
-    if (kind->compression) {
-        const char *block = slice + (size_t)(y / 4) * l->row_bytes +
-                            (size_t)(x / 4) * compressed_bytes(kind->compression);
-        compressed_load_raw(kind->compression, (const uint8_t *)block,
-                            (unsigned)(y % 4 * 4 + x % 4), raw);
-        return;
-    }
     texel_load_raw(kind, slice + (size_t)y * l->row_bytes + (size_t)x * texel_bytes(kind), raw);
 }
 

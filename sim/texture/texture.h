@@ -37,28 +37,11 @@ enum channel_kind {
     CHANNEL_FLOAT, // 16 and 32 bits
 };
 
-// the compression of texel blocks
-enum texel_compression {
-    COMPRESSION_NONE,
-    COMPRESSION_BC1,
-    COMPRESSION_BC2,
-    COMPRESSION_BC3,
-    COMPRESSION_BC4,
-    COMPRESSION_BC4_SIGNED,
-    COMPRESSION_BC5,
-    COMPRESSION_BC5_SIGNED,
-    COMPRESSION_BC6H,
-    COMPRESSION_BC6H_SIGNED,
-    COMPRESSION_BC7,
-};
-
 struct texel_kind {
     enum channel_kind kind;
     unsigned channels;      // 1, 2, 4
     unsigned channel_bytes; // 1, 2, 4
     bool srgb;              // all but the fourth channel
-    // of blocks of 4 by 4; the other fields describe decoded texels
-    enum texel_compression compression;
 };
 
 static inline unsigned texel_bytes(const struct texel_kind *kind)

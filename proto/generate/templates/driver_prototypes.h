@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Generated from proto/cuda.spec: the calls of the Driver API by their exported names, as cuda.h declares them. */
+/* Generated from proto/cuda.spec: the calls of the Driver API by their exported names, as in
+ * cuda.h. */
 #ifndef GEN_DRIVER_PROTOTYPES_H
 #define GEN_DRIVER_PROTOTYPES_H
 #include "proto/cuda_abi.h"

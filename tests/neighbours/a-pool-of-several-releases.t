@@ -4,7 +4,7 @@
 # know are left alone, and those of the release before get all that they need.
 . "$(dirname "$0")/../broker/broker.sh"
 . "$TOP/tests/neighbours/neighbours.sh"
-requires xz python3
+requires git python3
 [ -z "${SAN:-}${VALGRIND:-}" ] || skip_all "other releases are not built with sanitizers"
 THIS=$TOP
 build_previous

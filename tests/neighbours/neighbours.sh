@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds other releases, whose clients and boxes meet those of this one: the release before from its own
-# source, which is stored, and releases to come from this one's source with other lists.
+# Builds other releases, whose clients and boxes meet those of this one: the release before from its commit
+# (tests/neighbours/releases), and releases to come from this one's source with other lists.
 
 NEIGHBOURS=$BUILD/neighbours
 NEIGHBOUR_FILES=(build/lib/libcuda.so.1 build/bin/rgpud build/bin/rgpu-worker)
@@ -20,24 +20,25 @@ build_neighbour() {
     ln -sf "$BUILD/lib/libcuda-sim.so" "$folder/build/lib/"
 }
 
-# build_previous: the stored release with its own programs, once for each one stored. Sets PREVIOUS, RELEASE.
+# build_previous: the last release with its own programs, once for each commit. Sets PREVIOUS, RELEASE.
 build_previous() {
-    local archive program
-    archive=$(echo "$TOP"/tests/neighbours/releases/rgpu-*.tar.xz)
-    RELEASE=${archive##*/rgpu-} RELEASE=${RELEASE%.tar.xz}
+    local commit program
+    read -r RELEASE commit <<<"$(tail -n 1 "$TOP/tests/neighbours/releases")"
+    git -C "$TOP" cat-file -e "$commit^{commit}" 2>/dev/null ||
+        skip_all "the commit of release $RELEASE is not in this clone: git fetch --unshallow brings it"
     PREVIOUS=$NEIGHBOURS/$RELEASE
     mkdir -p "$NEIGHBOURS"
     exec {neighbours_lock}>"$NEIGHBOURS/lock"
     flock "$neighbours_lock"
-    if ! cmp -s "$archive" "$PREVIOUS/built"; then
-        rm -rf "$PREVIOUS" && mkdir -p "$PREVIOUS" && tar xJf "$archive" -C "$PREVIOUS"
+    if [ "$(cat "$PREVIOUS/built" 2>/dev/null)" != "$commit" ]; then
+        rm -rf "$PREVIOUS" && mkdir -p "$PREVIOUS" && git -C "$TOP" archive "$commit" | tar x -C "$PREVIOUS"
         build_neighbour "$PREVIOUS" "${NEIGHBOUR_FILES[@]}" build/bin/rgpu-brokerd build/bin/rgpuctl
         for program in "${NEIGHBOUR_PROGRAMS[@]}"; do
             "${CC:-gcc}" -D_GNU_SOURCE -pthread -I"$PREVIOUS" -o "$PREVIOUS/build/$program" \
                 "$PREVIOUS/tests/programs/$program.c" -L"$PREVIOUS/build/lib" -l:libcuda.so.1 -lm -ldl ||
                 bail "$program of $RELEASE cannot be built"
         done
-        cp "$archive" "$PREVIOUS/built"
+        echo "$commit" >"$PREVIOUS/built"
     fi
     exec {neighbours_lock}>&-
 }

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/programs.sh"
 . "$TOP/tests/neighbours/neighbours.sh"
-requires xz python3
+requires git python3
 [ -z "${SAN:-}${VALGRIND:-}" ] || skip_all "other releases are not built with sanitizers"
 THIS=$TOP
 [ "$BUILD" = "$TOP/build" ] || bail "this release is expected in $TOP/build"

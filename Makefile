@@ -18,7 +18,7 @@ clean:
 
 install: all $(INSTALL_TARGETS)
 
-# What docs/code.md says of formatting is done.
+# What docs/design/code.md says of formatting is done.
 .PHONY: format
 format:
 	@scripts/format

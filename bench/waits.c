@@ -2,7 +2,7 @@
 // Measures how long it takes to learn that small GPU work is done, for each way to wait. Prints one
 // JSON line for each work and way, in microseconds from before the submission. A session over
 // shared memory ends its waits with a word that the GPU writes and the program polls
-// (docs/protocol.md), so that way is its native limit.
+// (docs/reference/protocol.md), so that way is its native limit.
 //
 //   waits [--rounds N]    medians over N rounds (9) of 500
 #include <stdlib.h>

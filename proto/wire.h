@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The records on a session's link after its transport is chosen: requests to the worker, events to
-// the client, and the description of the box's devices. See docs/protocol.md.
+// the client, and the description of the box's devices. See docs/reference/protocol.md.
 //
 // All fields are in the byte order of x86-64 and arm64 (little endian); the handshake refuses
 // others. Records are multiples of eight bytes and at most WIRE_RECORD_MAX long.

@@ -7,7 +7,7 @@
 
 #include "broker/pool/pool.h"
 
-// Return one word, see docs/broker-api.md.
+// Return one word, see docs/reference/broker-api.md.
 const char *view_box_state(const struct pool_box *box);
 const char *view_gpu_state(const struct pool_gpu *gpu);
 

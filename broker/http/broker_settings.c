@@ -32,7 +32,7 @@ const struct config_option settings_table[] = {
     CONFIG_STRING("broker", "state_dir", S, state_dir, "/var/lib/rgpu-broker",
                   "directory of the database; on a local disk, for this program alone"),
     CONFIG_BOOL("broker", "standby", S, standby, "no",
-                "wait while another broker has state_dir, then take over; see docs/pool.md"),
+                "wait while another broker has state_dir, then take over; see docs/admin/pool.md"),
     CONFIG_ENUM("broker", "synchronous", S, synchronous, "full", synchronous_words,
                 "full: a grant survives a power cut; normal: faster, it survives a crash"),
     CONFIG_STRING("broker", "log_level", S, log_level, "info", "error, warn, info, debug or trace"),

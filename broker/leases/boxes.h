@@ -5,8 +5,8 @@
 
 #include "broker/leases/core.h"
 
-// Registers a box with its own description in JSON; see docs/broker-api.md. Sets *why with
-// OUTCOME_BAD_REQUEST and with OUTCOME_TAKEN: a connected box uses a GPU or the name.
+// Registers a box with its own description in JSON; see docs/reference/broker-api.md. Sets *why
+// with OUTCOME_BAD_REQUEST and with OUTCOME_TAKEN: a connected box uses a GPU or the name.
 enum outcome broker_register(struct broker *broker, const char *name, const json_t *body,
                              const char *actor, const char **why)
     __attribute__((warn_unused_result));

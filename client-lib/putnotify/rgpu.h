@@ -17,7 +17,7 @@
 // out of range, the call returns an error and queues nothing.
 //
 // The conventions are those of NVSHMEM (signals), NCCL (windows) and dCUDA (ranks and tags).
-// docs/put-notify.md is the manual.
+// docs/guide/put-notify.md is the manual.
 #ifndef RGPU_H
 #define RGPU_H
 

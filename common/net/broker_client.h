@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A blocking client of the broker's API (docs/broker-api.md), for rgpuctl, the scheduler's plugins
-// and tests. Programs that use it link -ljansson -lmunge.
+// A blocking client of the broker's API (docs/reference/broker-api.md), for rgpuctl, the
+// scheduler's plugins and tests. Programs that use it link -ljansson -lmunge.
 //
 // One client is for one thread at a time; any number of clients may exist. Every call ends within
 // its deadline. A call that fails leaves a sentence for people in broker_client_error.
@@ -95,8 +95,8 @@ int broker_client_await(struct broker_client *client, const char *id, unsigned s
 // A ticket for a lease by id, or by key where id is NULL; `seconds` 0: the broker's default.
 int broker_client_ticket(struct broker_client *client, const char *id, const char *key,
                          uint64_t seconds, char **bundle) __attribute__((warn_unused_result));
-// The same with a request BODY (docs/broker-api.md), which this function releases. The caller frees
-// *bundle.
+// The same with a request BODY (docs/reference/broker-api.md), which this function releases. The
+// caller frees *bundle.
 int broker_client_ask_ticket(struct broker_client *client, json_t *body, char **bundle)
     __attribute__((warn_unused_result));
 // Releases a lease. Returns success also if the lease has ended or, by key, was never acquired.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signs requests to the broker with a shared key, and checks them; see docs/broker-api.md. The
-// signature covers the method, the path with its query, and the body, with a time and a nonce.
+// Signs requests to the broker with a shared key, and checks them; see
+// docs/reference/broker-api.md. The signature covers the method, the path with its query, and the
+// body, with a time and a nonce.
 #ifndef RGPU_COMMON_API_AUTH_H
 #define RGPU_COMMON_API_AUTH_H
 

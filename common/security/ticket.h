@@ -129,7 +129,7 @@ struct ticket {
     uid_t owner;
     enum control_protection protection; // the least that its sessions get
     int64_t issued, expires;
-    int64_t epoch; // of the broker's history (docs/pool.md); 0: issued before there were any
+    int64_t epoch; // of the broker's history (docs/admin/pool.md); 0: issued before there were any
     size_t gpu_count;
     struct ticket_gpu gpus[TICKET_GPUS_MAX];
 };

@@ -4,7 +4,7 @@
 #     sbatch --constraint=vm --gres=rgpu:1 slurm-job.sh ./train.sh
 # The image is the site's. It has the client library, and the rule 60-rgpu-vm.rules. At its start it mounts the share `job` as
 # /run/job, and each share that `mounts` there names where that says; runs `command` with `environment` as the job's user,
-# writes its status to `status`, and powers off (docs/places.md). The tickets name the box by its address, which QEMU's own network reaches.
+# writes its status to `status`, and powers off (docs/guide/places.md). The tickets name the box by its address, which QEMU's own network reaches.
 #
 # RGPU_VM_IMAGE, RGPU_VM_MEMORY     the image, and the machine's memory
 # RGPU_VM_KERNEL, RGPU_VM_INITRD    an image without a boot loader is started by these

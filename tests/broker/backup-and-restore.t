@@ -37,7 +37,7 @@ head -c 8000 "$TMP/copy" >"$TMP/torn"
 like "$("$brokerd" --state-dir "$BROKER_DIR" --check --database "$TMP/torn" 2>&1 || true)" 'malformed|database disk image' "half a copy"
 like "$("$brokerd" --state-dir "$BROKER_DIR" --check --database "$TMP/absent" 2>&1 || true)" 'unable to open' "none at all"
 
-# The restore, as docs/pool.md has it; database-restored.t shows what boxes make of what is lost.
+# The restore, as docs/admin/pool.md has it; database-restored.t shows what boxes make of what is lost.
 second=$(take)
 stop "$BROKER_PID" KILL
 rm -f "$BROKER_DIR"/pool.sqlite*

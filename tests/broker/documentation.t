@@ -15,14 +15,14 @@ fails "an unknown setting is refused" "$brokerd" --config <(echo '[broker]'; ech
 
 undocumented=
 for kind in $(grep -oh '\.kind = [^,]*"[a-z.]*"' "$TOP"/broker/*.c | grep -o '"[a-z.]*"' | tr -d '"' | sort -u); do
-    grep -q "\`$kind\`" "$TOP/docs/broker-api.md" || undocumented+=" $kind"
+    grep -q "\`$kind\`" "$TOP/docs/reference/broker-api.md" || undocumented+=" $kind"
 done
 is "$undocumented" "" "every kind of event is in the API's description"
 undocumented=
 codes=$(sed -n 's/^ *ROW(OUTCOME_[A-Z_]*, [45][0-9]*, "\([a-z-]*\)".*/\1/p' "$TOP/broker/pool/outcome.h" | sort -u)
 ok "the table of outcomes has codes" [ "$(wc -l <<<"$codes")" -gt 20 ]
 for code in $codes; do
-    grep -q "\`$code\`" "$TOP/docs/broker-api.md" || undocumented+=" $code"
+    grep -q "\`$code\`" "$TOP/docs/reference/broker-api.md" || undocumented+=" $code"
 done
 is "$undocumented" "" "every error code is in the API's description"
 

@@ -10,7 +10,7 @@ mkdir "$TMP/etc"
 export RGPU_BROKER=unix:$BROKER_SOCKET PATH=$BUILD/bin:$PATH
 # The users of the units, as numbers; each host is this one; each file is under the test's directory.
 BOX_USER=12345 BROKER_USER=12346
-steps=$(sed -n 's/^    //p' "$TOP/docs/pool.md" | grep -E 'api\.keys|box-key|--make-key|chown' |
+steps=$(sed -n 's/^    //p' "$TOP/docs/admin/pool.md" | grep -E 'api\.keys|box-key|--make-key|chown' |
     sed "s|ssh root@gpu01|sh -c|; s|-o rgpu-broker|-o $BROKER_USER|g; s|-o rgpu |-o $BOX_USER |g; s|chown rgpu-broker:|chown $BROKER_USER|; s|/etc/rgpu|$TMP/etc|g")
 is "$(wc -l <<<"$steps")" 5 "the manual's five steps that make keys"
 umask 000

@@ -62,9 +62,9 @@ if command -v systemd-analyze >/dev/null; then
     # What remains of the unit that has rights has its reason in the manual.
     without=
     while read -r name; do
-        grep -Fq "| \`${name//|/\\|}\` |" "$TOP/docs/security.md" || without+=" $name"
+        grep -Fq "| \`${name//|/\\|}\` |" "$TOP/docs/admin/security.md" || without+=" $name"
     done < <(systemd-analyze security --offline=true --no-pager "$TMP/rgpu-workers.service" | sed -n 's/^✗ \([^ ]*\).*/\1/p')
-    is "$without" "" "docs/security.md says why rgpu-workers.service is exposed where it is"
+    is "$without" "" "docs/admin/security.md says why rgpu-workers.service is exposed where it is"
 else
     skip "systemd-analyze is not there"
 fi

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A daemon starts with the settings of an earlier release: each that is gone is told, with its place and what has replaced it,
-# and docs/upgrade.md has it.
+# and docs/admin/upgrade.md has it.
 . "$(dirname "$0")/../lib.sh"
 
 "$BUILD/bin/rgpu-brokerd" --make-key "$TMP/key" >/dev/null
 # rows FILE: section and name of each setting that its table says is gone.
 rows() { tr -d '\n' <"$TOP/$1" | grep -oE 'CONFIG_RETIRED\( *"[a-z]+", *"[a-z_]+"' | sed 's/[^"]*"\([a-z]*\)", *"\([a-z_]*\)"/\1 \2/'; }
-# documented FILE: the same of docs/upgrade.md.
+# documented FILE: the same of docs/admin/upgrade.md.
 documented() {
-    sed -n '/^## Settings that are gone/,/^## What works/p' "$TOP/docs/upgrade.md" |
+    sed -n '/^## Settings that are gone/,/^## What works/p' "$TOP/docs/admin/upgrade.md" |
         awk -F'|' -v file="\`$1\`" 'index($2, file) { gsub(/[` ]/, ""); n = split($4, names, ","); for (i = 1; i <= n; i++) print $3, names[i] }'
 }
 # gone FILE TABLE COMMAND...: what the daemon of that table says to a file with all of them.
@@ -18,7 +18,7 @@ gone() {
     shift 2
     rows "$table" >"$TMP/rows"
     ok "$file has had settings that are gone" test -s "$TMP/rows"
-    is "$(documented "$file" | sort)" "$(sort "$TMP/rows")" "docs/upgrade.md has those of $file"
+    is "$(documented "$file" | sort)" "$(sort "$TMP/rows")" "docs/admin/upgrade.md has those of $file"
     while read -r section name; do
         printf '[%s]\n%s = 64K\n' "$section" "$name"
     done <"$TMP/rows" >"$TMP/$file"

@@ -8,7 +8,7 @@ preload=$(preload_for_sanitizers)
 
 # rows: NAME|PROGRAMS|SIZE of the table.
 rows() {
-    sed -n '/^### Shared memory$/,/^### Floods$/p' "$TOP/docs/security.md" | grep -E '^[|] `(/|STATE/)' | tr -d '\140' |
+    sed -n '/^### Shared memory$/,/^### Floods$/p' "$TOP/docs/admin/security.md" | grep -E '^[|] `(/|STATE/)' | tr -d '\140' |
         awk -F' *[|] *' -v OFS='|' -v state="${BROKER_DIR:-}" '{ sub("^STATE", state, $2); print $2, $3, $4 }'
 }
 

@@ -128,7 +128,7 @@ class Broker(Daemon):
                 "--away-after", "3s", "--log-level", "warn"]
 
     def copy_database(self):
-        """As docs/pool.md tells an administrator to."""
+        """As docs/admin/pool.md tells an administrator to."""
         copy = os.path.join(self.directory, "copy-%d" % len(self.copies))
         source = sqlite3.connect("file:%s?mode=ro" % self.database, uri=True, timeout=10)
         target = sqlite3.connect(copy)

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Which folder needs which, and which files need each other in a circle, is what docs/architecture.md says.
+# Which folder needs which, and which files need each other in a circle, is what docs/design/architecture.md says.
 . "$(dirname "$0")/../lib.sh"
 requires python3 nm
-page=$TOP/docs/architecture.md
+page=$TOP/docs/design/architecture.md
 arrows() { python3 -B "$TOP/tests/layout/arrows.py" "$TOP" "$BUILD" "$1"; }
 
 # "folder -> folder" for each pair of the page's first table.

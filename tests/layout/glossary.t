@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Each word of the glossary in docs/code.md lives in the file that is named there, and stands there once.
+# Each word of the glossary in docs/design/code.md lives in the file that is named there, and stands there once.
 . "$(dirname "$0")/../lib.sh"
-sed -n '/^## Glossary/,$p' "$TOP/docs/code.md" | sed -n 's/^| \([A-Za-z][^|]*[^ ]\) *| .* | `\([^`]*\)` |$/\1:\2/p' |
+sed -n '/^## Glossary/,$p' "$TOP/docs/design/code.md" | sed -n 's/^| \([A-Za-z][^|]*[^ ]\) *| .* | `\([^`]*\)` |$/\1:\2/p' |
     grep -v '^word:' >"$TMP/words"
 ok "the glossary has words, and few" [ "$(wc -l <"$TMP/words")" -gt 20 -a "$(wc -l <"$TMP/words")" -le 30 ]
 is "$(cut -d: -f1 "$TMP/words" | sort | uniq -d)" "" "none of them twice"

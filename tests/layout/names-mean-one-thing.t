@@ -34,7 +34,7 @@ functions() {
 
 # strays TREE: files that pages name and that are not there. slurm/ is Slurm's, and capitals stand for any name.
 strays() {
-    (cd "$1" && grep -oE '`[a-z0-9_/.-]+\.(c|h|py|spec|def|t)`' docs/*.md README.md) | tr -d '\140' |
+    (cd "$1" && grep -oE '`[a-z0-9_/.-]+\.(c|h|py|spec|def|t)`' docs/*.md docs/*/*.md README.md 2>/dev/null) | tr -d '\140' |
         grep -v ':slurm/' | sort -u | while IFS=: read -r page file; do
         [ -e "$1/$file" ] || find "$1" \( -path "$1/build" -o -name .git \) -prune -o -path "*/$file" -print -quit |
             grep -q . || echo "$page: $file"

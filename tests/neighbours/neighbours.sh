@@ -30,7 +30,7 @@ build_previous() {
     mkdir -p "$NEIGHBOURS"
     exec {neighbours_lock}>"$NEIGHBOURS/lock"
     flock "$neighbours_lock"
-    if [ "$(cat "$PREVIOUS/built" 2>/dev/null)" != "$commit" ]; then
+    if ! grep -qsx "$commit" "$PREVIOUS/built"; then
         rm -rf "$PREVIOUS" && mkdir -p "$PREVIOUS" && git -C "$TOP" archive "$commit" | tar x -C "$PREVIOUS"
         build_neighbour "$PREVIOUS" "${NEIGHBOUR_FILES[@]}" build/bin/rgpu-brokerd build/bin/rgpuctl
         for program in "${NEIGHBOUR_PROGRAMS[@]}"; do

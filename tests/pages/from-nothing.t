@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A pool and Slurm in front of it, set up from docs/pool.md and docs/slurm.md alone: each step that the
+# A pool and Slurm in front of it, set up from docs/admin/pool.md and docs/admin/slurm.md alone: each step that the
 # pages give is run as it stands there, on the machine that it is for, which has the packages that the
 # page names for it and no more. seconds: 1500
 . "$(dirname "$0")/machines.sh"
@@ -8,7 +8,7 @@
 [ "$(id -u)" = 0 ] || skip_all "machines of one's own need root"
 requires debootstrap unshare nsenter ip mount pgrep
 [ -e "$BUILD/lib/slurm/gres_rgpu.so" ] || skip_all "the plugins are not built: Slurm's headers are missing"
-pool=$TOP/docs/pool.md slurm=$TOP/docs/slurm.md
+pool=$TOP/docs/admin/pool.md slurm=$TOP/docs/admin/slurm.md
 steps() { python3 "$TOP/tests/pages/steps.py" "$@"; }
 # What the premise of each page is there already: munge with one key, Slurm.
 if [ -z "${IN_PRIVATE:-}" ]; then
@@ -64,7 +64,7 @@ page_steps() {
     done 3< <(steps "$page" "$machine" "${@:3}")
 }
 
-# ---- docs/pool.md ----
+# ---- docs/admin/pool.md ----
 page_steps "$pool" broker
 page_steps "$pool" box
 page_steps "$pool" broker key
@@ -79,7 +79,7 @@ install -m 755 "$BUILD/tests/programs/saxpy" "$node/root/your-program"
 program=$(sed -n 's/^    \(rgpuctl run .*your-program\)$/\1/p' "$pool")
 ok "pool.md, on node: $program" on node bash -ec "cd; $program"
 
-# ---- docs/slurm.md ----
+# ---- docs/admin/slurm.md ----
 cp "$node/etc/rgpu/broker" "$controller/etc/rgpu/broker"
 page_steps "$slurm" controller user
 page_steps "$slurm" controller

@@ -10,7 +10,7 @@ settings=$("$sync" --print-config | sed -n 's/^#\([a-z_]*\) =.*/\1/p' | sort)
 documented=$(sed -n '/^\.Sh SETTINGS/,/^\.Sh ENVIRONMENT/s/^\.It Cm //p' "$TOP/docs/man/rgpu-slurm-sync.8" | sort)
 is "$documented" "$settings" "the manual has every setting and no other"
 for option in $(sed -n 's/^ *{"\(rgpu-[a-z]*\)",.*/\1/p' "$TOP/slurm-plugin/spank_rgpu.c"); do
-    ok "docs/slurm.md has --$option" grep -Eq -e "--$option[=\`]" "$TOP/docs/slurm.md"
+    ok "docs/admin/slurm.md has --$option" grep -Eq -e "--$option[=\`]" "$TOP/docs/admin/slurm.md"
 done
 if command -v systemd-analyze >/dev/null; then
     sed 's|^ExecStart=.*|ExecStart=/bin/true|; /^Documentation=/d' \

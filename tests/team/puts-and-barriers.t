@@ -25,7 +25,7 @@ for transport in shm tcp; do
     like "$(cat "$TMP/program.err")" 'copies between boxes .*by=(shm|rdma|tcp)' "$transport: which go from box to box"
 done
 is "$(on_box "$BUILD/examples/exchange")" "$(printf 'GPU %d: %d from its neighbour\n' 0 2 1 1)" "the example of the manual runs"
-is "$(sed -n '/^```c$/,/^```$/{/^```/!p}' "$TOP/docs/put-notify.md")" "$(cat "$TOP/examples/exchange.c")" "and is the one there"
+is "$(sed -n '/^```c$/,/^```$/{/^```/!p}' "$TOP/docs/guide/put-notify.md")" "$(cat "$TOP/examples/exchange.c")" "and is the one there"
 missing=$(grep -oE '^(enum rgpu_result|void|int|const char \*) ?\*?rgpu_[a-z_]+|^const char \*rgpu_[a-z_]+' "$TOP/client-lib/putnotify/rgpu.h" | grep -oE 'rgpu_[a-z_]+$' |
     while read -r name; do grep -q "^\.Fn $name " "$TOP/docs/man/librgpu.3" || echo "$name"; done)
 is "$missing" "" "librgpu(3) has all calls"

@@ -2,9 +2,9 @@
 // The rdma link: a session over verbs, with two queue pairs.
 //
 // Commands: records are written into a ring of the peer (RDMA WRITE with immediate data, which
-// carries their size). Each side grants the other room in its ring and receives (docs/rdma.md, "On
-// the wire"). Bulk: the worker alone reads and writes memory that the client exposes, by RDMA READ
-// and WRITE; the client's processor has no part in it.
+// carries their size). Each side grants the other room in its ring and receives
+// (docs/admin/rdma.md, "On the wire"). Bulk: the worker alone reads and writes memory that the
+// client exposes, by RDMA READ and WRITE; the client's processor has no part in it.
 #ifndef RGPU_TRANSPORT_RDMA_H
 #define RGPU_TRANSPORT_RDMA_H
 

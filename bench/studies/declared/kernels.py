@@ -104,7 +104,7 @@ STUDY = Study(
                 Ours("first call", "verbs", None, "start", base="tcp"))),
         Answer("rCUDA", "CUDA's samples", "partly: 32 programs of our own tests, of the same kinds", "94 of 118 run, in 245 s; locally 49 % slower",
                "Most of the paper's difference is the start of a process (1.3 s then), which a box has done before. What a program "
-               "cannot have at all is in docs/differences.md: graphics, and memory of other libraries. Ours take longer than natively; why was not looked into.",
+               "cannot have at all is in docs/reference/differences.md: graphics, and memory of other libraries. Ours take longer than natively; why was not looked into.",
                (Ours("all of them", "shm", None, "samples"), Ours("all of them", "tcp", None, "samples"),
                 Ours("programs that end well", "shm", None, "samples"))),
         Answer("virtio-rdma", "none", "the paper measures nothing", "–", "A guest on the box's host, over a window of shared memory, is measured by bench/places where there is QEMU."),

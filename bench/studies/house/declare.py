@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The words in which a study is declared: what runs, where it runs, what is drawn of it, and what others found.
 
-Every file of bench/studies/declared/ makes one Study of these and names it STUDY. docs/studies.md explains the words."""
+Every file of bench/studies/declared/ makes one Study of these and names it STUDY. docs/design/studies.md explains the words."""
 import dataclasses
 import json
 import re

@@ -27,7 +27,7 @@ KINDS = (("dynamics", 4, 0.55, 4, 4, (20, 60)), ("sequences", 3, 0.25, 2, 2, (10
          ("inference", 3, 0.15, 2, 3, (5, 30)), ("interactive", 2, 0.05, 1, 2, (15, 45)))
 # Those that somebody waits for.
 URGENT = ("inference", "interactive")
-# GiB of a GPU, and seconds for each GiB of a job that leaves it and comes back, measured on an H100 with 40 GiB (docs/sharing.md).
+# GiB of a GPU, and seconds for each GiB of a job that leaves it and comes back, measured on an H100 with 40 GiB (docs/admin/sharing.md).
 GPU_GIB, AWAY_AND_BACK = 80, (30 + 8.5) / 40
 # Watts, of a datasheet's order: a node without a GPU that idles, and each core at work; a GPU that idles, and at work; what
 # a box takes for each of its GPUs.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies where no memory is shared: data to the GPU follows its request on the link, data from it
-// comes as events (docs/protocol.md, "Copies over a byte stream").
+// comes as events (docs/reference/protocol.md, "Copies over a byte stream").
 #include <stdlib.h>
 
 #include "client-lib/cuda/copy/copies.h"

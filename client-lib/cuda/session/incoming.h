@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles the events that a worker sends (docs/protocol.md).
+// Handles the events that a worker sends (docs/reference/protocol.md).
 #ifndef RGPU_CLIENT_INCOMING_H
 #define RGPU_CLIENT_INCOMING_H
 

@@ -44,7 +44,7 @@ static uint64_t most_peer_calls(const struct box_settings *settings)
 }
 
 static const struct limit_row {
-    const char *name; // in metrics, the log and docs/security.md
+    const char *name; // in metrics, the log and docs/admin/security.md
     // the limit of the box; those of leases and sessions are fractions of it
     uint64_t (*of_box)(const struct box_settings *settings);
     const char *refusal;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stores the last known point of the broker's history on disk. The box then notices a database that
-// was restored from an older copy, and refuses tickets from the lost part. See docs/pool.md.
+// was restored from an older copy, and refuses tickets from the lost part. See docs/admin/pool.md.
 #ifndef RGPU_DAEMON_BROKER_HISTORY_H
 #define RGPU_DAEMON_BROKER_HISTORY_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tracks the broker's orders about leases and their execution on this box. Orders that must outlive
 // the daemon are on disk (revocations.h, broker_history.h). Lists and answers are JSON as in
-// docs/broker-api.md.
+// docs/reference/broker-api.md.
 #ifndef RGPU_DAEMON_BROKER_ORDERS_H
 #define RGPU_DAEMON_BROKER_ORDERS_H
 

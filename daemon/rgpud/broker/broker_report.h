@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds the JSON reports about this box for the broker (docs/broker-api.md).
+// Builds the JSON reports about this box for the broker (docs/reference/broker-api.md).
 #ifndef RGPU_DAEMON_BROKER_REPORT_H
 #define RGPU_DAEMON_BROKER_REPORT_H
 

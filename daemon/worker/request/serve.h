@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Declares the functions that the worker's request handlers, generated and hand-written, call (see
-// docs/protocol.md). A `struct serve` is one request served by one thread; only this thread calls
-// its functions.
+// docs/reference/protocol.md). A `struct serve` is one request served by one thread; only this
+// thread calls its functions.
 #ifndef RGPU_WORKER_SERVE_H
 #define RGPU_WORKER_SERVE_H
 

@@ -50,7 +50,6 @@ $(call program,rgpu-slurm-sync,$(addprefix slurm-plugin/sync/,sync.c sync_slurm.
 INSTALL_FILES += $(B)/bin/rgpu-slurm-sync:$(SBINDIR)/rgpu-slurm-sync:0755:slurm \
     common/service/daemon.bash-completion:$(COMPLETIONDIR)/rgpu-slurm-sync:0644:slurm \
     systemd/rgpu-slurm-sync.service.in:$(UNITDIR)/rgpu-slurm-sync.service:0644:slurm \
-    docs/admin/slurm.md:$(PREFIX)/share/doc/rgpu/slurm.md:0644:slurm \
     docs/man/rgpu-slurm-sync.8:$(MANDIR)/man8/rgpu-slurm-sync.8:0644:slurm \
     config/slurm.conf:$(SYSCONFDIR)/rgpu/slurm.conf:config:slurm
 endif

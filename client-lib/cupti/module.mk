@@ -8,4 +8,3 @@ $(foreach n,12 13,\
     -Wl$(comma)-soname$(comma)libcupti.so.$(n) -Wl$(comma)-Bsymbolic -Wl$(comma)-z$(comma)nodelete \
     -Wl$(comma)--version-script=client-lib/cupti/libcupti-$(n).map,client-lib/cupti/libcupti-$(n).map)\
   $(eval INSTALL_FILES += $(B)/lib/libcupti.so.$(n):$(LIBDIR)/libcupti.so.$(n):0755:client))
-INSTALL_FILES += docs/guide/profilers.md:$(PREFIX)/share/doc/rgpu/profilers.md:0644:client

@@ -4,5 +4,4 @@
 $(call shared_library,libnvidia-ml.so.1,$(wildcard client-lib/nvml/*.c),rgpucommon,$(CLIENT_LIBS),\
     -Wl$(comma)-soname$(comma)libnvidia-ml.so.1 -Wl$(comma)-Bsymbolic -Wl$(comma)--exclude-libs$(comma)ALL \
     -Wl$(comma)-z$(comma)nodelete)
-INSTALL_FILES += $(B)/lib/libnvidia-ml.so.1:$(LIBDIR)/libnvidia-ml.so.1:0755:client \
-    docs/guide/nvml.md:$(PREFIX)/share/doc/rgpu/nvml.md:0644:client
+INSTALL_FILES += $(B)/lib/libnvidia-ml.so.1:$(LIBDIR)/libnvidia-ml.so.1:0755:client

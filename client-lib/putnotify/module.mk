@@ -6,5 +6,4 @@ $(call shared_library,librgpu.so.1,$(wildcard client-lib/putnotify/*.c),rgpucomm
 INSTALL_FILES += $(B)/lib/librgpu.so.1:$(LIBDIR)/librgpu.so.1:0755:client \
     client-lib/putnotify/rgpu.h:$(PREFIX)/include/rgpu.h:0644:client \
     client-lib/putnotify/rgpu_device.h:$(PREFIX)/include/rgpu_device.h:0644:client \
-    docs/man/librgpu.3:$(MANDIR)/man3/librgpu.3:0644:client \
-    docs/guide/put-notify.md:$(PREFIX)/share/doc/rgpu/put-notify.md:0644:client
+    docs/man/librgpu.3:$(MANDIR)/man3/librgpu.3:0644:client

@@ -30,7 +30,7 @@ ok "its GPU is back" await "no leases" no_leases
 install_into() { make -C "$TOP" --no-print-directory B="${BUILD#"$TOP"/}" DESTDIR="$TMP/$1" "${@:2}" install 2>&1; }
 out=$(install_into with)
 ok "make install installs the plugins" test -e "$TMP/with/usr/local/lib/rgpu/slurm/rgpu_prep.so"
-ok "and this page" test -e "$TMP/with/usr/local/share/doc/rgpu/slurm.md"
+ok "and this page" test -e "$TMP/with/usr/local/share/doc/rgpu/admin/slurm.md"
 unlike "$out" 'NOT INSTALLED' "and has nothing to complain of"
 out=$(install_into without SLURM_HEADERS=)
 like "$out" 'NOT INSTALLED: the plugins for Slurm' "where they cannot be built it says so"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of libcuda.so.1 for rgpu's libnccl, which looks up rgpu_site_nccl_table in it by name:
-// communicators of the site's NCCL, inside the boxes. NVIDIA's library has no such table.
+// The table rgpu_site_nccl_table of rgpu's libcuda.so.1. rgpu's libnccl looks it up by name, and
+// runs communicators of the NCCL that is installed on the boxes. NVIDIA's libcuda.so.1 has no such
+// table.
 #ifndef RGPU_PROTO_SITE_NCCL_TABLE_H
 #define RGPU_PROTO_SITE_NCCL_TABLE_H
 
@@ -12,7 +13,7 @@
 #include "proto/nccl_abi.h"
 #include "proto/wire.h"
 
-// One operation of a communicator in CONTEXT. The stream in ASKED is filled in.
+// One operation of a communicator in CONTEXT. `run` sets the stream in ASKED from STREAM.
 struct site_collective {
     CUcontext context;
     CUstream stream;
@@ -20,18 +21,21 @@ struct site_collective {
 };
 
 struct site_nccl_table {
-    // The version that the box of CONTEXT has; 0: none.
+    // Returns the version of NCCL on the box of CONTEXT, encoded as by ncclGetVersion; 0: it has
+    // none.
     uint32_t (*offer)(CUcontext context);
     CUresult (*make_id)(CUcontext context, ncclUniqueId *id);
-    // Waits until all ranks have joined. *COMM identifies the communicator in this process; on
-    // failure WHY has the reason.
+    // Creates a communicator, and waits until all ranks have joined. *COMM identifies it in this
+    // process. On failure WHY has the reason.
     CUresult (*make)(CUcontext context, int ranks, int rank, const ncclUniqueId *id,
                      uint32_t timeout_ms, uint32_t *comm, char *why, size_t room);
-    // Runs a whole group, in the order of its streams, without waiting. NOT_SUPPORTED: the group is
-    // too long, and nothing has been done.
+    // Queues the COUNT operations of a group, each in the order of its stream, and returns without
+    // waiting. NOT_SUPPORTED: the group is too long, and nothing was queued.
     CUresult (*run)(struct site_collective *list, size_t count);
+    // Returns the communicator's asynchronous error (ncclCommGetAsyncError).
     ncclResult_t (*ask)(CUcontext context, uint32_t comm);
-    // Waits for pending operations, or aborts them.
+    // Destroys the communicator, after waiting for its pending operations, or if ABORTS after
+    // aborting them.
     void (*end)(CUcontext context, uint32_t comm, bool aborts);
 };
 

@@ -12,8 +12,8 @@ struct queue_class {
     struct lease_list waiting; // by rising sequence, never empty
     struct request request;
     uint64_t blocked_in; // last pass in which its head did not fit
-    bool impossible;     // its requests can no longer fit, so they claim nothing
-    uint64_t generation; // pool.generation + 1 when `impossible` was determined
+    bool impossible;     // the present pool can never serve it, so it makes no claims
+    uint64_t generation; // pool.generation + 1 for which `impossible` holds; 0: unknown
     // Cached reason why its head waits (explain.h), or NULL.
     char *kept_reason;
     uint64_t reason_of; // queue.moment of the cached reason
@@ -25,10 +25,10 @@ struct queue {
     struct class_list classes; // in the order of their heads' sequences
     size_t length;
     uint64_t pass;
-    uint64_t gone;    // grows when a class loses its head
-    uint64_t changes; // grows when a class begins or ceases to be impossible
-    uint64_t moment;  // grows with each tick of the broker
-    size_t looks;     // GPUs that were examined for cached reasons in this moment
+    uint64_t gone;    // increases when the first lease of a class leaves the queue
+    uint64_t changes; // increases when `impossible` of a class changes
+    uint64_t moment;  // increases with each queue_tick
+    size_t looks;     // GPUs examined to compute reasons since the last queue_tick
 };
 
 // Limits of the queue: in all, because each lease takes memory and a database row; and for each
@@ -41,7 +41,7 @@ void queue_free(struct queue **queue);
 int queue_join(struct queue *queue, struct pool_lease *lease) __attribute__((warn_unused_result));
 // Returns true if OWNER may queue another lease of their own.
 bool queue_has_room_for(const struct queue *queue, uid_t owner);
-// Ages the cached reasons; called once a second.
+// Makes cached reasons expire. The broker calls this once a second.
 void queue_tick(struct queue *queue);
 // Records if the present pool can ever serve the class.
 void queue_set_possible(struct queue *queue, struct queue_class *entry, bool possible);

@@ -9,28 +9,29 @@
 
 enum shm_side { SHM_WORKER, SHM_CLIENT };
 
-// The doorbells by which one end wakes the other, unless both have the event files; the first
-// member of their maker's structure.
+// Calls that wake the other end where the ends do not share eventfds. The implementation has this
+// as the first member of its own structure.
 struct shm_doorbells {
     void (*ring)(struct shm_doorbells *doorbells, int socket, enum shm_direction direction,
                  enum shm_event event);
-    // Events of the socket to wait for, beside its end: POLLIN, which `hear` then handles, or 0.
+    // Events of the socket to poll for besides hang-up: POLLIN, after which `hear` is called, or 0.
     short heard;
     void (*hear)(struct shm_doorbells *doorbells, const struct shm_memory *memory, int socket);
-    void (*close)(struct shm_doorbells *doorbells); // unmaps, for a forked child
+    void (*close)(struct shm_doorbells *doorbells); // in a forked child: unmaps there only
     void (*free)(struct shm_doorbells *doorbells);
 };
 
-// Makes a link of mapped memory and a connected, non-blocking SOCK_SEQPACKET socket. On success
-// both are the link's; *memory is NULL then.
+// Makes a link of mapped memory and a connected, non-blocking SOCK_SEQPACKET socket. On success the
+// link owns both, and *MEMORY is NULL; on failure the caller keeps them.
 int shm_link_new(const char *name, enum shm_side side, struct shm_memory **memory, int socket,
                  int watch, const struct link_options *options, struct link **out);
 
-// The same with DOORBELLS of its own, of memory that is a part of a window; on success they are the
-// link's.
+// Like shm_link_new for memory inside a window, where DOORBELLS replace eventfds. On success the
+// link owns DOORBELLS, too.
 int shm_link_new_in_window(const char *name, enum shm_side side, struct shm_memory **memory,
                            int socket, struct shm_doorbells *doorbells,
                            const struct link_options *options, struct link **out);
+// Wakes the thread that polls the eventfd EVENT.
 void shm_ring_event(int event);
 
 enum { SHM_CANDIDATES = WORKER_SOCKET_QUEUE }; // connections that a listener lets wait

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decides when the code of modules and libraries is loaded. A driver loads it late, at the first
-// launch of a function. It may then wait for all work of the GPU, and block all other calls. A
-// stream that waits for data of another GPU would wait forever, because these data need the driver,
-// too. (CUDA C++ Programming Guide, "Lazy Loading")
+// launch of a function. It may then wait for all work of the GPU, and block all other calls. If a
+// stream waits for data of another GPU, this is a deadlock: the copy of those data needs a call of
+// the driver, which is blocked. (CUDA C++ Programming Guide, "Lazy Loading")
 #ifndef RGPU_CLIENT_CODE_LOADING_H
 #define RGPU_CLIENT_CODE_LOADING_H
 
@@ -15,9 +15,10 @@
 
 // Returns the mode that CUDA_MODULE_LOADING in the program's environment sets. It is read once.
 CUmoduleLoadingMode code_loading_mode(void);
-// Returns true if REQUEST is to load the code of an image of SIZE bytes right after the image: if
-// the program wants eager loading, or has GPUs of several boxes and the image is small. Errors are
-// left for the launch to report.
+// Returns true if the caller should send REQUEST, which loads the code of an image of SIZE bytes,
+// right after the image: if the program wants eager loading, or if it uses several boxes and the
+// image has at most 1 MiB. The box must know REQUEST (enum cuda_op). The caller ignores errors of
+// REQUEST, because the first launch of a function reports them.
 bool code_loads_at_once(const struct box_session *session, size_t size, uint16_t request);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-// Restricts users, limits, files and system calls, in that order, for the rest of the process's
-// life. On failure returns -errno, and TEXT names the step. May change command.driver to a path
-// that can still be opened.
+// Sets resource limits, and restricts file access and system calls, in that order, for the rest of
+// the process's life. Called while the process has one thread. On failure returns -errno, and TEXT
+// names the step.
 int confine(char *text, size_t room) __attribute__((warn_unused_result));
 
 #endif

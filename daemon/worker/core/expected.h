@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts what the GPU waits for and the client will send: data of a push, the end of a host
-// function, the release of a stream semaphore. While the count is above zero, some thread has to
+// Counts the messages of the client that the GPU waits for: data of a push, the end of a host
+// function, the signal of a stream semaphore. While the count is above zero, some thread has to
 // read the link (relief.c). Thread-safe.
 #ifndef RGPU_WORKER_EXPECTED_H
 #define RGPU_WORKER_EXPECTED_H

@@ -3,14 +3,14 @@
 #ifndef RGPU_WORKER_PLACEMENT_H
 #define RGPU_WORKER_PLACEMENT_H
 
-// Reads the machine's topology, which a confined worker cannot read. If the topology is unknown,
-// nothing is chosen.
+// Reads the machine's topology. Called before the worker is confined, because it cannot read the
+// topology afterwards. If the topology is unknown, placement_take does nothing.
 void placement_look(void);
-// Binds this thread, the threads that it makes later, and their memory near the GPU at that PCI
-// address. Sets the RDMA devices near the GPU in the set-up, if the set-up names none. Logs what
-// was not possible.
+// Binds this thread, its future threads and their future memory to the processors and the NUMA node
+// near the GPU at the address PCI. If the worker's settings name no RDMA devices, selects those
+// near the GPU. Logs failures.
 void placement_take(const char *pci);
-// Describes the choice for people.
+// Returns a description of the choice for people.
 const char *placement_text(void);
 
 #endif

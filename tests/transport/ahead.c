@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Payloads that are sent and received ahead: they arrive whole and in their order once they have
 // settled, and a link that goes down leaves nothing under way.
+#include <sys/syscall.h>
+
 #include "tests/transport/pairs.h"
 
 enum { PAYLOADS = 24, ROOM = 2 << 20 };
@@ -15,6 +17,7 @@ static size_t length_of(uint32_t i)
 
 struct sender {
     pthread_t thread;
+    _Atomic int tid;
     struct link *link;
     uint8_t *memory; // PAYLOADS times ROOM
     int result;
@@ -25,6 +28,7 @@ static void *sender_main(void *argument)
     struct sender *sender = argument;
     struct link_ahead ahead = {0};
 
+    atomic_store(&sender->tid, (int)syscall(SYS_gettid));
     for (uint32_t i = 0; i < PAYLOADS; i++)
         fill_bytes(sender->memory + (size_t)i * ROOM, length_of(i), i);
     for (uint32_t i = 0; i < PAYLOADS && !sender->result; i++) {
@@ -71,8 +75,20 @@ static void check_direction(const char *name, struct link *from, struct link *to
     free(sender.memory);
 }
 
-// The peer takes nothing, and ends the link.
-static void check_end(const char *name, struct link *from, struct link *to)
+// Waits until the thread sleeps for long: the peer's window is closed.
+static void await_blocked(const struct sender *sender)
+{
+    for (int quiet = 0; quiet < 10; quiet++) {
+        int tid = atomic_load(&sender->tid);
+        long before = tid ? task_switches(tid) : -2;
+        poll(NULL, 0, 10);
+        if (!tid || !task_sleeps(tid) || task_switches(tid) != before)
+            quiet = -1;
+    }
+}
+
+// The peer takes nothing, and ends the link: at once, or once the sender is BLOCKED.
+static void check_end(const char *name, struct link *from, struct link *to, bool blocked)
 {
     struct sender sender = {.link = from, .memory = malloc((size_t)PAYLOADS * ROOM)};
     static uint32_t record[WIRE_RECORD_MAX / 4];
@@ -80,6 +96,8 @@ static void check_end(const char *name, struct link *from, struct link *to)
     if (!sender.memory || pthread_create(&sender.thread, NULL, sender_main, &sender))
         bail("no memory or no thread");
     is_int(link_receive(to, record, sizeof(record), 20000), 32, "%s: the first has begun", name);
+    if (blocked)
+        await_blocked(&sender);
     link_shutdown(to);
     pthread_join(sender.thread, NULL);
     is_int(sender.result, -EPIPE, "%s: who sends hears that the peer has gone", name);
@@ -92,7 +110,10 @@ int main(void)
         struct pair pair = pair_open(&pair_kinds[i], NULL);
         check_direction(pair.name, pair.client, pair.worker);
         check_direction(pair.name, pair.worker, pair.client);
-        check_end(pair.name, pair.client, pair.worker);
+        check_end(pair.name, pair.client, pair.worker, false);
+        pair_close(&pair);
+        pair = pair_open(&pair_kinds[i], NULL);
+        check_end(pair.name, pair.client, pair.worker, true);
         pair_close(&pair);
     }
     return done();

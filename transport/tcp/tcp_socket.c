@@ -20,6 +20,8 @@
 enum {
     CHECK_MS = 2000,
     DETOUR_BYTES = 4096, // on the stack of any thread
+    END_TICKS = 20,      // times
+    END_TICK_MS = 50,
 };
 
 void tcp_socket_prepare(int fd)
@@ -163,11 +165,37 @@ static ssize_t tcp_socket_send_some(struct tcp_wire *wire, struct iovec *parts, 
     return n < 0 ? -errno : n;
 }
 
+// Returns true if the peer has shut the connection down while its window is closed. It takes nothing
+// then, and the kernel reports an error only after the peer closes its socket.
+static bool peer_takes_no_more(int fd)
+{
+    struct pollfd now = {.fd = fd, .events = POLLOUT | POLLRDHUP};
+
+    return poll(&now, 1, 0) > 0 && (now.revents & POLLRDHUP) && !(now.revents & POLLOUT);
+}
+
+// Waits for the thread that receives to read the peer's last records, which may have the reason, and
+// then the end, which fails the link. If no thread reads, this fails the link.
+static int await_end(struct link *link, struct tcp_wire *wire)
+{
+    int unread = 0;
+
+    for (int tick = 0; tick < END_TICKS && !link_failure(link); tick++) {
+        if (ioctl(wire->fd, FIONREAD, &unread) || !unread)
+            break;
+        poll(NULL, 0, END_TICK_MS);
+    }
+    int err = link_failure(link);
+    return err ? err : tcp_wire_failed(link, wire, -EPIPE, "sending");
+}
+
 static int await_room(struct link *link, struct tcp_wire *wire)
 {
-    int r = tcp_socket_wait(wire->fd, POLLOUT, -1, UINT64_MAX);
+    int r = tcp_socket_wait(wire->fd, POLLOUT | POLLRDHUP, -1, UINT64_MAX);
 
-    return r < 0 ? tcp_wire_failed(link, wire, r, "sending") : link_failure(link);
+    if (r < 0)
+        return tcp_wire_failed(link, wire, r, "sending");
+    return peer_takes_no_more(wire->fd) ? await_end(link, wire) : link_failure(link);
 }
 
 int tcp_wire_send_all(struct link *link, struct tcp_wire *wire, struct iovec *parts, int count)

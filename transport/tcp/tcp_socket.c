@@ -165,8 +165,8 @@ static ssize_t tcp_socket_send_some(struct tcp_wire *wire, struct iovec *parts, 
     return n < 0 ? -errno : n;
 }
 
-// Returns true if the peer has shut the connection down while its window is closed. It takes nothing
-// then, and the kernel reports an error only after the peer closes its socket.
+// Returns true if the peer has shut the connection down while its window is closed. It takes
+// nothing then, and the kernel reports an error only after the peer closes its socket.
 static bool peer_takes_no_more(int fd)
 {
     struct pollfd now = {.fd = fd, .events = POLLOUT | POLLRDHUP};
@@ -174,8 +174,8 @@ static bool peer_takes_no_more(int fd)
     return poll(&now, 1, 0) > 0 && (now.revents & POLLRDHUP) && !(now.revents & POLLOUT);
 }
 
-// Waits for the thread that receives to read the peer's last records, which may have the reason, and
-// then the end, which fails the link. If no thread reads, this fails the link.
+// Waits for the thread that receives to read the peer's last records, which may have the reason,
+// and then the end, which fails the link. If no thread reads, this fails the link.
 static int await_end(struct link *link, struct tcp_wire *wire)
 {
     int unread = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends this worker's queries to its supervisor while the worker serves (asking.c). Thread-safe,
-// except that the main thread must not call: it receives the supervisor's answers.
+// Sends requests to the supervisor and waits for its answers (asking.c). Thread-safe, but the main
+// thread must not call, because it receives the answers.
 #ifndef RGPU_WORKER_ASKING_H
 #define RGPU_WORKER_ASKING_H
 
@@ -9,32 +9,32 @@
 #include "common/net/control.h"
 #include "worker_driver.h"
 
-// Registers memory that other sessions may use, of the device with that index in our list, with FD
-// (-1: none), and gets its token.
+// Exports memory to other sessions, and returns its token. SHARE->device is an index of this
+// worker's GPUs; FD: the memory's descriptor, or -1.
 CUresult ask_share(struct control_export *share, int fd, uint8_t token[CONTROL_EXPORT_TOKEN_BYTES]);
-// Gets what the token stands for, with such a device index. The caller owns *FD; -1: no descriptor
-// came.
+// Returns the exported memory of TOKEN; REDEEMED->device is such an index, too. The caller owns
+// *FD; -1: it has no descriptor.
 CUresult ask_redeem(enum control_export_kind kind, const uint8_t token[CONTROL_EXPORT_TOKEN_BYTES],
                     struct control_redeemed *redeemed, int *fd);
 // Reports that exported memory is freed, or that redeemed memory is no longer used.
 void ask_no_more(const uint8_t token[CONTROL_EXPORT_TOKEN_BYTES], bool exported);
 
-// Gets space in the window into the client's machine, and gives it back.
+// Allocate and free space in the window of the client's virtual machine. *PLACE is an offset.
 CUresult ask_window_room(uint64_t size, uint64_t *place);
 void ask_window_no_more(uint64_t place);
 
-// Lets the process that proves TOKEN connect to this worker, under *NUMBER; on refusal the answer
-// has the reason.
+// Lets the process that proves TOKEN connect to this worker; *NUMBER identifies the connection. On
+// refusal ANSWER has the reason.
 CUresult ask_expect(const uint8_t token[CONTROL_TOKEN_BYTES], uint32_t *number,
                     struct control_peer_expected *answer);
-// Gets a connection to another box's worker. The caller owns *FD; -1: none, and the answer has the
-// reason.
+// Returns a connection to a worker of another box. The caller owns *FD; -1: there is none, and
+// ANSWER has the reason.
 CUresult ask_call(struct control_peer_call *call, struct control_peer_called *answer, int *fd);
 // Returns a connection to the socket of a worker of this host, which the caller owns, or -errno.
 int ask_reach(const char *name);
 
-// Waits until the lease may have BYTES more of the device, as other leases give way. Returns
-// CUDA_ERROR_OUT_OF_MEMORY if they do not in time.
+// Waits until the lease may use BYTES more of the device, for which other leases leave the GPU.
+// Returns CUDA_ERROR_OUT_OF_MEMORY if they do not in time.
 CUresult ask_quota(unsigned device, uint64_t bytes);
 
 // Returns true if messages of this type answer queries of this file.

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between which memory the device of a link moves the bytes of a copy: blocks of the two ends, or
-// what of the two GPUs' memory is registered with it. The end whose stream the copy belongs to
-// chooses for both.
-//
-// Memory is registered only if that has been chosen.
-// The other end says first what it could do. All under the lock of peer_link.h.
+// The route of a copy between two boxes: at each end, the device of the link accesses either
+// staging blocks or registered memory of the GPU. The end with the copy's stream chooses for both,
+// after the other end has reported if its memory can be registered. Memory is registered only if it
+// is chosen. The lock of peer_link.h protects all of this.
 #ifndef RGPU_WORKER_PEER_ROUTE_H
 #define RGPU_WORKER_PEER_ROUTE_H
 
@@ -15,31 +13,31 @@
 #include "common/base/copy_path.h"
 
 struct peer_route {
-    struct direct_move memory; // ours; its link is NULL where no device moves it
-    bool sends;                // that is the source
-    bool may, far_may;         // it, and the other end's, can be registered
-    bool chosen;
-    enum copy_path path;          // if it is ours to choose
-    bool wanted, reported;        // the other end wants our memory registered; it has been answered
-    bool asked;                   // we want that of the other end, and are not answered
-    struct direct_region *direct; // our memory, registered
-    uint64_t far;                 // the other end's target; 0: blocks
+    struct direct_move memory;    // at this end; its link is NULL if no device accesses it
+    bool sends;                   // this end has the source
+    bool may, far_may;            // the memory can be registered here, and at the other end
+    bool chosen;                  // by this end
+    enum copy_path path;          // if chosen
+    bool wanted, reported;        // the other end wants registration here; this end has answered
+    bool asked;                   // this end wants registration there, and waits for the answer
+    struct direct_region *direct; // the registered memory at this end; NULL: blocks
+    uint64_t far;                 // address of the other end's registered target; 0: blocks
     uint32_t far_key;
 };
 
-// Before anything is said of the copy. OFFERS: it is the other end's to choose, and what is
-// registered already is there for nothing.
+// Called before any frame of the copy is sent. OFFERS: the other end chooses, and memory that is
+// registered already is offered to it.
 void peer_route_begin(struct peer_route *route, const struct direct_move *memory, bool sends,
                       bool offers);
-// Chooses, and registers our memory if that is the choice; its context is current.
+// Chooses the route, and registers the memory at this end if it is chosen; its context is current.
 void peer_route_choose(struct peer_route *route);
-// Registers our memory as the other end wants it; its context is current.
+// Registers the memory at this end for the other end; its context is current.
 void peer_route_register(struct peer_route *route);
-// Return true if the device is to read the source's memory, or write the target's.
+// Return true if the device reads the source's GPU memory, or writes the target's.
 bool peer_route_reads_source(const struct peer_route *route);
 bool peer_route_writes_target(const struct peer_route *route);
-// Records the other end's answer: the place of its target (key 0: blocks), and whether its memory
-// can be registered.
+// Records the other end's answer: the address and key of its target (key 0: blocks), and if its
+// memory can be registered.
 void peer_route_hear(struct peer_route *route, uint64_t far, uint32_t far_key, bool may);
 void peer_route_end(struct peer_route *route);
 

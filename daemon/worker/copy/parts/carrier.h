@@ -11,28 +11,28 @@
 #include "daemon/worker/request/serve.h"
 #include "worker_driver.h"
 
-// No function of a row is NULL. HOST is a client's name for its memory (WIRE_HOST).
+// No function of a row is NULL. HOST is the client's name of its memory (WIRE_HOST).
 struct carrier {
-    // Once the link stands, before the first request. Status -1: threads are missing.
+    // Called when the link is open, before the first request. Returns -1 if a thread cannot start.
     int (*start)(void);
-    // A copy of SIZE bytes between DEVICE and HOST, in the order of STREAM.
+    // Copies SIZE bytes between DEVICE and HOST, in the order of STREAM.
     void (*copy)(struct serve *serve, bool to_device, CUdeviceptr device, uint64_t host,
                  uint64_t size, CUstream stream);
-    // Checks the host side of a box, which touches SIZE bytes from *HOST on, and puts an address of
-    // ours there where it has one. False: they are not the client's to name.
+    // Checks the host side of a box copy (CUDA_MEMCPY3D), which accesses SIZE bytes from *HOST on.
+    // If the worker maps that memory, *HOST becomes its address. Returns false if the client may
+    // not name these bytes.
     bool (*resolve)(const void **host, uint64_t size);
-    // A copy of a box whose sides have been resolved.
+    // Carries out a box copy, both sides of which are resolved.
     void (*copy_box)(struct serve *serve, CUDA_MEMCPY3D *copy, CUstream stream);
-    // Has the client's flag INDEX become VALUE when STREAM comes here.
+    // Sets the client's flag INDEX to VALUE when STREAM reaches this point.
     void (*signal)(struct serve *serve, uint32_t index, uint32_t value, CUstream stream);
     // Ends the client's use of a region.
     void (*forget)(struct serve *serve, uint32_t region);
-    // true if the host sides of boxes are addresses that the driver accepts
+    // true if the driver accepts the resolved host addresses
     bool addresses;
-    // true if rows that the driver would not copy at once go through a block, so that no thread
-    // waits for the block
+    // true if rows that the driver would not copy immediately go through a staging block
     bool blocks_for_rows;
-    // enum staging_use of what leaves in a reply; -1: the reply's own buffer has to do
+    // enum staging_use of the blocks for data in a reply; -1: the reply's own buffer is used
     int reply_blocks;
 };
 

@@ -9,42 +9,44 @@
 #include "transport/link/link.h"
 #include "worker_driver.h"
 
-// Copies of that many bytes are direct unless another path is forced; registration costs more than
-// a shorter one saves.
+// Copies of at least that many bytes are direct unless another path is forced. For shorter ones
+// registration would cost more than it saves.
 enum { DIRECT_LEAST = 64 << 10 };
 
-// The memory of one allocation, registered with the device. A move that has it holds it.
+// One allocation that is registered with the device. It stays registered while a move holds it.
 struct direct_region;
 
-// A move to or from SIZE bytes at ADDRESS, of CONTEXT, which is current.
+// A transfer to or from SIZE bytes of GPU memory at ADDRESS, which belongs to CONTEXT, the current
+// context.
 struct direct_move {
-    struct link *link; // whose device does it
+    struct link *link; // its device transfers the bytes
     CUdeviceptr address;
     uint64_t size;
     CUcontext context;
-    bool exposed; // the peer does it
+    bool exposed; // the peer's device accesses the memory
 };
-// Returns true if the move's memory is registered or may be.
+// Returns true if the memory is registered or can be.
 bool direct_may_hold(const struct direct_move *move);
-// The registered memory of a move; NULL: it goes by staging blocks, because of the settings or the
-// memory. Registers an allocation when it is first asked for.
+// Returns the registered memory of MOVE, held until direct_release; registers the allocation if it
+// is not registered yet. NULL: the settings or the memory require staging blocks.
 struct direct_region *direct_hold(const struct direct_move *move);
-// The same of memory that is registered already.
+// Does the same only if the allocation is registered already; else returns NULL.
 struct direct_region *direct_hold_registered(const struct direct_move *move);
-// Before the first move, and behind others who watch contexts, as it waits for moves that are to
-// fail first: memory of a context that goes is given back when no move uses it any more.
+// Starts to watch contexts, whose memory is unregistered when they end. Called before the first
+// move, and after all other context watchers are registered: those make pending moves fail, for
+// which this one waits.
 void direct_start(void);
-// Before the link goes, when no move of it is under way.
+// Called before LINK is freed, when it has no move in flight.
 void direct_forget_link(const struct link *link);
-// By what means memory was registered, or why none was; empty where that has not been tried.
+// Returns how memory was registered, or why it was not; empty if that was never tried.
 const char *direct_means(void);
-// Before memory is freed, or the context that it is of: waits for copies that use it (direct.c).
+// Called before the memory at START or its context is freed. Waits for copies that use the memory.
 void direct_forget(CUdeviceptr start);
 void direct_release(struct direct_region *region);
-// Return the region's names: for a transfer, and for the peer.
+// Return the region's names for transfers and for the peer.
 struct link_registered *direct_registered(const struct direct_region *region);
 uint32_t direct_key(const struct direct_region *region);
-// Makes what the device wrote visible to the GPU; the move's context is current.
+// Makes the device's writes visible to the GPU. The context of the memory is current.
 CUresult direct_flush(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that the GPU and we share (pinned.c).
+// Page-locked memory of the worker that the GPU accesses (pinned.c).
 #ifndef RGPU_WORKER_PINNED_H
 #define RGPU_WORKER_PINNED_H
 
@@ -9,14 +9,14 @@
 #include "transport/link/link.h"
 #include "worker_driver.h"
 
-// A copy between boxes has one from when it is asked for, and there may be as many as streams have
-// room for.
+// A copy between boxes has one from its request on, and streams can hold many of these.
 enum { SEMAPHORES = 1 << 16 };
 
-// Region 0 and the semaphores, registered in the worker's first context; re-made after a reset.
+// Region 0 and the semaphores, registered with the driver in the worker's first context. Both are
+// made again after a reset of the device.
 struct pinned {
-    CUcontext owner;                    // in which it is registered
-    struct shm_memory *shm;             // until a shm link owns it
+    CUcontext owner;                    // the context of the registration
+    struct shm_memory *shm;             // NULL after a shm link has taken it
     const struct link_staging *staging; // region 0
     CUdeviceptr staging_device, flags_device;
     _Atomic uint32_t *semaphores;
@@ -24,14 +24,15 @@ struct pinned {
 };
 extern struct pinned pinned;
 
-CUresult pinned_register(void); // the current context is the worker's first
-// The same in CONTEXT, a primary one, if that is the first. Any thread, whatever its current
-// context.
+// Registers both in the current context, which is the worker's first.
+CUresult pinned_register(void);
+// Registers both in CONTEXT, a primary one, if no context has them yet. Thread-safe; the current
+// context stays.
 CUresult pinned_register_in(CUcontext context);
 void pinned_unregister(void);
-// Has STAGING in place of the memory that was made before a client came.
+// Replaces region 0, which was made before a client came, by STAGING.
 CUresult pinned_replace(const struct link_staging *staging);
-// Frees memory that has been replaced.
+// Frees the replaced region.
 void pinned_drop_unused(void);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Staging blocks of a session on a byte stream: where a push's data waits for its copy to the GPU,
-// and a pull's for its way to the client.
+// The staging blocks of a session: data of copies to the GPU wait there for the GPU, data of copies
+// from the GPU for the link.
 #ifndef RGPU_WORKER_STAGING_H
 #define RGPU_WORKER_STAGING_H
 
@@ -10,8 +10,8 @@
 #include "worker_driver.h"
 #include "daemon/worker/core/completion.h"
 
-// Writes are the small copies whose data came inside a record; with a link that reaches memory also
-// those that leave inside one.
+// STAGING_SMALL: small copies with their data inside a record; over a byte stream only those to the
+// GPU.
 enum staging_use { STAGING_PUSH, STAGING_PULL, STAGING_SMALL, STAGING_USES };
 
 // A block is used by one thread at a time, which owns it between take and give.
@@ -27,21 +27,22 @@ enum {
     STAGING_BLOCKS_MAX = STAGING_USES * STAGING_POOL_MAX,
 };
 
-// The blocks for a link that reaches memory: both directions are alike.
+// Divides region 0 for a link with one-sided access to the client's memory: half for each
+// direction, less a sixteenth for small copies.
 void staging_prepare_reached(void);
-// For a byte stream: a quarter is for pulls, as the kernel's buffers hold data as well, and a
-// sixteenth for small copies; a client may send blocks of the protocol's size.
+// Divides region 0 for a byte stream: a quarter for pulls, as the kernel's buffers hold their data,
+// too, and a sixteenth for small copies. Blocks have at least WIRE_BLOCK_SIZE, which clients send.
 void staging_prepare_streamed(void);
 uint32_t staging_block_size(enum staging_use use);
-uint32_t staging_blocks(enum staging_use use); // how many there are
-// A free block; NULL: there is none and WAIT is not wanted.
+uint32_t staging_blocks(enum staging_use use); // number of blocks
+// Takes a free block. If there is none, waits if WAIT, else returns NULL.
 struct block *staging_take(enum staging_use use, bool wait);
-// The same without waiting, as long as KEEP others are left.
+// Takes a free block if more than KEEP are free, else returns NULL.
 struct block *staging_take_spare(enum staging_use use, unsigned keep);
 void staging_give(struct block *block);
 // Records the block's event in STREAM of the current context CONTEXT.
 CUresult staging_record(struct block *block, CUcontext context, CUstream stream);
-// Returns true if the copy of the block is over, also if it failed.
+// Returns true if the copy of the block has ended; *RESULT is its result.
 bool staging_done(struct block *block, CUresult *result);
 
 #endif

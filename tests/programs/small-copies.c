@@ -6,7 +6,7 @@
 
 #include "tests/programs/driver.h"
 
-enum { WORDS = 1 << 15, MANY = 300 };
+enum { WORDS = 1 << 15, MANY = 300, LARGE_WORDS = 8 << 20 };
 
 static CUdeviceptr device;
 static uint32_t *memory; // page-locked
@@ -141,6 +141,23 @@ static void behind_a_context(const struct gpu *gpu)
     is_int(memory[13], 31, "when its context has ended it is there");
 }
 
+// The context ends long before such a copy.
+static void large_behind_a_context(const struct gpu *gpu)
+{
+    CUcontext context;
+    CUdeviceptr there;
+    uint32_t *here;
+    CHECK(cuMemAllocHost((void **)&here, LARGE_WORDS * 4));
+    here[0] = here[LARGE_WORDS - 1] = 0;
+    CHECK(cuCtxCreate_v2(&context, 0, gpu->device));
+    CHECK(cuMemAlloc(&there, LARGE_WORDS * 4));
+    CHECK(cuMemsetD32Async(there, 37, LARGE_WORDS, NULL));
+    CHECK(cuMemcpyDtoHAsync(here, there, LARGE_WORDS * 4, NULL));
+    CHECK(cuCtxDestroy(context));
+    ok(here[0] == 37 && here[LARGE_WORDS - 1] == 37, "and so is all of a large one");
+    CHECK(cuMemFreeHost(here));
+}
+
 int main(void)
 {
     struct gpu gpu = open_gpu(0);
@@ -160,6 +177,7 @@ int main(void)
     beside_a_held_stream(&gpu, first, second);
     written_on(first);
     behind_a_context(&gpu);
+    large_behind_a_context(&gpu);
     CHECK(cuStreamDestroy(first));
     CHECK(cuStreamDestroy(second));
     CHECK(cuMemFreeHost(memory));

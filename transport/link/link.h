@@ -12,8 +12,8 @@
 //   bulk        link_send_bulk() sends one record and a payload of any size after it, without a
 //               copy if the transport can. After the receiver has received the record, it must
 //               receive the payload with link_receive_bulk() before the next record. The _ahead
-//               variants may return while parts of the payload are in flight. link_settle() waits for these
-//               parts; until then the link uses the memory.
+//               variants may return while parts of the payload are in flight. link_settle() waits
+//               for these parts; until then the link uses the memory.
 //   shared memory   if link_memory() reports it: both sides map region 0 (staging blocks and a page
 //               of flags) and further regions with small numbers, whose descriptors
 //               link_send_region() sends. The peer may change shared memory at any time.

@@ -2,6 +2,7 @@
 #include "daemon/worker/copy/carriers.h"
 
 #include "daemon/worker/copy/parts/held_frees.h"
+#include "daemon/worker/copy/staged/deliver.h"
 
 const struct carrier *carrier = &carrier_mapped;
 
@@ -13,6 +14,7 @@ int carrier_start(enum link_memory memory)
                                                  [LINK_MEMORY_APART] = &carrier_staged};
 
     carrier = rows[memory];
+    deliver_prepare();
     int err = carrier->start();
     held_frees_start();
     return err;

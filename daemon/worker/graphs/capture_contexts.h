@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contexts whose streams take part in captures under way, by the driver's number of the capture
+// The contexts whose streams take part in running captures, by the driver's number of the capture
 // (capture_contexts.c).
 #ifndef RGPU_WORKER_CAPTURE_CONTEXTS_H
 #define RGPU_WORKER_CAPTURE_CONTEXTS_H
@@ -9,7 +9,7 @@
 
 // Returns true if any capture is in progress.
 bool capture_contexts_any(void);
-// False: no memory.
+// Adds CONTEXT to CAPTURE. Returns false without memory.
 bool capture_context_note(uint64_t capture, uint64_t context) __attribute__((warn_unused_result));
 // Ends the capture. Its result GRAPH (0: none) needs the contexts that took part. Returns false
 // without memory.

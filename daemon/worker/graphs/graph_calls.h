@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of graphs into the client at each launch: its functions, and copies of memory that this
-// process does not map. A call lives as long as a graph, or an executable one, may make it.
+// Calls of graphs into the client at each launch: host functions, and copies of client memory that
+// this process does not map. A call lives as long as a graph or an executable graph can make it.
 #ifndef RGPU_WORKER_GRAPH_CALLS_H
 #define RGPU_WORKER_GRAPH_CALLS_H
 
@@ -12,31 +12,30 @@
 
 struct graph_call;
 
-// A call of the client's function.
+// Creates a call of the client's function CALLBACK.
 struct graph_call *graph_call_function(struct serve *serve, uint64_t callback);
-// A copy of SIZE bytes that the client has the other side of. Its bytes pass through
-// graph_call_buffer, which this call fills from the client's memory (TO_DEVICE), or stores there.
+// Creates the client's part of a copy of SIZE bytes. The bytes pass through graph_call_buffer,
+// which the call fills from the client's memory (TO_DEVICE), or stores there.
 struct graph_call *graph_call_copy(struct serve *serve, uint64_t callback, bool to_device,
                                    uint64_t size);
 void *graph_call_buffer(const struct graph_call *call);
-// The node that makes it.
+// Returns the parameters of the host node that makes the call.
 CUDA_HOST_NODE_PARAMS graph_call_params(struct graph_call *call);
-// Has the call end with GRAPH and all that is made of it. It is the graph's from then on, also
-// where that fails.
+// Gives the call to GRAPH: it ends with the graph and all clones and executable graphs of it. This
+// takes ownership also on failure, which is noted.
 void graph_call_give(struct serve *serve, struct graph_call *call, CUgraph graph);
-// Has it end with what was instantiated, by its handle, as no graph knows of it.
+// Gives the call to the executable graph with handle EXEC, if no graph has it.
 void graph_call_give_exec(struct graph_call *call, uint64_t exec);
-// EXEC has ended: its calls end when the GPU is through with them, which this waits for if there
-// are any.
+// Ends the calls of EXEC, which has ended. If it has any, waits until the GPU has completed it.
 void graph_calls_end_exec(struct serve *serve, uint64_t exec);
-// One that nothing makes.
+// Frees a call that no graph makes.
 void graph_call_drop(struct graph_call *call);
-// A callback that no call was made for; 0: there is none.
+// Reports to the client that CALLBACK will not be called, as no call was created; 0: none.
 void graph_callback_refuse(uint64_t callback);
-// Returns the client's function that a host node of ours calls, and sets *copies if it is part of a
-// copy; 0 for another host node.
+// Returns the client's callback that a host node calls, and sets *COPIES if it is part of a copy.
+// 0: the node makes no such call.
 uint64_t graph_call_of(const CUDA_HOST_NODE_PARAMS *params, bool *copies);
-// Gives back the memory of copies that are no more. In a request that may wait for the GPU.
+// Frees buffers of ended copies. Called in a request that may wait for the GPU.
 void graph_calls_free_memory(void);
 
 #endif

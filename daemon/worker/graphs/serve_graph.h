@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node's dependencies, as requests have them in front of their data (serve_graph.c).
+// The dependencies of a node, which precede the data of a request (serve_graph.c).
 #ifndef RGPU_WORKER_SERVE_GRAPH_H
 #define RGPU_WORKER_SERVE_GRAPH_H
 
@@ -15,7 +15,7 @@ struct dependencies {
     bool with_edges;
 };
 
-// False: noted.
+// Reads them into OUT. Returns false after noting an error.
 bool dependencies_read(struct serve *serve, const void *data, uint32_t bytes, uint32_t count,
                        bool edges, struct dependencies *out);
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts of kernels into windows of other boxes (far_puts.c): the put requests that kernels write
-// into their proxy queues are taken and sent while the kernels run, and those of other boxes are
-// stored and counted.
+// Puts of kernels into windows of other boxes (far_puts.c). While kernels run, this takes the put
+// requests in their proxy queues and sends them, and stores and counts the puts of other boxes.
 //
-// A link keeps one order, and a signal is counted only after its put and all earlier ones are
-// stored: the stream that stores data counts after them. So data are there before the signals that
-// follow them, whichever thread block has sent them. A put is cut into pieces, each a block of the
-// link with its complete description; the last one has the signal.
+// A link keeps one order, and one stream stores data and counts signals. So a signal is counted
+// after its put and all earlier puts are stored, whichever thread block has sent them. A put is cut
+// into pieces, each a block of the link with a complete description; the last piece has the signal.
 //
 // All functions are called under the lock of peer_link.h by the peer_mover's thread, unless stated
 // otherwise.
@@ -20,19 +18,19 @@
 
 // Returns true if there is work now or may be soon.
 bool far_puts_any(void);
-// Take all puts a step further: the first takes put requests of kernels, the second serves LINK
-// after its frames were read. Return true if there was progress.
+// Advance all puts by a step: the first takes put requests of kernels, the second serves LINK after
+// its frames were read. Return true if there was progress.
 bool far_puts_take_put_requests(void);
 bool far_puts_advance(struct peer_link *link);
 // Records that BLOCK is in the other end's memory, so that its frame can be sent.
 void far_puts_written(struct peer_link *link, struct peer_block *block);
-// A block with a put has come, which is the reader's until now. Any thread.
+// Takes over BLOCK, in which the reader has received a put. Thread-safe.
 void far_puts_came(struct peer_link *link, struct peer_block *block);
-// Marks COUNT of our puts as completed by the peer. Any thread.
+// Marks COUNT puts of this worker as completed by the peer. Thread-safe.
 void far_puts_over(struct peer_link *link, uint64_t count);
 
-// Any thread, without the lock, with the context current: has the driver make what stores there
-// will need, before others know the WINDOW and for a link.
+// Create the driver's objects that stores will need, before other boxes know WINDOW, and for the
+// link PEER. The context is current. Thread-safe; called without the lock.
 CUresult far_puts_ready(struct kernel_window *window);
 CUresult far_puts_warm(uint32_t peer, CUcontext context);
 // Waits for the work queued in CONTEXT. No further put is taken for it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows for kernels (kernel_windows.c): memory of our GPU into which kernels of other boxes put,
-// and the proxy queue through which our kernels put into theirs. Kernels write the queue as they
-// please: its content is copied before it is checked, and is never trusted.
+// Windows for kernels (kernel_windows.c): memory of this worker's GPU into which kernels of other
+// boxes put, and the proxy queue by which kernels here put into other boxes' windows. Kernels can
+// write anything into the queue, so a put request is copied before it is checked.
 //
 // All functions are called under the lock of peer_link.h, unless stated otherwise.
 #ifndef RGPU_WORKER_KERNEL_WINDOWS_H
@@ -17,23 +17,23 @@
 enum { KERNEL_MEMBERS_MAX = 64 };
 
 struct kernel_window {
-    uint32_t number; // the client's
+    uint32_t number; // that the client gave it
     CUcontext context;
     CUdeviceptr base;
     uint64_t size;
     uint32_t blocks, tags;
-    uint32_t epoch; // of session.memory_epoch, when the memory was there
+    uint32_t epoch; // value of session.memory_epoch when the memory was last checked
     struct wire_proxy_queue *proxy_queue;
-    CUdeviceptr counters; // the proxy queue's, as the GPU knows them
-    uint32_t *signals;    // how many have come
-    unsigned stores;      // puts from other boxes whose data are on their way into the window
-    uint32_t next;        // put request
-    struct wire_put_request put_request; // that is being sent; of turn 0: there is none
+    CUdeviceptr counters;                // device address of the counters after the proxy queue
+    uint32_t *signals;                   // number of received signals, by block and tag
+    unsigned stores;                     // puts from other boxes that are being stored
+    uint32_t next;                       // number of the next put request
+    struct wire_put_request put_request; // that is being sent; turn 0: none
     uint64_t sent;                       // bytes of it
-    bool reported;                       // that something was wrong in a put request
+    bool reported;                       // an invalid put request was logged
     struct {
         bool is_far;
-        uint32_t peer, there; // the link, and the number of the window there
+        uint32_t peer, there; // number of the link, and of the window at its other end
     } members[KERNEL_MEMBERS_MAX];
     struct kernel_window *next_window;
 };
@@ -41,25 +41,27 @@ struct kernel_window {
 extern struct kernel_window *kernel_windows;
 
 struct kernel_window *kernel_window_find(uint32_t number); // NULL: there is none
-// Returns true if BYTES at OFFSET are inside the window and its memory still exists. The caller has
-// made its context current.
+// Returns true if BYTES at OFFSET are inside the window and its memory still exists. Its context is
+// current.
 bool kernel_window_holds(struct kernel_window *window, uint64_t offset, uint64_t bytes);
-// A put request of BLOCK is over.
+// Counts a completed put request of the thread block BLOCK.
 void kernel_window_end_put_request(struct kernel_window *window, uint32_t block);
-// Returns the number of signals of TAG that the members' BLOCK has had, or will have had after all
-// pending stores; NULL if there is no such tag.
+// Returns the number of signals of TAG for BLOCK, those after pending stores included. NULL: there
+// is no such tag.
 uint32_t *kernel_window_signals(struct kernel_window *window, uint32_t block, int32_t tag);
-// The counter for that, as the GPU knows it; and it is written now.
+// Returns the device address of the counter of SIGNALS, and writes that counter.
 CUdeviceptr kernel_window_counter(const struct kernel_window *window, const uint32_t *signals);
 void kernel_window_tell(struct kernel_window *window, const uint32_t *signals);
-// Notifies the kernels of all windows that put over that link that their waits will not end.
+// Ends the waits of kernels whose windows put over the link PEER.
 void kernel_windows_lose(uint32_t peer);
 // Returns true if kernels run that may write put requests; queries the driver at intervals. Called
 // by the peer_mover's thread.
 bool kernel_windows_run(void);
-bool kernel_windows_may_run(void); // as it was when the driver was asked last; any thread
+// Returns the result of the last query. Thread-safe.
+bool kernel_windows_may_run(void);
 
-// Any thread, without the lock: a kernel was launched in STREAM of CONTEXT, which is current.
+// Records that a kernel was launched in STREAM of CONTEXT, which is current. Thread-safe; called
+// without the lock.
 extern atomic_bool kernel_windows_open;
 void kernel_windows_launched(CUcontext context, CUstream stream);
 static inline void kernel_windows_note_launch(CUcontext context, CUstream stream)
@@ -67,7 +69,7 @@ static inline void kernel_windows_note_launch(CUcontext context, CUstream stream
     if (__builtin_expect(atomic_load_explicit(&kernel_windows_open, memory_order_relaxed), 0))
         kernel_windows_launched(context, stream);
 }
-// Before requests are served.
+// Called before requests are served.
 void kernel_windows_prepare(void);
 
 #endif

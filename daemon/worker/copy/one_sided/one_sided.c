@@ -566,6 +566,17 @@ void one_sided_deliver(void)
     }
 }
 
+bool one_sided_any_in(CUcontext context)
+{
+    if (!one_sided.started)
+        return false;
+    SCOPED_LOCK(&one_sided.mover.lock);
+    for (const struct move *move = one_sided.moves; move; move = move->next)
+        if (move->context == context && move->kind == MOVE_FROM_DEVICE)
+            return true;
+    return false;
+}
+
 // ---- the mover ----
 
 static bool one_sided_make_progress(void)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies between the GPU and memory of the client that the link reaches one-sidedly (one_sided.c):
-// moves, each of which holds its stream on a semaphore, and their blocks in flight.
+// Copies between the GPU and memory of the client to which the link has one-sided access
+// (one_sided.c). Each copy is a move, which holds its stream on a semaphore, and has blocks in
+// flight.
 #ifndef RGPU_WORKER_ONE_SIDED_H
 #define RGPU_WORKER_ONE_SIDED_H
 
@@ -15,7 +16,7 @@
 
 // The rows of a rectangle or box, packed one after another in a block.
 struct rect {
-    uint64_t width;                      // bytes of a row; 0: the move is of one piece
+    uint64_t width;                      // bytes of a row; 0: the move has no rows
     uint64_t height;                     // rows of a plane
     uint64_t remote_pitch, remote_slice; // bytes from row to row, from plane to plane
     uint64_t device_pitch, device_slice;
@@ -35,22 +36,21 @@ struct move {
     uint64_t copied;   // to the device: bytes whose copies have been queued
     uint64_t stored;   // from the device: bytes whose writes have been posted
     uint64_t finished; // bytes whose transfer is complete
-    enum { FLAG_NONE, FLAG_WANTED, FLAG_FLYING, FLAG_TOLD } flag; // that follows its data
+    enum { FLAG_NONE, FLAG_WANTED, FLAG_FLYING, FLAG_TOLD } flag; // to write after the data
     uint32_t flag_index, flag_value;
-    struct direct_region
-        *direct;          // the device reads and writes the GPU's memory; NULL: a block between
-    CUcontext context;    // NULL: it has gone
-    CUevent start;        // recorded where the client's stream was; NULL: see `follows`
-    struct move *follows; // the one right before it in the stream, and ready when that one is
-    struct move *behind;  // one before it in the stream that is not over; NULL: none is known
-    bool ready;           // the GPU has passed it
-    bool early;           // the data was final when it was asked for: it may be fetched before
+    struct direct_region *direct; // the device accesses the GPU's memory; NULL: through blocks
+    CUcontext context;            // NULL: it has ended
+    CUevent start;                // recorded in the client's stream; NULL: see `follows`
+    struct move *follows; // the previous request of the stream; this one is ready when that one is
+    struct move *behind;  // an earlier move of the stream that has not ended; NULL: none is known
+    bool ready;           // the stream has reached the move
+    bool early;           // the data are final already, so they may be fetched before
     int semaphore;
     uint32_t value;
     CUresult result;
     unsigned flying;
-    uint32_t call;                    // of the program that it is of, where work is noted
-    struct copied_range copied_range; // not of a direct one, which the driver is not asked for
+    uint32_t call;                    // number of the program's call, if work is traced
+    struct copied_range copied_range; // unused by direct moves, which queue no copies
     struct move *next;
 };
 
@@ -58,38 +58,37 @@ enum inflight_stage {
     INFLIGHT_FETCHING,   // the device reads from the client
     INFLIGHT_FETCHED,    // the block is full and waits for the stream
     INFLIGHT_COPYING,    // the GPU copies
-    INFLIGHT_STORING,    // the device writes to the client, or could not start yet
+    INFLIGHT_STORING,    // the device writes to the client, or waits for space in its queue
     INFLIGHT_SIGNALLING, // the device writes a flag of the client
 };
 
 struct inflight_block {
     enum inflight_stage stage;
-    bool posted;                       // the device has all of the operation,
-    uint32_t parts_posted, parts_over; // or so many of the parts that it takes
-    struct move *move;                 // NULL with a signal that follows no move
-    struct block *block;               // NULL with any signal, and where the move is direct
+    bool posted;                       // all of its operations are posted to the device
+    uint32_t parts_posted, parts_over; // operations that are posted, and completed
+    struct move *move;                 // NULL: a signal that follows no move
+    struct block *block;               // NULL: a signal, or a direct move
     uint64_t offset;
     uint32_t size;
     uint32_t index, value; // of a signal
-    struct move
-        *behind; // and the move in front of it in the stream; NULL: none is known that is not over
+    struct move *behind;   // of a signal: the move before it in the stream; NULL: none is known
 };
 
 enum { INFLIGHT_MAX = STAGING_BLOCKS_MAX + LINK_FLAGS };
 
 // State that requests and the mover share.
 struct one_sided {
-    struct mover mover;                          // its lock is that of all below
+    struct mover mover;                          // its lock protects the following members
     struct move *moves;                          // oldest first
-    struct inflight_block *active[INFLIGHT_MAX]; // those under way, oldest first
+    struct inflight_block *active[INFLIGHT_MAX]; // oldest first
     unsigned active_count;
     unsigned unready_failures; // moves that failed before their turn
-    bool started;              // before the first request
+    bool started;              // set before the first request
 };
 extern struct one_sided one_sided;
 
-// Memory of the client, by region number; of the threads that serve requests, save while moves use
-// it.
+// Memory of the client, by region number. Only threads that serve requests change a region, and not
+// while moves use it.
 struct reached_region {
     uint64_t address, size;
     uint32_t key;
@@ -97,13 +96,16 @@ struct reached_region {
 extern struct reached_region reached[];
 
 int one_sided_start(void);
-void one_sided_deliver(void); // until flags that the GPU has raised have been passed on
+// Waits until all flags that the GPU has set were forwarded to the client.
+void one_sided_deliver(void);
+// Returns true if a copy from memory of CONTEXT has not ended. Thread-safe.
+bool one_sided_any_in(CUcontext context);
 
-// ---- the same, under the lock ----
+// ---- called under the lock ----
 void move_is_ready(struct move *move);
 void move_fail(struct move *move, CUresult result);
-// Forwards flag INDEX once the GPU has set it to VALUE, after the move BEHIND of its stream unless
-// that is NULL. Returns false if too many flags are pending.
+// Forwards flag INDEX to the client after the GPU has set it to VALUE, and after the move BEHIND
+// (NULL: none). Returns false if too many flags are pending.
 bool signal_begin(uint32_t index, uint32_t value, struct move *behind);
 
 // ---- one_sided_waits.c: how the mover sleeps. The caller holds the lock ----
@@ -112,7 +114,7 @@ void one_sided_sleep(uint32_t us);
 void one_sided_waits_forget(CUcontext context); // which ends, and is current
 void one_sided_wake(void);
 
-// ---- one_sided_box.c: moves of rows, whose offsets count packed bytes ----
+// ---- one_sided_rows.c: moves of rows, whose offsets count packed bytes ----
 // Returns the bytes from OFFSET on that one block in flight may carry, at most SIZE.
 uint32_t box_inflight_size(const struct move *move, uint64_t offset, uint32_t size);
 // Returns the number of link operations of an in-flight block, and of its part PART.

@@ -10,7 +10,9 @@
 #include "daemon/worker/copy/parts/print.h"
 #include "daemon/worker/copy/staged/pull.h"
 #include "daemon/worker/copy/staged/small_pull.h"
+#include "daemon/worker/core/context_watchers.h"
 #include "daemon/worker/core/session.h"
+#include "worker_driver.h"
 
 void deliver_all(void)
 {
@@ -20,4 +22,18 @@ void deliver_all(void)
     small_pull_deliver(); // behind what they came behind
     one_sided_deliver();
     budget_settle();
+}
+
+// Completes the copies to the client, which may read their data once the context has ended.
+static void deliver_before_end(CUcontext context)
+{
+    if (!pull_any_in(context) && !small_pull_any_in(context) && !one_sided_any_in(context))
+        return;
+    driver.cuCtxSynchronize();
+    deliver_all();
+}
+
+void deliver_prepare(void)
+{
+    context_watch(deliver_before_end);
 }

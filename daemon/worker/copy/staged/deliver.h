@@ -5,5 +5,8 @@
 
 // Everything that a call which learned of finished GPU work must not run ahead of. Any thread.
 void deliver_all(void);
+// Watches contexts. Called before the movers watch them, since these fail the copies of a context
+// that ends.
+void deliver_prepare(void);
 
 #endif

@@ -370,6 +370,17 @@ bool pull_unsent_before(uint64_t number)
     return false;
 }
 
+bool pull_any_in(CUcontext context)
+{
+    if (!atomic_load_explicit(&job_count, memory_order_acquire))
+        return false;
+    SCOPED_LOCK(&mover.lock);
+    for (const struct pull *job = jobs; job; job = job->next)
+        if (job->context == context)
+            return true;
+    return false;
+}
+
 static bool copied_but_not_sent(void)
 {
     for (const struct pull *job = jobs; job; job = job->next)

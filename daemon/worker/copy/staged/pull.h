@@ -6,8 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "proto/cuda_abi.h"
+
 int pull_start(void);
 void pull_deliver(void); // until pulls whose copies are done have been sent
+// Returns true if a pull from memory of CONTEXT has not ended. Thread-safe.
+bool pull_any_in(CUcontext context);
 // The place of a copy among all from the GPU, small or not: a later one to the same memory must
 // arrive later.
 uint64_t pull_number(void);

@@ -111,14 +111,22 @@ void small_pull_deliver(void)
     small_pull_deliver_before(UINT64_MAX);
 }
 
-// Waits for the GPU's remaining copies, since the program that ends a context may read its data.
+bool small_pull_any_in(CUcontext context)
+{
+    if (!atomic_load_explicit(&count, memory_order_acquire))
+        return false;
+    SCOPED_LOCK(&lock);
+    for (unsigned i = 0; i < count; i++)
+        if (list[i].context == context)
+            return true;
+    return false;
+}
+
 static void small_pull_forget_context(CUcontext context)
 {
     if (!atomic_load_explicit(&count, memory_order_acquire))
         return;
-    driver.cuCtxSynchronize();
     SCOPED_LOCK(&lock);
-    send_done(UINT64_MAX);
     for (unsigned i = 0; i < count; i++)
         list[i].over = list[i].context == context;
     end_over(CUDA_ERROR_CONTEXT_IS_DESTROYED);

@@ -54,11 +54,13 @@ ok "a worker that has ended by itself or by a signal leaves the window usable" i
 # ---- full ----
 ok "a program that needs more page-locked memory than there is" in_window one "$BUILD/tests/window-filler" 16 2>"$TMP/err"
 like "$(cat "$TMP/ok.out")" 'no room for page-locked memory' "is told, and computes"
+await "the window is free again" has one taken 0
 hold d one
 hold e one
 status=0
 on_box RGPU_LOG=info RGPU_VM_WINDOW="unix:$WINDOWS/vm-one" RGPU_TRANSPORT=vm "$BUILD/tests/window-filler" 8 >"$TMP/full" 2>&1 || status=$?
 is $status 0 "a third session beside two"
+await "the third session ends" has one sessions 2
 hold f one
 status=0
 in_window one "$BUILD/tests/programs/saxpy" >"$TMP/full" 2>&1 || status=$?

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// librgpu: put and notify between GPUs, and collectives made of that, in the order of CUDA streams.
+// librgpu: put and notify between GPUs, and a barrier, in the order of CUDA streams.
 // The GPUs may be of one host, of one box, or of several boxes of one lease; the same program runs
 // on all of these.
 //

@@ -54,6 +54,7 @@ hold two 8 "RGPU_TICKET=$one"
 is "$(gpu_of "$(last_session)")" "${gpus[1]}" "a new process of the lease comes to it, by the ticket of before"
 after=$(seen "$one")
 is "$after" "$before" "and sees the GPU of its ticket, as before"
+await "the end of the sessions that looked" eval '[ "$(column 1 sessions)" = 2 ]'
 ok "both go back" ctl move one --to "${gpus[0]}" --from box1:1
 look one
 look two

@@ -17,6 +17,7 @@ static void names(void)
 {
     is_int(copy_path_parse("auto"), 0, "auto forces nothing");
     is_int(copy_path_parse("staged"), STAGED, "one path");
+    is_int(copy_path_parse(PATH_WORDS), PATH_BIT(PATHS) - 1, "the list for help has all of them");
     is_int(copy_path_parse("staged, inline,direct"), STAGED | INLINE | DIRECT, "several");
     static const char *const wrong[] = {"", "pigeon", "staged,", ",staged", "auto,staged", "stage"};
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/assert.h"
+#include "common/base/log.h"
+#include "common/base/quiet_thread.h"
 #include "common/base/scope.h"
 
 uint32_t link_default_spin_us(void)
@@ -18,6 +21,20 @@ uint32_t link_default_spin_us(void)
     // If both ends and the rest of the program share few processors, spinning keeps the other end
     // from running.
     return processors <= 1 ? 0 : processors <= 2 ? 10 : processors <= 4 ? 20 : 50;
+}
+
+bool link_thread_start(pthread_t *thread, const char *name, const char *purpose,
+                       void *(*routine)(void *argument), void *argument)
+{
+    int err = quiet_thread_start(thread, routine, argument);
+
+    RGPU_ASSERT(strlen(name) < 16);
+    if (err) {
+        log_warn("no thread for %s: error=%s", purpose, strerror(-err));
+        return false;
+    }
+    pthread_setname_np(*thread, name);
+    return true;
 }
 
 void link_init(struct link *link, const struct link_ops *ops, const char *name,

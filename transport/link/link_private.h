@@ -39,6 +39,11 @@ struct link_advance {
 // For links where each is over when the call returns.
 extern const struct link_advance link_at_once;
 
+// Starts a thread that gets no signals (common/base/quiet_thread.h). NAME has at most 15
+// characters. A failure is logged with PURPOSE.
+bool link_thread_start(pthread_t *thread, const char *name, const char *purpose,
+                       void *(*routine)(void *argument), void *argument);
+
 // For links that cannot: -EOPNOTSUPP.
 extern const struct link_sharing link_shares_nothing;
 extern const struct link_reaching link_reaches_nothing;

@@ -3,12 +3,9 @@
 // guess (gather_guess.h). They leave with the flush, when there are many, or after a tick or two,
 // sent by a thread that is awake only while records gather.
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
-#include "common/base/log.h"
-#include "common/base/quiet_thread.h"
 #include "common/base/scope.h"
 #include "transport/rdma/rdma_private.h"
 #include "common/base/wait.h"
@@ -65,12 +62,7 @@ static bool start_ticker(struct rdma_link *rdma)
     struct rdma_gather *gather = &rdma->gather;
 
     atomic_store(&gather->ticks, true);
-    int r = quiet_thread_start(&gather->thread, ticker_main, rdma);
-    if (r)
-        log_warn("no thread for sending: error=%s", strerror(-r));
-    else
-        pthread_setname_np(gather->thread, "rgpu-send");
-    gather->runs = r == 0;
+    gather->runs = link_thread_start(&gather->thread, "rgpu-send", "sending", ticker_main, rdma);
     return gather->runs;
 }
 

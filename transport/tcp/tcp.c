@@ -11,7 +11,6 @@
 // pass bytes to a socket and take them from it.
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -21,7 +20,6 @@
 
 #include "common/base/descriptor.h"
 #include "common/base/log.h"
-#include "common/base/quiet_thread.h"
 #include "common/base/scope.h"
 #include "common/security/tls.h"
 #include "common/base/wait.h"
@@ -181,13 +179,7 @@ static void *flusher_main(void *argument)
 // Under lock.
 static bool start_flusher(struct tcp_link *tcp)
 {
-    int r = quiet_thread_start(&tcp->flusher, flusher_main, tcp);
-
-    if (r)
-        log_warn("no thread for sending: error=%s", strerror(-r));
-    else
-        pthread_setname_np(tcp->flusher, "rgpu-send");
-    tcp->flusher_runs = r == 0;
+    tcp->flusher_runs = link_thread_start(&tcp->flusher, "rgpu-send", "sending", flusher_main, tcp);
     return tcp->flusher_runs;
 }
 

@@ -4,13 +4,10 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/base/log.h"
-#include "common/base/quiet_thread.h"
 #include "common/base/scope.h"
 #include "common/base/wait.h"
 
@@ -108,13 +105,8 @@ static void await_moved(struct tcp_half *half, unsigned number)
 
 static bool start_half(struct tcp_half *half)
 {
-    int err = quiet_thread_start(&half->thread, half_main, half);
-
-    if (err)
-        log_warn("no thread for an extra connection: error=%s", strerror(-err));
-    else
-        pthread_setname_np(half->thread, "rgpu-extra connection");
-    half->runs = err == 0;
+    half->runs =
+        link_thread_start(&half->thread, "rgpu-extra", "an extra connection", half_main, half);
     return half->runs;
 }
 

@@ -253,7 +253,7 @@ CUresult free_behind_copies(CUdeviceptr address, uint64_t end, CUstream stream, 
     return result;
 }
 
-// Copies of the context have failed by now. Memory of a pool outlives the context.
+// Copies of the context have ended or failed by now. Memory of a pool outlives the context.
 static void held_frees_forget_context(CUcontext context)
 {
     SCOPED_LOCK(&lock);

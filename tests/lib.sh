@@ -16,8 +16,8 @@ set -euo pipefail
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=${BUILD:-$TOP/build}
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/rgpu-test.XXXXXX")
-# After this long what is waited for is taken to never come. A machine under load is slow, and who waits
-# for what comes loses nothing by timeout; the time limit of the whole test is run-one's.
+# After this time a wait fails. It is long because a machine under load is slow, and a wait that succeeds ends at
+# once; the time limit of the whole test is run-one's.
 READY_SECONDS=${READY_SECONDS:-120}
 
 tap_count=0

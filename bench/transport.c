@@ -247,8 +247,9 @@ int main(int argc, char **argv)
             options.spin_us, BLOCK / 1024, "", "round trip", "records one", "issue cost",
             "to worker", "to client");
     fprintf(stderr, "%-6s %12s %14s %12s %12s %12s\n", "", "us", "way, 1/s", "ns", "GB/s", "GB/s");
-    for (size_t i = 0; i < PAIR_KINDS; i++)
-        if (!only || !strcmp(only, pair_kinds[i].name))
-            run(&pair_kinds[i], &options);
+    if (only)
+        run(pair_kind_named(only), &options);
+    for (size_t i = 0; !only && i < PAIR_KINDS; i++)
+        run(&pair_kinds[i], &options);
     return 0;
 }

@@ -62,11 +62,13 @@ static void announce_ready(struct box *box)
     log_info("ready listen=%s devices=%u box=%s", listen, box->device_count, box->name);
 }
 
-// Returns true if a standalone box cannot start its workers. A person started it, so it reports the
-// error and exits instead of retrying.
+// Returns true if a box that has not served yet should report the error and exit instead of
+// retrying: a standalone one that cannot start its workers, since a person started it, and any
+// whose worker is of another build, since another attempt would end in the same way.
 static bool must_give_up(const struct box *box)
 {
-    return box->standalone && !box->devices_known && warm_pool_is_broken(&box->probe);
+    return !box->devices_known &&
+           (box->other_build || (box->standalone && warm_pool_is_broken(&box->probe)));
 }
 
 static void end_clients_of_mps(struct box *box)

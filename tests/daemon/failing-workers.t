@@ -36,4 +36,13 @@ status=0
 wait "$BOX_PID" || status=$?
 is "$status" 1 "a worker that never gets ready is an error"
 like "$(cat "$BOX_LOG")" 'not ready within worker_start_timeout' "which is explained"
+
+# A worker that is started with other arguments than it knows ends as one of another build does.
+launch_stub_box --worker-program "$BUILD/bin/rgpu-spawner"
+status=0
+wait "$BOX_PID" || status=$?
+is "$status" 1 "a worker of another build ends the box"
+like "$(cat "$BOX_LOG")" 'giving up: .*rgpu-spawner is of another build than rgpud.*install all three from one build' \
+    "which says so"
+is "$(grep -c 'worker start failed' "$BOX_LOG")" 1 "at the first attempt"
 done_testing

@@ -84,8 +84,8 @@ static void by_hand(void)
     close(file);
 }
 
-// Stores the worker's answer to SETUP, or to MESSAGE instead.
-static void answer_to(enum control_message_type type, const void *message,
+// Stores the worker's answer to SETUP, or to MESSAGE instead. It ends with STATUS.
+static void answer_to(enum control_message_type type, const void *message, int status,
                       struct control_failed *failed)
 {
     struct control_frame frame = {0};
@@ -102,7 +102,7 @@ static void answer_to(enum control_message_type type, const void *message,
     ok(!control_receive_packet(ends[0], &frame, &passed) &&
            !control_decode(&frame, CONTROL_FAILED, failed),
        "it tells its supervisor that it cannot start");
-    is_int(end_of(pid, errors, text), 1, "and ends");
+    is_int(end_of(pid, errors, text), status, "and ends with status %d", status);
     ok(strstr(text, failed->text), "with the same in the log: %.60s", failed->text);
     control_frame_free(&frame);
     close(ends[0]);
@@ -142,14 +142,14 @@ static void messages(void)
     struct control_end other = {.text = "something else"};
     struct control_failed failed;
 
-    answer_to(CONTROL_END, &other, &failed);
+    answer_to(CONTROL_END, &other, CONTROL_WORKER_OTHER_BUILD, &failed);
     ok(strstr(failed.text, "must be of one version"), "what is no SETUP is of another version");
     largest(&setup);
     setup.list++;
-    answer_to(CONTROL_SETUP, &setup, &failed);
+    answer_to(CONTROL_SETUP, &setup, CONTROL_WORKER_OTHER_BUILD, &failed);
     ok(strstr(failed.text, "must be of one version"), "so is a SETUP that says so");
     setup.list--;
-    answer_to(CONTROL_SETUP, &setup, &failed);
+    answer_to(CONTROL_SETUP, &setup, 1, &failed);
     ok(strstr(failed.text, "libcuda-missing.so"),
        "the largest one there can be is read to its end");
 }

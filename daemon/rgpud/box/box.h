@@ -102,6 +102,7 @@ struct box {
     bool monitor_slow;   // the last glance timed out; queries do not wait until the next report
     struct broker_agent *agent; // NULL: no broker is set
     int exit_status;
+    bool other_build; // a worker has ended because rgpud and rgpu-worker are of different builds
 };
 
 const char *box_state_name(enum box_state state);

@@ -218,6 +218,18 @@ int worker_grant(struct worker_process *worker, const struct control_grant *gran
 
 // ---- the end ----
 
+// A worker of another build cannot say so in a message that rgpud understands.
+static void detect_other_build(struct worker_process *worker, int status)
+{
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != CONTROL_WORKER_OTHER_BUILD)
+        return;
+    worker->box->other_build = true;
+    snprintf(worker->reason, sizeof(worker->reason),
+             "%.300s is of another build than rgpud and rgpu-spawner: install all three from one "
+             "build and restart the services",
+             worker->box->worker_path);
+}
+
 static void write_obituary(const struct worker_process *worker, int status)
 {
     const struct session_record *session = &worker->session;
@@ -265,6 +277,7 @@ static void bury(struct worker_process *worker, int status)
     worker_messages_take(worker, WORKER_MESSAGES_AT_ONCE);
     if (worker->output)
         worker_output_finish(worker->output);
+    detect_other_build(worker, status);
     write_obituary(worker, status);
     if (!worker->session.id && !worker->asked_to_end)
         count_failure(worker, status);

@@ -233,14 +233,14 @@ static const struct program_about about = {
         "started by hand it does nothing. Its settings are those of rgpud.conf: see rgpud(8).\n",
 };
 
-__attribute__((noreturn)) static void fail_start(int err, struct control_failed *failed)
+__attribute__((noreturn)) static void fail_start(int err, struct control_failed *failed, int status)
 {
     if (!*failed->text)
         snprintf(failed->text, sizeof(failed->text), "%s", strerror(-err));
     log_error("device=%u error=\"%s\"", setup.device, failed->text);
     if (control_send_packet(CONTROL_WORKER_SUPERVISOR_FD, CONTROL_FAILED, failed, -1))
         log_debug("the failure was not taken");
-    _exit(1);
+    _exit(status);
 }
 
 // Descriptors that were left open by mistake do not reach a client's worker.
@@ -276,7 +276,7 @@ static void take_setup(struct control_failed *failed)
         failed->text, sizeof(failed->text),
         "what rgpud says first is not understood (%s): rgpud and rgpu-worker must be of one version",
         strerror(-err));
-    fail_start(err, failed);
+    fail_start(err, failed, CONTROL_WORKER_OTHER_BUILD);
 }
 
 int main(int argc, char **argv)
@@ -290,7 +290,7 @@ int main(int argc, char **argv)
         return 0;
     if (setup_parse(argc, argv) || !setup_is_offered()) {
         fputs(about.usage, stderr);
-        return 2;
+        return CONTROL_WORKER_OTHER_BUILD;
     }
     signal(SIGPIPE, SIG_IGN);
     crash_report_start();
@@ -306,7 +306,7 @@ int main(int argc, char **argv)
     if (!err)
         err = worker_prepare(&failed);
     if (err)
-        fail_start(err, &failed);
+        fail_start(err, &failed, 1);
     if (report_ready())
         _exit(1);
     err = worker_await_grant(&grant, &client_fd, account_fds);

@@ -14,6 +14,6 @@ deb rpm:
 
 # The packages as they are released: compiled with Debian's flags, which takes some minutes.
 check-packages:
-	@scripts/install-deps build test packages
+	@scripts/install-deps build check world packages
 	@scripts/slurm-headers --fetch >/dev/null
 	@+PACKAGES_AS_RELEASED=yes TEST_SECONDS=3600 $(MAKE) --no-print-directory check-built T=packages/

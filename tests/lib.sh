@@ -14,7 +14,11 @@
 set -euo pipefail
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-BUILD=${BUILD:-$TOP/build}
+if [ -z "${BUILD:-}" ]; then
+    # Started by hand: what the test needs is installed and built first.
+    make --silent -C "$TOP" ready T="tests/${0##*tests/}" >&2 </dev/null
+    BUILD=$TOP/build
+fi
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/rgpu-test.XXXXXX")
 # After this time a wait fails. It is long because a machine under load is slow, and a wait that succeeds ends at
 # once; the time limit of the whole test is run-one's.

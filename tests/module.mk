@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Running the tests.
-#   make check                 every test, TAP under prove
+#   make check                 what a change needs: minutes, with few packages
+#   make check-world           every test, as CI runs them
+#   make check T=name          the tests whose name or path contains this, of both kinds
 #   make check-slurm           those with a real Slurm cluster
 #   make check-slurm RELEASE=trixie        the same with the Slurm of another release of Debian
-#   make check T=name          the tests whose name or path contains this
 #   make check-failed          those that failed the last time, one after the other
 #   make check VALGRIND=1      compiled tests under valgrind
 #   make check SAN=thread      the same tests on a sanitized build
@@ -14,20 +15,48 @@ T        ?=
 VALGRIND ?=
 SECONDS  ?= 120
 SEED     ?=
-TEST_JOBS ?= 3
 
 # T may be a name (transport-ring), a source (tests/transport/ring.c) or a script (tests/box/x.t).
 test_pattern = $(subst /,-,$(patsubst tests/%,%,$(basename $(T))))
 test_name    = $(subst /,-,$(patsubst tests/%,%,$(patsubst $(B)/%,%,$(basename $(1)))))
-matching     = $(if $(T),$(foreach t,$(1),$(if $(findstring $(test_pattern),$(call test_name,$(t))),$(t))),$(1))
+matching     = $(foreach t,$(1),$(if $(findstring $(test_pattern),$(call test_name,$(t))),$(t)))
 
-test_scripts  = $(sort $(wildcard tests/*/*.t))
+every_test   = $(sort $(wildcard tests/*/*.t)) $(sort $(TEST_PROGRAMS))
+# The tests of `make check-world` alone, and of `make check`.
+world_words := $(shell sed 's/[[:space:]]*\#.*//' tests/world.list)
+world_only   = $(filter $(foreach w,$(world_words),$(w) $(w).t $(B)/tests/$(subst /,-,$(w:tests/%=%))),$(every_test))
+selected     = $(if $(T),$(call matching,$(every_test)),$(if $(WORLD),$(every_test),$(filter-out $(world_only),$(every_test))))
+TEST_JOBS   ?= $(if $(T)$(WORLD),3,$(shell expr 3 '*' $$(nproc)))
 
-.PHONY: check check-slurm check-built check-failed tests
-check:
-	@scripts/install-deps build test fuzz slurm packages rdma studies
-	@scripts/slurm-headers --fetch >/dev/null || echo "the tests of its plugins are skipped" >&2
-	@+$(MAKE) $(jobs) --no-print-directory check-built
+# What a test needs beside the packages of the build: sections of scripts/deps, by its folder and kind.
+sections_fuzz := fuzz
+sections_packages := packages slurm
+sections_pages := slurm
+sections_rdma := rdma
+sections_slurm := slurm
+sections_studies := studies
+sections_vm := rdma
+section_of = $(sections_$(firstword $(subst -, ,$(call test_name,$(1)))))
+sections   = $(sort build check $(if $(filter $(world_only),$(selected)),world \
+                 $(foreach t,$(filter $(world_only),$(selected)),$(call section_of,$(t)))))
+
+# Scripts start programs of all kinds. A compiled test names what it starts in its folder's module.mk.
+test_targets = $(filter $(TEST_PROGRAMS),$(selected)) $(if $(filter %.t,$(selected)),all $(TEST_EXTRAS))
+
+.PHONY: check check-world check-slurm check-built check-failed ready ready-built tests
+check: ready
+	@+$(MAKE) --no-print-directory $(check_flags) check-built
+check-world:
+	@+$(MAKE) --no-print-directory WORLD=1 check
+
+# Installs and builds what the selected tests need. `make check` itself compiles fast; what has been compiled already stays.
+ready:
+	@[ -n "$(firstword $(selected))" ] || { echo "no test matches T=$(T)"; exit 1; }
+	@scripts/install-deps $(sections)
+	@$(if $(filter slurm,$(sections)),scripts/slurm-headers --fetch >/dev/null || echo "the tests of Slurm's plugins are skipped" >&2)
+	@+$(MAKE) $(jobs) --no-print-directory $(check_flags) ready-built
+check_flags = $(if $(WORLD),,ASSERT=1 $(if $(filter file default,$(origin CFLAGS)),CFLAGS=-O1))
+ready-built: $$(test_targets)
 
 # In another release Slurm is another version; T chooses among the tests here too.
 RELEASE ?=
@@ -55,11 +84,9 @@ prove = $(patsubst %,PATH="%:$$PATH",$(interpreter)) BUILD="$(CURDIR)/$(B)" VALG
 	HARNESS_RULESFILE=tests/order.yml \
 	prove --timer --exec tests/run-one --statefile="$(test_record)"
 
-check-built: tests
-	@selected="$(strip $(call matching,$(test_scripts) $(sort $(TEST_PROGRAMS))))"; \
-	[ -n "$$selected" ] || { echo "no test matches T=$(T)"; exit 1; }; \
-	rm -f "$(test_record)"; \
-	$(prove) --state=save -j$(TEST_JOBS) $(if $(T),-v) $$selected
+check-built: $$(test_targets)
+	@rm -f "$(test_record)"
+	@$(prove) --state=save -j$(TEST_JOBS) $(if $(T),-v) $(selected)
 
 # The tests that failed in the last run once more, one at a time and with all they say. A test that
 # passes now depends on how busy the machine is: that is a fault of the test, or of what it tests.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Every decoder has a target here. Each is an ordinary test over its corpus (tests/fuzz/runner.c says
-# how), and a program for libFuzzer, which tests/fuzz/new-inputs.t runs in `make check` and
+# how), and a program for libFuzzer, which tests/fuzz/new-inputs.t runs in `make check-world` and
 #   make fuzz SECONDS=600 [SEED=1] [T=name]    all of them one after the other, SECONDS in all
 # does for longer. Both build the same objects, and only those that the targets are linked from. Without the coverage
 # that clang adds, a fuzzer does not find its way, so they are no other sanitized build's.

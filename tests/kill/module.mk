@@ -8,7 +8,7 @@ $(B)/obj/tests/kill/compute.o: tests/programs/kernels.ptx
 
 .PHONY: check-kill check-kill-built
 check-kill:
-	@scripts/install-deps build test slurm
+	@scripts/install-deps build check world slurm
 	@+$(MAKE) $(jobs) --no-print-directory check-kill-built
 check-kill-built: tests
 	@BUILD="$(CURDIR)/$(B)" tests/kill/in-a-machine-of-its-own $(PYTHON) tests/kill/campaign.py \

@@ -25,7 +25,11 @@ like "$(cat "$TMP/out")" '^- wrong: that$' "but it is named, with what was wrong
 fails "what fails through a box only is a failure" \
     run --only remote --jobs 2 --transports tcp --output "$TMP/lines" --details "$TMP/details"
 like "$(cat "$TMP/out")" '^- remote: status 3: no GPU here$' "with its last words"
-is "$(jq -r 'select(.app == "remote") | .column + " " + (.status | tostring)' "$TMP/lines" | sort | tr '\n' ,)" \
+statuses='import json, sys
+for run in map(json.loads, sys.stdin):
+    if run["app"] == "remote":
+        print(run["column"], run["status"])'
+is "$(python3 -c "$statuses" <"$TMP/lines" | sort | tr '\n' ,)" \
     "native 0,tcp 3," "a line of JSON for each run"
 is "$(cat "$TMP/details/remote.tcp.txt")" "no GPU here" "and all that it said"
 fails "what does not end is ended" run --only endless --no-native --transports shm --limit 1

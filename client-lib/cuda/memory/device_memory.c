@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "client-lib/cuda/memory/chosen_addresses.h"
 #include "client-lib/cuda/objects/addresses.h"
 #include "client-lib/cuda/objects/call.h"
 #include "client-lib/cuda/objects/before_work.h"
@@ -20,7 +21,7 @@
 #include "cuda_ops.h"
 #include "common/base/log.h"
 
-enum { CLASH_RETRIES = 16, PAGE = 4096, DRIVER_PAGE = 2 << 20 };
+enum { CLASH_RETRIES = 16, CLASHES_UNTIL_CHOICE = 4, PAGE = 4096, DRIVER_PAGE = 2 << 20 };
 
 // Size of the memory that is held before the second and later tries, to move their addresses. It
 // doubles each time.
@@ -109,8 +110,16 @@ static void tell_of_no_room(const struct box_session *session, size_t size)
               what, session->box);
 }
 
+// Returns true if the client may choose the addresses. Those of a pool, of a graph and of managed
+// memory are the driver's to choose.
+static bool may_choose(const struct allocation_request *request)
+{
+    return !request->managed && !request->pool && !request->captured;
+}
+
 // Allocates memory, and again while this process uses the returned addresses for something else.
-// Unusable memory is held until the end, so that the box does not return it again.
+// Unusable memory is held until the end, so that the box does not return it again. The client
+// chooses the addresses if the box's next ones are no better.
 static CUresult allocate(struct allocation_request *request, CUdeviceptr *dptr)
 {
     struct object *context;
@@ -139,6 +148,10 @@ static CUresult allocate(struct allocation_request *request, CUdeviceptr *dptr)
         } else {
             steps[clashes] = step_away(request, clashes);
             clashing[clashes++] = whole;
+        }
+        if (clashes == CLASHES_UNTIL_CHOICE && may_choose(request)) {
+            result = chosen_allocate(context->ctx.device, request->size, dptr);
+            break;
         }
     }
     while (clashes) {
@@ -330,6 +343,8 @@ CUresult device_memory_free(CUdeviceptr dptr)
 {
     struct allocation gone;
     bool entered;
+    if (chosen_is(dptr))
+        return chosen_free(dptr);
     if (!device_memory_forget(dptr, &gone))
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = memory_enter(&gone, &entered);
@@ -348,6 +363,8 @@ CUresult device_memory_free_async(CUdeviceptr dptr, CUstream stream)
     CUresult result = device_memory_check_stream(stream);
     if (result != CUDA_SUCCESS || !dptr)
         return result;
+    if (chosen_is(dptr))
+        return chosen_free(dptr);
     // The box handles requests in order, so it cannot reuse this address before it has freed it.
     return device_memory_forget(dptr, &gone)
                ? remote_cuMemFreeAsync(gone.managed ? gone.whole : dptr, stream)

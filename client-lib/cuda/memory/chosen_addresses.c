@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See chosen_addresses.h.
+#include "client-lib/cuda/memory/chosen_addresses.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "client-lib/cuda/memory/physical_memory.h"
+#include "client-lib/cuda/memory/virtual_memory.h"
+#include "client-lib/cuda/objects/ranges.h"
+#include "common/base/log.h"
+#include "common/base/scope.h"
+
+// NVIDIA's driver reserves addresses where it is asked to from here on, and Linux maps neither
+// programs nor libraries nor other memory there (measured with driver 580).
+#define ADDRESSES_FROM UINT64_C(0x200000000000)
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // protects the ranges
+static struct ranges chosen;
+static atomic_bool any;
+static atomic_ullong next = ADDRESSES_FROM;
+
+// Maps physical memory at reserved ADDRESS and opens it to DEVICE.
+static CUresult chosen_map(CUdeviceptr address, size_t size, const CUmemAllocationProp *properties)
+{
+    const CUmemAccessDesc access = {.location = properties->location,
+                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle memory;
+    CUresult result = physical_create(&memory, size, properties);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = virtual_map(address, size, memory);
+    // The mapping keeps the memory.
+    (void)physical_release(memory);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = virtual_open(address, size, &access, 1);
+    if (result != CUDA_SUCCESS)
+        (void)virtual_unmap(address, size);
+    return result;
+}
+
+CUresult chosen_allocate(CUdevice device, size_t size, CUdeviceptr *dptr)
+{
+    const CUmemAllocationProp properties = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
+    size_t unit;
+    CUdeviceptr address;
+    CUresult result =
+        physical_granularity(&properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM, &unit);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (size > SIZE_MAX - unit)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    size = (size + unit - 1) / unit * unit;
+    result = virtual_reserve(&address, size, 0, atomic_fetch_add(&next, size));
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = chosen_map(address, size, &properties);
+    if (result == CUDA_SUCCESS) {
+        SCOPED_LOCK(&lock);
+        if (ranges_add(&chosen, address, size, NULL))
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (result != CUDA_SUCCESS) {
+        (void)virtual_unmap(address, size);
+        (void)virtual_unreserve(address, size);
+        return result;
+    }
+    atomic_store(&any, true);
+    log_info("this process has memory where the box allocates: device memory moves address=0x%llx "
+             "size=%zu",
+             (unsigned long long)address, size);
+    *dptr = address;
+    return CUDA_SUCCESS;
+}
+
+bool chosen_is(CUdeviceptr dptr)
+{
+    if (!atomic_load_explicit(&any, memory_order_relaxed))
+        return false;
+    SCOPED_LOCK(&lock);
+    const struct range *range = ranges_find(&chosen, dptr);
+    return range && range->base == dptr;
+}
+
+CUresult chosen_free(CUdeviceptr dptr)
+{
+    size_t size = 0;
+    {
+        SCOPED_LOCK(&lock);
+        const struct range *range = ranges_find(&chosen, dptr);
+        void *value;
+        if (!range || range->base != dptr)
+            return CUDA_ERROR_INVALID_VALUE;
+        size = range->size;
+        ranges_remove(&chosen, dptr, &value);
+    }
+    CUresult result = virtual_unmap(dptr, size);
+    return result == CUDA_SUCCESS ? virtual_unreserve(dptr, size) : result;
+}

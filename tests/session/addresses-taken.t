@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The box's driver chooses addresses of device memory. Where the program has memory of its own at all of them, the client
+# chooses others.
+. "$(dirname "$0")/../lib.sh"
+. "$TOP/tests/session/programs.sh"
+start_box --devices sim:1
+for transport in shm tcp; do
+    run=(on_box RGPU_TRANSPORT=$transport)
+    run_program "a program with memory of its own where the box allocates, over $transport" "$BUILD/tests/addresses-taken"
+done
+on_box RGPU_TRANSPORT=tcp RGPU_LOG=info "$BUILD/tests/addresses-taken" >/dev/null 2>"$TMP/log" || true
+like "$(cat "$TMP/log")" "device memory moves" "the log says that it did"
+done_testing

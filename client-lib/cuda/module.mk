@@ -14,7 +14,7 @@ CLIENT_LDFLAGS := -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,--
 # Debian 13's libcrypto.a needs others in its turn.
 CLIENT_LIBS := -l:libssl.a -l:libcrypto.a -l:libnettle.a -ldl \
     $(if $(shell grep -sl -- -lzstd /usr/lib/*/pkgconfig/libcrypto.pc),-l:libzstd.a -l:libz.a)
-$(call shared_library,libcuda.so.1,$(CLIENT_SOURCES),rgputransport rgpucommon rgpudriver,$(CLIENT_LIBS),$(CLIENT_LDFLAGS),$(B)/gen/libcuda.map)
+$(call program_library,libcuda.so.1,$(CLIENT_SOURCES),rgputransport rgpucommon rgpudriver,$(CLIENT_LIBS),$(CLIENT_LDFLAGS),$(B)/gen/libcuda.map)
 INSTALL_FILES += $(B)/lib/libcuda.so.1:$(LIBDIR)/libcuda.so.1:0755:client \
     $(foreach f,$(wildcard config/containers/*),$(f):$(PREFIX)/share/doc/rgpu/containers/$(notdir $(f)):0644:client) \
     $(foreach f,$(wildcard config/vm/*),$(f):$(PREFIX)/share/doc/rgpu/vm/$(notdir $(f)):0644:client) \

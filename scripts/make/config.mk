@@ -20,6 +20,15 @@ space := $(empty) $(empty)
 # build/ for the plain build, build/san-address-undefined/ and the like for the others.
 B := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 
+# The oldest C library that client libraries run with: that of Enterprise Linux 8 (client-lib/floor).
+GLIBC_FLOOR := 2.28
+ifeq ($(SAN),)
+FLOOR_FLAGS := -nodefaultlibs
+FLOOR_DEPS  := $(B)/lib/rgpufloor.a $(B)/floor/libc.so.6
+FLOOR_LIBS  := $(B)/lib/rgpufloor.a -Wl$(comma)--as-needed \
+    $(foreach l,libc.so.6 libpthread.so.0 libdl.so.2 librt.so.1,$(B)/floor/$(l)) -l:ld-linux-x86-64.so.2 -l:libc_nonshared.a -lgcc
+endif
+
 CC      ?= gcc
 PYTHON  ?= python3
 CFLAGS  ?= -O2 -g

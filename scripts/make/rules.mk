@@ -4,6 +4,8 @@
 #   $(call static_library,NAME,SOURCES)                    -> $(B)/lib/NAME.a
 #   $(call shared_library,FILE,SOURCES,ARCHIVES,LIBS,EXTRA_LDFLAGS,EXTRA_DEPS)
 #                                                          -> $(B)/lib/FILE
+#   $(call program_library,...)                            -> the same for libraries that are loaded into programs: they
+#                                                             run with C libraries from GLIBC_FLOOR on
 #   $(call program,NAME,SOURCES,ARCHIVES,LIBS)             -> $(B)/bin/NAME
 #   $(call test_program,NAME,SOURCES,ARCHIVES,LIBS)        -> $(B)/tests/NAME (built by `make check`)
 #   $(call test_helper,NAME,SOURCES,ARCHIVES,LIBS)         -> $(B)/tests/NAME, which tests start
@@ -43,6 +45,11 @@ $(B)/lib/$(1).a: $(call objects,$(2))
 	$$(call say,AR,$$@)
 	$$(Q)$$(AR) rcs $$@ $$^
 endef
+# The archive comes last, as OpenSSL's archives need it, too.
+define program_library_rule
+LIBRARIES += $(B)/lib/$(1)
+$(call link_rule,$(B)/lib/$(1),$(2),$(3),$(4) $(FLOOR_LIBS),-shared $(5) $(FLOOR_FLAGS),$(6) $(FLOOR_DEPS))
+endef
 static_library = $(eval $(call static_library_rule,$(1),$(2)))
 
 define link_rule
@@ -73,6 +80,7 @@ program        = $(eval $(call program_rule,$(1),$(2),$(3),$(4)))
 test_program   = $(eval $(call test_program_rule,$(1),$(2),$(3),$(4)))
 test_helper    = $(eval $(call test_helper_rule,$(1),$(2),$(3),$(4)))
 shared_library = $(eval $(call shared_library_rule,$(1),$(2),$(3),$(4),$(5),$(6)))
+program_library = $(eval $(call program_library_rule,$(1),$(2),$(3),$(4),$(5),$(6)))
 
 .SECONDEXPANSION:
 

@@ -13,9 +13,11 @@
 static size_t fill(CUdeviceptr address)
 {
     size_t taken = 0;
-    for (uint64_t at = (address & ~(uint64_t)(STEP - 1)) - AROUND; at < address + AROUND; at += STEP)
+    for (uint64_t at = (address & ~(uint64_t)(STEP - 1)) - AROUND; at < address + AROUND;
+         at += STEP)
         if (mmap((void *)at, STEP, PROT_NONE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == (void *)at)
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+                 0) == (void *)at)
             taken += STEP;
     return taken;
 }
@@ -52,9 +54,11 @@ int main(void)
     CHECK(cuMemGetAddressRange(&base, &size, rows + 5000));
     ok(base == rows && size >= pitch * 100, "their range is known");
     gives(cuMemFree(rows), CUDA_SUCCESS, "and freed");
-    gives(cuMemcpyDtoH(&size, rows, sizeof(size)), CUDA_ERROR_INVALID_VALUE, "after which they are gone");
+    gives(cuMemcpyDtoH(&size, rows, sizeof(size)), CUDA_ERROR_INVALID_VALUE,
+          "after which they are gone");
     gives(cuMemFree(rows), CUDA_ERROR_INVALID_VALUE, "and cannot be freed again");
-    gives(cuMemAllocAsync(&memory, (size_t)48 << 20, stream), CUDA_SUCCESS, "memory in a stream's order, too");
+    gives(cuMemAllocAsync(&memory, (size_t)48 << 20, stream), CUDA_SUCCESS,
+          "memory in a stream's order, too");
     CHECK(cuStreamSynchronize(stream));
     use(&gpu, memory, "it");
     gives(cuMemFreeAsync(memory, stream), CUDA_SUCCESS, "and freed there");

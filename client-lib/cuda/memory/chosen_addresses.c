@@ -43,13 +43,12 @@ static CUresult chosen_map(CUdeviceptr address, size_t size, const CUmemAllocati
 
 CUresult chosen_allocate(CUdevice device, size_t size, CUdeviceptr *dptr)
 {
-    const CUmemAllocationProp properties = {
-        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
+    const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
+                                                         .id = device}};
     size_t unit;
     CUdeviceptr address;
-    CUresult result =
-        physical_granularity(&properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM, &unit);
+    CUresult result = physical_granularity(&properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM, &unit);
 
     if (result != CUDA_SUCCESS)
         return result;

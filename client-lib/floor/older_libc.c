@@ -103,8 +103,8 @@ long older_strtol(const char *text, char **end, int base) __asm__("strtol");
 unsigned long older_strtoul(const char *text, char **end, int base) __asm__("strtoul");
 long long older_strtoll(const char *text, char **end, int base) __asm__("strtoll");
 unsigned long long older_strtoull(const char *text, char **end, int base) __asm__("strtoull");
-int older_vsscanf(const char *text, const char *format, va_list arguments) __asm__(
-    "__isoc99_vsscanf");
+int older_vsscanf(const char *text, const char *format,
+                  va_list arguments) __asm__("__isoc99_vsscanf");
 
 long __isoc23_strtol(const char *text, char **end, int base)
 {

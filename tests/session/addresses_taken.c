@@ -37,6 +37,7 @@ int main(void)
     struct gpu gpu = open_gpu(0);
     CUdeviceptr first = device_alloc(STEP), memory, rows, base;
     size_t pitch, free_before, free_after, total, size;
+    CUmemoryPool pool;
     CUstream stream;
 
     CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -62,6 +63,9 @@ int main(void)
     CHECK(cuStreamSynchronize(stream));
     use(&gpu, memory, "it");
     gives(cuMemFreeAsync(memory, stream), CUDA_SUCCESS, "and freed there");
+    CHECK(cuStreamSynchronize(stream));
+    CHECK(cuDeviceGetDefaultMemPool(&pool, gpu.device));
+    CHECK(cuMemPoolTrimTo(pool, 0));
     CHECK(cuMemGetInfo(&free_after, &total));
     is_int(free_after, free_before, "all of it has been given back");
     CHECK(cuMemFree(first));

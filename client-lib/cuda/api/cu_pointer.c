@@ -24,9 +24,9 @@ static CUresult attribute_of(const struct allocation *a, CUpointer_attribute att
         *(unsigned int *)data = a->host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        if (a->host && !a->mapped)
+        if (a->host && !a->mapped && !a->session->mirrors_on_demand)
             return CUDA_ERROR_INVALID_VALUE;
-        *(CUdeviceptr *)data = a->host ? a->device_address + offset : ptr;
+        *(CUdeviceptr *)data = a->host && a->mapped ? a->device_address + offset : ptr;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         if (!a->host && !a->managed)
@@ -49,7 +49,7 @@ static CUresult attribute_of(const struct allocation *a, CUpointer_attribute att
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = a->base; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = a->size; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MAPPED:
-        *(unsigned int *)data = !a->host || a->mapped || a->session->mirrors_host;
+        *(unsigned int *)data = !a->host || a->mapped || a->session->mirrors_on_demand;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         *(unsigned long long *)data = a->memory ? physical_handle_types(a->memory) : 0;
@@ -71,12 +71,13 @@ static CUresult attribute_of(const struct allocation *a, CUpointer_attribute att
     }
 }
 
-// Makes a mirror of registered memory, if the box can have one, when its address on the GPU is
-// queried.
+// Makes a mirror of registered memory where all memory has one. On demand this is no demand yet:
+// libraries ask for all attributes of each pointer that they are given. A kernel that gets the
+// address is one (host_pointers.h).
 static void map_if_asked(struct allocation *memory, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
     if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && memory->host && !memory->mapped &&
-        mapped_host_open((void *)(uintptr_t)ptr) == CUDA_SUCCESS)
+        memory->session->mirrors_host && mapped_host_open((void *)(uintptr_t)ptr) == CUDA_SUCCESS)
         (void)memory_find(ptr, memory);
 }
 

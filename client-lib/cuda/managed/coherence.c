@@ -5,6 +5,7 @@
 
 #include "client-lib/cuda/managed/compared_memory.h"
 #include "client-lib/cuda/managed/mirror.h"
+#include "client-lib/cuda/managed/polled_memory.h"
 #include "client-lib/cuda/managed/quiet.h"
 #include "client-lib/cuda/objects/before_work.h"
 
@@ -14,6 +15,7 @@ static CUresult work_goes(struct box_session *session, uint64_t context, uint64_
         return CUDA_SUCCESS;
     quiet_no_more(session, context);
     CUresult sent = mirrors_hand_over(session, stream), compared = compared_send(session, true);
+    polled_work_sent();
     return sent == CUDA_SUCCESS ? compared : sent;
 }
 

@@ -93,10 +93,10 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     return attribute_of(&found, attribute, ptr, data);
 }
 
-// Returns the size of an attribute's value in bytes.
+// Returns the size of an attribute's value in bytes; 0: there is no such attribute.
 static size_t answer_size(CUpointer_attribute attribute)
 {
-    switch ((int)attribute) {
+    switch (attribute) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
@@ -106,8 +106,20 @@ static size_t answer_size(CUpointer_attribute attribute)
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
     case CU_POINTER_ATTRIBUTE_MAPPED:
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return 4;
-    default: return 8;
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return 8;
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return sizeof(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS);
     }
+    return 0;
 }
 
 // An address that CUDA does not know is no error here: its attributes are zero, as documented.
@@ -122,9 +134,10 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute 
         return CUDA_ERROR_INVALID_VALUE;
     bool known = memory_find(ptr, &found);
     for (unsigned int i = 0; i < numAttributes; i++) {
-        if (!data[i])
+        size_t size = answer_size(attributes[i]);
+        if (!data[i] || !size)
             return CUDA_ERROR_INVALID_VALUE;
-        memset(data[i], 0, answer_size(attributes[i]));
+        memset(data[i], 0, size);
         if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
             *(int *)data[i] = -2; // the driver's value for such addresses
         if (known)

@@ -168,6 +168,36 @@ static void words_are_polled(void)
     CHECK(cuMemFreeHost(data));
 }
 
+// A stream waits for a word and writes one, named by the program's addresses.
+static void words_of_streams(void)
+{
+    volatile uint32_t *words = allocate(4096, CU_MEMHOSTALLOC_PORTABLE);
+    CUdeviceptr address = (CUdeviceptr)(uintptr_t)words;
+    if (!device_attribute(gpu.device, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS)) {
+        skip(2, "streams of this device wait for no words");
+        CHECK(cuMemFreeHost((void *)words));
+        return;
+    }
+    CUstreamBatchMemOpParams both[2] = {
+        {.waitValue = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32,
+                       .address = address + 8,
+                       .value = 2}},
+        {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32,
+                        .address = address + 12,
+                        .value = 9}},
+    };
+    words[0] = words[1] = words[2] = words[3] = 0;
+    CHECK(cuStreamWaitValue32_v2(stream, address, 1, CU_STREAM_WAIT_VALUE_EQ));
+    CHECK(cuStreamWriteValue32_v2(stream, address + 4, 7, 0));
+    words[0] = 1;
+    ok(comes(&words[1], 7), "a stream waits for a word of the host and writes another");
+    CHECK(cuStreamBatchMemOp_v2(stream, 2, both, 0));
+    words[2] = 2;
+    ok(comes(&words[3], 9), "so do operations of one call");
+    CHECK(cuStreamSynchronize(stream));
+    CHECK(cuMemFreeHost((void *)words));
+}
+
 // Staging buffers of copies, in flight when the first kernel gets them.
 static void copies_in_flight(void)
 {
@@ -406,6 +436,7 @@ int main(void)
     counter();
     semaphore();
     words_are_polled();
+    words_of_streams();
     copies_in_flight();
     system_calls();
     graphs();

@@ -57,6 +57,15 @@ void host_pointers_seen(const struct box_session *session, const void *data, siz
     }
 }
 
+uint64_t host_pointers_address(uint64_t address)
+{
+    struct allocation found;
+    return atomic_load_explicit(&host_places_any, memory_order_relaxed) &&
+                   memory_may_be_on_host(address) && memory_find(address, &found)
+               ? host_pointers_translate(found.session, address)
+               : address;
+}
+
 void host_pointers_resolve(const struct box_session *session, void *words, size_t size)
 {
     for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {

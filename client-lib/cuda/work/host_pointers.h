@@ -20,6 +20,8 @@ bool host_pointers_among(const void *words, size_t size);
 // Gives the session's GPUs the memory of all such pointers in SIZE bytes at DATA, which go to
 // memory of the GPU, where a kernel may find them.
 void host_pointers_seen(const struct box_session *session, const void *data, size_t size);
+// Returns the GPU's address of the memory at ADDRESS, which the GPU gets if it is host memory.
+uint64_t host_pointers_address(uint64_t address);
 // Gives the session's GPUs the memory of all such pointers in SIZE bytes at WORDS. Replaces
 // pointers to memory that has another address there.
 void host_pointers_resolve(const struct box_session *session, void *words, size_t size);

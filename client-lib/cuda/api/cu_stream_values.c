@@ -18,7 +18,8 @@ enum { OPERATIONS_MAX = 256 }; // of one call (proto/cuda.spec)
     } \
     CUresult name##_ptsz(CUstream stream, CUdeviceptr addr, type value, unsigned int flags) \
     { \
-        return remote_##name(stream_per_thread(stream), host_pointers_address(addr), value, flags); \
+        return remote_##name(stream_per_thread(stream), host_pointers_address(addr), value, \
+                             flags); \
     }
 
 OF_ONE_VALUE(cuStreamWaitValue32, cuuint32_t)

@@ -179,12 +179,13 @@ static CUresult mapped_host_open_part(struct allocation *memory)
     return result;
 }
 
-// Waits for copies in flight that may read or write the memory without the mirror. The box's
-// one-sided copies are not counted here, so for memory that it reaches all work may be such.
+// Waits for copies in flight that may read or write the memory without the mirror. The end of the
+// box's one-sided copies is not noted, so memory that had any waits for all work. Otherwise a kernel
+// may be running that waits for the program, and must not be waited for.
 static CUresult await_copies(const struct allocation *memory)
 {
     struct box_session *session = memory->session;
-    bool copied = memory->reached ? !idle_is_known(session)
+    bool copied = memory->reached ? memory->copied && !idle_is_known(session)
                                   : session_expecting(session) || staging_pending(session);
     // While a stream is captured nothing can be waited for.
     return copied && !atomic_load_explicit(&session->captures, memory_order_relaxed)

@@ -213,6 +213,15 @@ bool memory_has_sync_copies(uint64_t address)
            memory_find(address, &found) && (found.sync_copies || found.mapped || found.mirrored);
 }
 
+void memory_mark_copied(uint64_t address)
+{
+    pthread_rwlock_wrlock(&lock);
+    const struct range *range = ranges_find(&allocations, address);
+    if (range)
+        ((struct allocation *)range->value)->copied = true;
+    pthread_rwlock_unlock(&lock);
+}
+
 bool memory_set_mirror(uint64_t base, const struct allocation *row)
 {
     pthread_rwlock_wrlock(&lock);

@@ -24,6 +24,7 @@ struct allocation {
     bool mapped;            // host memory that the GPU has in its address space, or a mirror of it
     bool mirrored;          // the box has a copy, which the GPU has in its address space
     bool reached;           // host memory that the box accesses by RDMA
+    bool copied;            // and has been asked to
     bool sync_copies;       // device memory: calls without Async wait for their work there
     uint32_t region;        // number of the link's region, if mapped or reached
     uint32_t region_offset; // offset of the first byte in the region
@@ -79,6 +80,8 @@ bool memory_mark_sync_copies(uint64_t address, bool on);
 // Returns true if calls without Async must wait for their work at ADDRESS: the allocation has
 // sync_copies, or is host memory in the GPU's address space.
 bool memory_has_sync_copies(uint64_t address);
+// Notes that the box has been asked to access the host memory that holds ADDRESS by RDMA.
+void memory_mark_copied(uint64_t address);
 // Notes that the box has a mirror of the host memory at BASE, with the addresses that ROW has;
 // NULL: no mirror any longer. False: BASE is no allocation.
 bool memory_set_mirror(uint64_t base, const struct allocation *row);

@@ -408,6 +408,28 @@ static void registered_is_copied(void)
     munmap(words, SIZE);
 }
 
+// What a kernel has written is there when its context has ended.
+static void context_that_ends(void)
+{
+    uint32_t *heap = must_alloc(4096);
+    CUcontext context;
+    CUmodule module;
+    CUfunction add;
+    CUdeviceptr address;
+    uint32_t five = 5, count = 1024;
+    number(heap, count);
+    CHECK(cuCtxCreate_v2(&context, 0, gpu.device));
+    CHECK(cuModuleLoadData(&module, kernels_ptx));
+    CHECK(cuModuleGetFunction(&add, module, "add"));
+    CHECK(cuMemHostRegister(heap, 4096, CU_MEMHOSTREGISTER_DEVICEMAP));
+    CHECK(cuMemHostGetDevicePointer(&address, heap, 0));
+    launch(add, 4, 256, NULL, &address, &five, &count);
+    CHECK(cuCtxDestroy(context));
+    is_int(wrong_words(heap, count, 5, 1), 0, "a kernel whose context ends has written");
+    CHECK(cuCtxSetCurrent(gpu.context));
+    free(heap);
+}
+
 static void attributes(void)
 {
     uint32_t *words = allocate(4096, 0);
@@ -446,6 +468,7 @@ int main(void)
         registered(CU_MEMHOSTREGISTER_DEVICEMAP, (enum register_way)way);
     }
     registered_is_copied();
+    context_that_ends();
     CHECK(cuStreamDestroy(stream));
     close_gpu(&gpu);
     return done();

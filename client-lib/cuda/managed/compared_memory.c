@@ -78,6 +78,15 @@ uint32_t compared_remove(uint64_t base)
     return 0;
 }
 
+bool compared_any_in(uint64_t context)
+{
+    SCOPED_LOCK(&lock);
+    const struct compared *one = list;
+    while (one && one->memory.context != context)
+        one = one->next;
+    return one != NULL;
+}
+
 void compared_context_gone(uint64_t context)
 {
     SCOPED_LOCK(&fetching);

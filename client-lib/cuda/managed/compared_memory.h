@@ -15,6 +15,7 @@
 CUresult compared_add(const struct allocation *memory);
 // Removes the memory at BASE, and returns the region of the box's mirror; 0: it is not known.
 uint32_t compared_remove(uint64_t base);
+bool compared_any_in(uint64_t context);
 void compared_context_gone(uint64_t context);
 
 // Sends all changes in memory of the session. WORK: work that may change the memory follows.

@@ -408,7 +408,7 @@ static void registered_is_copied(void)
     munmap(words, SIZE);
 }
 
-// What a kernel has written is there when its context has ended.
+// The memory has what a kernel wrote when its context has ended.
 static void context_that_ends(void)
 {
     uint32_t *heap = must_alloc(4096);

@@ -180,8 +180,8 @@ static CUresult mapped_host_open_part(struct allocation *memory)
 }
 
 // Waits for copies in flight that may read or write the memory without the mirror. The end of the
-// box's one-sided copies is not noted, so memory that had any waits for all work. Otherwise a kernel
-// may be running that waits for the program, and must not be waited for.
+// box's one-sided copies is not noted, so memory that had any waits for all work. Otherwise a
+// kernel may be running that waits for the program, and must not be waited for.
 static CUresult await_copies(const struct allocation *memory)
 {
     struct box_session *session = memory->session;

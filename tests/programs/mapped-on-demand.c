@@ -276,13 +276,16 @@ static void graphs(void)
     CHECK(cuGraphDestroy(graph));
     uint32_t *captured = allocate(SIZE, 0);
     number(captured, count);
+    memset(captured + count, 1, 4096);
     CHECK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CHECK(cuMemsetD32Async((CUdeviceptr)(uintptr_t)(captured + count), 8, count, stream));
     add_to((CUdeviceptr)(uintptr_t)captured, 5, count);
     CHECK(cuStreamEndCapture(stream, &graph));
     CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
     CHECK(cuGraphLaunch(exec, stream));
     CHECK(cuStreamSynchronize(stream));
     is_int(wrong_words(captured, count, 5, 1), 0, "so does a launch that is captured");
+    is_int(wrong_words(captured + count, count, 8, 0), 0, "and a fill");
     CHECK(cuGraphExecDestroy(exec));
     CHECK(cuGraphDestroy(graph));
     CHECK(cuMemFreeHost(words));

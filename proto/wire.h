@@ -31,6 +31,8 @@ struct wire_request {
     uint64_t context;     // handle of the calling thread's current context; 0: none
 };
 
+enum { WIRE_PRINT_ERROR = 1 };
+
 // The events of a worker. Each has this header; `call` and `result` have a meaning in EVENT_REPLY
 // only.
 enum wire_event_kind {
@@ -56,7 +58,7 @@ enum wire_event_kind {
 struct wire_event {
     uint32_t size;
     uint16_t kind;
-    uint16_t flags;
+    uint16_t flags; // since 0.2: EVENT_PRINT: WIRE_PRINT_ERROR, for standard error; else zero
     uint32_t call;
     int32_t result;   // CUresult of the request
     int32_t deferred; // CUresult of an earlier request that wanted no reply; reported once

@@ -3,17 +3,23 @@
 
 #include <string.h>
 
+enum { WORD = 8 };
+
 struct changed_run {
     uint32_t at, size;
 };
 
+// Both sides may use the memory meanwhile, as they may use memory that they share.
+#define USED_MEANWHILE __attribute__((no_sanitize("thread")))
+
 // Reads a whole word, since the peer may write it meanwhile.
-static uint64_t word_at(const uint8_t *memory)
+USED_MEANWHILE static uint64_t word_at(const uint8_t *memory)
 {
     return __atomic_load_n((const uint64_t *)(const void *)memory, __ATOMIC_RELAXED);
 }
 
-static size_t skip_equal(const uint8_t *now, const uint8_t *known, size_t at, size_t size)
+USED_MEANWHILE static size_t skip_equal(const uint8_t *now, const uint8_t *known, size_t at,
+                                        size_t size)
 {
     while (at < size) {
         if ((uintptr_t)(now + at) % 8 == 0 && size - at >= 8) {
@@ -31,7 +37,8 @@ static size_t skip_equal(const uint8_t *now, const uint8_t *known, size_t at, si
     return at;
 }
 
-static size_t skip_changed(const uint8_t *now, const uint8_t *known, size_t at, size_t end)
+USED_MEANWHILE static size_t skip_changed(const uint8_t *now, const uint8_t *known, size_t at,
+                                          size_t end)
 {
     while (at < end && now[at] != known[at])
         at++;
@@ -40,7 +47,7 @@ static size_t skip_changed(const uint8_t *now, const uint8_t *known, size_t at, 
 
 // The program may write meanwhile. A half-written value is sent again after the write, because
 // KNOWN contains the value that was read.
-static void byte_changes_load(uint8_t *to, const uint8_t *from, size_t size)
+USED_MEANWHILE static void byte_changes_load(uint8_t *to, const uint8_t *from, size_t size)
 {
     while (size) {
         size_t step = (uintptr_t)from % 8 == 0 && size >= 8 ? 8 : 1;
@@ -83,7 +90,7 @@ size_t byte_changes_pack(const uint8_t *now, uint8_t *known, size_t size, size_t
 
 // Stores whole words where possible, so that a concurrent reader of a number finds the old one or
 // the new one.
-static void byte_changes_store(uint8_t *to, const uint8_t *from, size_t size)
+USED_MEANWHILE static void byte_changes_store(uint8_t *to, const uint8_t *from, size_t size)
 {
     while (size) {
         size_t step = (uintptr_t)to % 8 == 0 && size >= 8   ? 8
@@ -117,8 +124,39 @@ static bool fit(const uint8_t *changes, size_t bytes, size_t size)
     return true;
 }
 
+bool byte_changes_any(const uint8_t *now, const uint8_t *known, size_t size)
+{
+    return skip_equal(now, known, 0, size) < size;
+}
+
+void byte_changes_apply_some(const void *changes, size_t bytes, uint8_t *memory, uint8_t *known,
+                             bool words)
+{
+    const uint8_t *from = changes;
+    for (size_t i = 0; i < bytes;) {
+        struct changed_run run;
+        memcpy(&run, from + i, sizeof(run));
+        i += sizeof(run);
+        if ((run.size <= WORD) == words) {
+            byte_changes_store(memory + run.at, from + i, run.size);
+            memcpy(known + run.at, from + i, run.size);
+        }
+        i += run.size;
+    }
+}
+
 bool byte_changes_apply(const void *changes, size_t bytes, uint8_t *memory, uint8_t *known,
                         size_t size)
+{
+    if (!fit(changes, bytes, size))
+        return false;
+    byte_changes_apply_some(changes, bytes, memory, known, false);
+    byte_changes_apply_some(changes, bytes, memory, known, true);
+    return true;
+}
+
+bool byte_changes_gather(const void *changes, size_t bytes, uint8_t *gathered, uint8_t *touched,
+                         size_t size)
 {
     const uint8_t *from = changes;
     if (!fit(from, bytes, size))
@@ -127,8 +165,8 @@ bool byte_changes_apply(const void *changes, size_t bytes, uint8_t *memory, uint
         struct changed_run run;
         memcpy(&run, from + i, sizeof(run));
         i += sizeof(run);
-        byte_changes_store(memory + run.at, from + i, run.size);
-        memcpy(known + run.at, from + i, run.size);
+        memcpy(gathered + run.at, from + i, run.size);
+        memset(touched + run.at, 1, run.size);
         i += run.size;
     }
     return true;

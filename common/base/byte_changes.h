@@ -20,9 +20,18 @@
 // up, or to SIZE if all is done. Returns the number of bytes written to OUT.
 size_t byte_changes_pack(const uint8_t *now, uint8_t *known, size_t size, size_t *at, void *out,
                          size_t room);
-// Applies the changes to MEMORY and KNOWN, of SIZE bytes each. Returns false, without a change, if
-// they do not fit.
+// Returns true if NOW differs from KNOWN.
+bool byte_changes_any(const uint8_t *now, const uint8_t *known, size_t size);
+// Applies the changes to MEMORY and KNOWN, of SIZE bytes each. Single words come last: one may be a
+// flag for the others. Returns false, without a change, if they do not fit.
 bool byte_changes_apply(const void *changes, size_t bytes, uint8_t *memory, uint8_t *known,
                         size_t size) __attribute__((warn_unused_result));
+// Copies the bytes of the changes to GATHERED, and sets those of TOUCHED to 1, of SIZE bytes each.
+// Returns false, without a change, if they do not fit.
+bool byte_changes_gather(const void *changes, size_t bytes, uint8_t *gathered, uint8_t *touched,
+                         size_t size) __attribute__((warn_unused_result));
+// Applies only changes of up to a word, or only longer ones. The caller has packed them.
+void byte_changes_apply_some(const void *changes, size_t bytes, uint8_t *memory, uint8_t *known,
+                             bool words);
 
 #endif

@@ -59,6 +59,11 @@ void log_set_fd(int fd)
     log_fd = fd;
 }
 
+int log_get_fd(void)
+{
+    return log_fd;
+}
+
 int log_level_parse(const char *word, enum log_level *out)
 {
     for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {

@@ -33,6 +33,7 @@ void log_set_level(enum log_level level);
 
 // Sends lines to FD instead of standard error (tests; a client library with RGPU_LOG_FILE).
 void log_set_fd(int fd);
+int log_get_fd(void);
 
 // "error", "warn", ...; -EINVAL for another word.
 int log_level_parse(const char *word, enum log_level *out) __attribute__((warn_unused_result));

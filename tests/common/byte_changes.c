@@ -79,9 +79,45 @@ static void refused(void)
        "what is right is done");
 }
 
+// Each answer of a settling exchange is gathered, and what was touched counts, not what differs.
+static void gathered(void)
+{
+    struct {
+        uint32_t at, size;
+        uint8_t bytes[8];
+    } runs[] = {{0, 8, {1, 2, 3}}, {8, 8, {4}}};
+    uint8_t bytes[64] = {0}, touched[64] = {0}, zeros[64] = {0};
+    ok(!byte_changes_gather(runs, 17, bytes, touched, sizeof(bytes)) && !touched[0],
+       "half a change is not gathered");
+    runs[1].at = 4;
+    ok(byte_changes_gather(runs, sizeof(runs), bytes, touched, sizeof(bytes)) && bytes[0] == 1 &&
+           bytes[3] == 0 && bytes[4] == 4,
+       "later bytes replace earlier ones");
+    ok(touched[0] && touched[3] && touched[11] && !touched[12],
+       "bytes that were touched are known, zeros among them");
+    ok(!byte_changes_any(zeros, zeros, sizeof(zeros)) &&
+           byte_changes_any(zeros, touched, sizeof(zeros)),
+       "a difference is seen");
+}
+
+static void words_apart(void)
+{
+    struct {
+        uint32_t at, size;
+        uint8_t bytes[8];
+    } word = {0, 8, {1}};
+    uint8_t memory[64] = {0}, known[64] = {0};
+    byte_changes_apply_some(&word, sizeof(word), memory, known, false);
+    is_int(memory[0], 0, "a word is none of the longer changes");
+    byte_changes_apply_some(&word, sizeof(word), memory, known, true);
+    ok(memory[0] == 1 && known[0] == 1, "and is applied with the words");
+}
+
 int main(void)
 {
     both_sides_keep_what_they_wrote();
+    gathered();
+    words_apart();
     refused();
     return done();
 }

@@ -8,10 +8,11 @@ PROGRAM_NAMES := saxpy matmul reduce overlap callbacks pinned threads devices pr
                  handles exits idle lookup endure allocations large refusals \
                  starved keys tables crossing draining virtual registered sharing pool-sharing ranks \
                  waiting_elsewhere batches capabilities peers managed managed-random textures \
-                 managed-variables managed-system mapped-host managed-several freed-in-order freed-random
+                 managed-variables managed-system mapped-host mapped-on-demand managed-several \
+                 freed-in-order freed-random
 P := $(B)/tests/programs
 PROGRAM_NAMES += repeated old-launches green commanded small-copies late-code late-copy
-PROGRAM_NAMES += repeated-peers
+PROGRAM_NAMES += repeated-peers asserts
 
 $(foreach p,$(PROGRAM_NAMES),\
   $(eval $(call link_rule,$(P)/$(p),tests/programs/$(p).c,,\

@@ -16,6 +16,18 @@ static void pointers(void)
           "nor attribute 0");
     gives(cuPointerGetAttribute(NULL, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, block),
           CUDA_ERROR_INVALID_VALUE, "an attribute needs room");
+    unsigned int type = 0;
+    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUpointer_attribute)9999};
+    void *answers[] = {&type, &answer};
+    gives(cuPointerGetAttributes(2, asked, answers, block), CUDA_ERROR_INVALID_VALUE,
+          "an attribute 9999 among others is none, either");
+    gives(cuPointerGetAttributes(2, asked, answers, (CUdeviceptr)(uintptr_t)&type),
+          CUDA_ERROR_INVALID_VALUE, "of an address that is not CUDA's");
+    asked[1] = CU_POINTER_ATTRIBUTE_HOST_POINTER;
+    answer = 1;
+    gives(cuPointerGetAttributes(2, asked, answers, block), CUDA_SUCCESS,
+          "an attribute that the pointer has not is no error among others");
+    ok(type == CU_MEMORYTYPE_DEVICE && !answer, "but zero");
     CHECK(cuMemFree(block));
 }
 

@@ -12,21 +12,39 @@ says() { # TRANSPORT MODE [VARIABLE...]
     on_box RGPU_TRANSPORT="$transport" "$@" "$BUILD/tests/out-of-reach" "$mode" >"$TMP/said" 2>"$TMP/told" || true
 }
 says tcp pointer
-is "$(cat "$TMP/said")" "pointer: CUDA_ERROR_NOT_SUPPORTED" "over tcp there is no address for kernels"
-like "$(cat "$TMP/told")" '^rgpu: GPUs of box .* do not reach page-locked memory of this program over tcp \(.*\).* Run .* shm.*RGPU_MAPPED_HOST=mirror' \
-    "and it is told why, and what to do"
+is "$(cat "$TMP/said") $(cat "$TMP/told")" "pointer: CUDA_SUCCESS " "over tcp it has a pointer for the device, and nothing is told"
 says tcp kernel
-is "$(cat "$TMP/said")" "kernel: CUDA_ERROR_ILLEGAL_ADDRESS" "a kernel that goes there fails"
+is "$(cat "$TMP/said") $(cat "$TMP/told")" "kernel: CUDA_SUCCESS 1 " "a kernel that gets its address goes there, too"
+says tcp copied
+is "$(cat "$TMP/said") $(cat "$TMP/told")" "copied: CUDA_SUCCESS 1 " "and one that finds its address in memory of the GPU"
+says tcp hidden
+is "$(cat "$TMP/said")" "hidden: CUDA_ERROR_ILLEGAL_ADDRESS 0" "one that nobody has seen coming there fails"
+like "$(cat "$TMP/told")" '^rgpu: a kernel used an address that is none.*over tcp.*cuMemHostGetDevicePointer.*shm.*RGPU_MAPPED_HOST=mirror' \
+    "and it is told what may be the cause, and what to do"
+says tcp hidden RGPU_MAPPED_HOST=mirror
+is "$(cat "$TMP/said") $(cat "$TMP/told")" "hidden: CUDA_SUCCESS 1 " "which helps"
+says tcp pointer RGPU_MAPPED_HOST=no
+is "$(cat "$TMP/said")" "pointer: CUDA_ERROR_NOT_SUPPORTED" "without mirrors there is no address for kernels"
+like "$(cat "$TMP/told")" '^rgpu: GPUs of box .* do not reach page-locked memory of this program over tcp \(.*\).* Run .* shm.*RGPU_MAPPED_HOST=auto' \
+    "and it is told why, and what to do"
+says tcp kernel RGPU_MAPPED_HOST=no
+is "$(cat "$TMP/said")" "kernel: CUDA_ERROR_ILLEGAL_ADDRESS 0" "and a kernel that goes there fails"
 like "$(cat "$TMP/told")" '^rgpu: a kernel used an address that is none.*over tcp.*shm' "and it is told what may be the cause"
-says tcp kernel LD_PRELOAD="$TMP/libnccl.so.2"
+says tcp hidden LD_PRELOAD="$TMP/libnccl.so.2"
 like "$(cat "$TMP/told")" "NCCL's kernels wait .* start them on the box itself.*gloo" "a program with NCCL is told what NCCL needs"
 unlike "$(cat "$TMP/told")" 'MAPPED_HOST' "and not what does not help it"
-says tcp pointer RGPU_MAPPED_HOST=mirror LD_PRELOAD="$TMP/libnccl.so.2"
-is "$(cat "$TMP/said")" "pointer: CUDA_SUCCESS" "with mirrors there is an address"
-like "$(cat "$TMP/told")" 'mirror is not enough for NCCL' "which is not enough for NCCL, and is said to be"
-says shm kernel
-is "$(cat "$TMP/said") $(cat "$TMP/told")" "kernel: CUDA_SUCCESS " "over shm kernels go there, and nothing is told"
-says tcp kernel RGPU_LOG=off
+for word in auto mirror; do
+    says tcp pointer RGPU_MAPPED_HOST=$word LD_PRELOAD="$TMP/libnccl.so.2"
+    is "$(cat "$TMP/said")" "pointer: CUDA_SUCCESS" "$word: it gets an address"
+    like "$(cat "$TMP/told")" 'is not enough for NCCL' "$word: which is not enough for NCCL, and is said to be"
+done
+says tcp kernel LD_PRELOAD="$TMP/libnccl.so.2"
+is "$(cat "$TMP/told")" "" "a kernel of another library that gets an address is none of NCCL's"
+for way in kernel copied hidden; do
+    says shm $way
+    is "$(cat "$TMP/said") $(cat "$TMP/told")" "$way: CUDA_SUCCESS 1 " "over shm kernels go there ($way), and nothing is told"
+done
+says tcp hidden RGPU_LOG=off
 is "$(cat "$TMP/told")" "" "nor where lines are not wanted"
 on_box RGPU_TRANSPORT=tcp "$BUILD/tests/programs/pinned" >/dev/null 2>"$TMP/told" || true
 is "$(cat "$TMP/told")" "" "and a program that only copies hears nothing"

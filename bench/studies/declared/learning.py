@@ -19,7 +19,7 @@ STUDY = Study(
                 miniature=dict(limit=60)),
         Program("jax", ("{python}", "{here}/programs/learn_jax.py"), title="JAX: a network of eight layers",
                 needs=(Need("real-gpu"), Need("python", "jax")), seconds=12, limit=180, rounds=3,
-                environment={"RGPU_MAPPED_HOST": "mirror"}, miniature=dict(limit=60)),
+                miniature=dict(limit=60)),
         Program("own", ("{programs}/own_kernels", "training", "30", "1024"), title="A linear model by kernels of the program's own",
                 needs=(Need("file", "{programs}/own_kernels"),), seconds=3,
                 miniature=dict(command=("{programs}/own_kernels", "training", "3", "32"), limit=30)),
@@ -38,8 +38,7 @@ STUDY = Study(
              "training is a batch from page-locked memory, forwards, backwards and AdamW in bfloat16, waited for. Inference of "
              "ResNet-50 has pictures to the GPU and answers back; the language models say 16 words, each of which the program "
              "reads before the next. Weights are random, the loss must fall. PyTorch as it comes, without torch.compile. While JAX looks for the "
-             "fastest kernels, some wait for words in page-locked memory of the program: where that is not shared they have a copy "
-             "(RGPU_MAPPED_HOST=mirror). How busy "
+             "fastest kernels, some wait for words in page-locked memory of the program: where that is not shared they have a copy. How busy "
              "the GPU is says the driver's own management library of this machine, asked five times a second in all columns: what a "
              "box says of it is some seconds old.",
     unmeasured="Reading of data sets, several GPUs (see the study of collectives), other precisions. In miniature, and where PyTorch "

@@ -153,7 +153,7 @@ static bool attribute_denied(CUdevice_attribute attribute, const struct box_sess
     case CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: return true;
     case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY: // by a GPU in the same host, or by mirrors
-        return !session->memory->maps_page_locked && !session->mirrors_host;
+        return !session->memory->maps_page_locked && !session->mirrors_on_demand;
     default: return false;
     }
 }

@@ -88,7 +88,7 @@ COPY_CALLS(cuMemcpyAsync, _ptsz,
     static CUresult fill_d##bits(CUdeviceptr dst, type value, size_t count, CUstream stream) \
     { \
         CUresult result; \
-        return fill_on_host(dst, 0, value, sizeof(type), count, 1, stream, &result) \
+        return fill_on_host(&dst, 0, value, sizeof(type), count, 1, stream, &result) \
                    ? result \
                    : remote_cuMemsetD##bits##Async(dst, value, count, stream); \
     } \
@@ -96,7 +96,7 @@ COPY_CALLS(cuMemcpyAsync, _ptsz,
                                       size_t height, CUstream stream) \
     { \
         CUresult result; \
-        return fill_on_host(dst, pitch, value, sizeof(type), width, height, stream, &result) \
+        return fill_on_host(&dst, pitch, value, sizeof(type), width, height, stream, &result) \
                    ? result \
                    : remote_cuMemsetD2D##bits##Async(dst, pitch, value, width, height, stream); \
     } \

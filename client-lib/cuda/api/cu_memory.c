@@ -4,6 +4,7 @@
 #include "client-lib/cuda/managed/managed_memory.h"
 #include "client-lib/cuda/managed/mapped_host.h"
 #include "client-lib/cuda/objects/addresses.h"
+#include "client-lib/cuda/work/host_pointers.h"
 #include "client-lib/cuda/memory/device_memory.h"
 #include "client-lib/cuda/memory/host_slabs.h"
 #include "client-lib/cuda/objects/out_of_reach.h"
@@ -71,6 +72,7 @@ static CUresult allocate_host(void **pp, size_t bytesize, unsigned int flags)
         *pp = NULL;
         return CUDA_SUCCESS;
     }
+    host_pointers_serve(mapped_host_open);
     return context->session->mirrors_host ? mapped_host_allocate(context, bytesize, flags, pp)
                                           : host_memory_allocate(context, bytesize, flags, pp);
 }
@@ -118,9 +120,9 @@ static CUresult cu_memory_register_host(void *p, size_t bytesize, unsigned int f
     if (flags & ~known)
         return (flags & CU_MEMHOSTREGISTER_IOMEMORY) ? CUDA_ERROR_NOT_SUPPORTED
                                                      : CUDA_ERROR_INVALID_VALUE;
+    host_pointers_serve(mapped_host_open);
     result = page_locked_register(context, p, bytesize, flags);
-    // A program that passes DEVICEMAP relies on device pointers, so the call fails if there are
-    // none.
+    // If all memory has mirrors from the beginning, the call fails if this memory can have none.
     if (result == CUDA_SUCCESS && (flags & CU_MEMHOSTREGISTER_DEVICEMAP) &&
         context->session->mirrors_host && (result = mapped_host_open(p)) != CUDA_SUCCESS)
         (void)page_locked_unregister(p);
@@ -154,6 +156,7 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int 
             out_of_reach_refused(found.session);
             return result;
         }
+        out_of_reach_mirrored(found.session);
         (void)memory_find((uintptr_t)p, &found);
     }
     *pdptr = found.device_address + ((uintptr_t)p - found.base);

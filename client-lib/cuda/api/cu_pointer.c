@@ -24,9 +24,9 @@ static CUresult attribute_of(const struct allocation *a, CUpointer_attribute att
         *(unsigned int *)data = a->host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        if (a->host && !a->mapped)
+        if (a->host && !a->mapped && !a->session->mirrors_on_demand)
             return CUDA_ERROR_INVALID_VALUE;
-        *(CUdeviceptr *)data = a->host ? a->device_address + offset : ptr;
+        *(CUdeviceptr *)data = a->host && a->mapped ? a->device_address + offset : ptr;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         if (!a->host && !a->managed)
@@ -49,7 +49,7 @@ static CUresult attribute_of(const struct allocation *a, CUpointer_attribute att
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = a->base; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = a->size; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MAPPED:
-        *(unsigned int *)data = !a->host || a->mapped || a->session->mirrors_host;
+        *(unsigned int *)data = !a->host || a->mapped || a->session->mirrors_on_demand;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         *(unsigned long long *)data = a->memory ? physical_handle_types(a->memory) : 0;
@@ -71,12 +71,13 @@ static CUresult attribute_of(const struct allocation *a, CUpointer_attribute att
     }
 }
 
-// Makes a mirror of registered memory, if the box can have one, when its address on the GPU is
-// queried.
+// Makes a mirror of registered memory where all memory has one. On demand this is no demand yet:
+// libraries ask for all attributes of each pointer that they are given. A kernel that gets the
+// address is one (host_pointers.h).
 static void map_if_asked(struct allocation *memory, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
     if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && memory->host && !memory->mapped &&
-        mapped_host_open((void *)(uintptr_t)ptr) == CUDA_SUCCESS)
+        memory->session->mirrors_host && mapped_host_open((void *)(uintptr_t)ptr) == CUDA_SUCCESS)
         (void)memory_find(ptr, memory);
 }
 
@@ -92,10 +93,10 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     return attribute_of(&found, attribute, ptr, data);
 }
 
-// Returns the size of an attribute's value in bytes.
+// Returns the size of an attribute's value in bytes; 0: there is no such attribute.
 static size_t answer_size(CUpointer_attribute attribute)
 {
-    switch ((int)attribute) {
+    switch (attribute) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
@@ -105,8 +106,20 @@ static size_t answer_size(CUpointer_attribute attribute)
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
     case CU_POINTER_ATTRIBUTE_MAPPED:
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return 4;
-    default: return 8;
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return 8;
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return sizeof(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS);
     }
+    return 0;
 }
 
 // An address that CUDA does not know is no error here: its attributes are zero, as documented.
@@ -121,9 +134,10 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute 
         return CUDA_ERROR_INVALID_VALUE;
     bool known = memory_find(ptr, &found);
     for (unsigned int i = 0; i < numAttributes; i++) {
-        if (!data[i])
+        size_t size = answer_size(attributes[i]);
+        if (!data[i] || !size)
             return CUDA_ERROR_INVALID_VALUE;
-        memset(data[i], 0, answer_size(attributes[i]));
+        memset(data[i], 0, size);
         if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
             *(int *)data[i] = -2; // the driver's value for such addresses
         if (known)

@@ -8,6 +8,7 @@
 
 #include "client-lib/cuda/copy/graph_copies.h"
 #include "client-lib/cuda/objects/addresses.h"
+#include "client-lib/cuda/work/host_pointers.h"
 #include "client-lib/cuda/work/callbacks.h"
 #include "client-lib/cuda/work/graph_objects.h"
 #include "client-lib/cuda/work/launching.h"
@@ -102,8 +103,7 @@ static CUresult make_set(struct box_session *session, const CUgraphNodeParams *p
                          struct node_data *out)
 {
     const CUDA_MEMSET_NODE_PARAMS_v2 *set = &params->memset;
-    struct wire_set_node wire = {.params = {.dst = set->dst,
-                                            .pitch = set->pitch,
+    struct wire_set_node wire = {.params = {.pitch = set->pitch,
                                             .value = set->value,
                                             .elementSize = set->elementSize,
                                             .width = set->width,
@@ -111,6 +111,7 @@ static CUresult make_set(struct box_session *session, const CUgraphNodeParams *p
     CUresult result = context_name(session, set->ctx, &wire.context);
     if (result == CUDA_SUCCESS && !set_fits(set))
         return CUDA_ERROR_INVALID_VALUE;
+    wire.params.dst = host_pointers_address(set->dst);
     return result == CUDA_SUCCESS ? PUT(out, wire) : result;
 }
 

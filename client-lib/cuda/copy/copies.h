@@ -43,8 +43,8 @@ CUresult copy_peer_3d(const CUDA_MEMCPY3D_PEER *copy, CUstream stream, bool seri
 
 // Fills HEIGHT rows, PITCH bytes apart, of WIDTH elements of ELEMENT bytes (1, 2 or 4) with VALUE,
 // if they are memory of the program that the box does not map: waits for the stream and fills it
-// here. False: it is other memory.
-bool fill_on_host(CUdeviceptr dst, size_t pitch, uint32_t value, size_t element, size_t width,
+// here. False: the GPU has the memory, at *DST. While the stream is captured, it gets the memory.
+bool fill_on_host(CUdeviceptr *dst, size_t pitch, uint32_t value, size_t element, size_t width,
                   size_t height, CUstream stream, CUresult *result);
 // Copies within the memory of the program when STREAM, which copy_begin has resolved, reaches this
 // point.

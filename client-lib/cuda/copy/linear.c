@@ -10,6 +10,7 @@
 #include "client-lib/cuda/objects/addresses.h"
 #include "client-lib/cuda/objects/before_work.h"
 #include "client-lib/cuda/objects/call.h"
+#include "client-lib/cuda/work/host_pointers.h"
 #include "client-lib/cuda/work/detour.h"
 #include "client-lib/cuda/objects/known_idle.h"
 #include "client-lib/cuda/objects/thread.h"
@@ -17,6 +18,8 @@
 #include "client-lib/cuda/session/staging_blocks.h"
 #include "client-lib/cuda/session/waiting.h"
 #include "client_calls.h"
+
+enum { POINTERS_MAX = 4096 }; // size of a copy that is searched for pointers to host memory
 
 // Returns true if work under way may still write to page-locked memory at HOST.
 static bool still_written(struct box_session *session, const void *host)
@@ -68,6 +71,8 @@ CUresult copy_host_to_device(struct box_session *session, CUdeviceptr dst, const
         result = remote_copy_to_device(dst, name, size, stream);
         return result == CUDA_SUCCESS && wait ? copy_fence(session, stream) : result;
     }
+    if (size <= POINTERS_MAX && atomic_load_explicit(&host_places_any, memory_order_relaxed))
+        host_pointers_seen(session, src, size);
     // Page-locked memory is read in stream order if anything may write to it until then.
     if (still_written(session, src)) {
         if (!wait && !session->staging && late_push(session, dst, src, size, stream, &result))

@@ -7,6 +7,7 @@
 #include "client-lib/cuda/copy/graph_copies.h"
 #include "client-lib/cuda/objects/addresses.h"
 #include "client-lib/cuda/objects/call.h"
+#include "client-lib/cuda/work/host_pointers.h"
 
 CUresult copy_host_to_host(struct box_session *session, CUdeviceptr dst, CUdeviceptr src,
                            size_t size, CUstream stream, bool wait)
@@ -29,7 +30,7 @@ static void on_host_fill(uint8_t *to, uint32_t value, size_t element, size_t cou
         memcpy(to + i * element, &value, element);
 }
 
-bool fill_on_host(CUdeviceptr dst, size_t pitch, uint32_t value, size_t element, size_t width,
+bool fill_on_host(CUdeviceptr *dst, size_t pitch, uint32_t value, size_t element, size_t width,
                   size_t height, CUstream stream, CUresult *result)
 {
     struct allocation found;
@@ -37,25 +38,28 @@ bool fill_on_host(CUdeviceptr dst, size_t pitch, uint32_t value, size_t element,
     CUstream resolved;
     size_t row, size;
 
-    if (!memory_is_on_host(dst, &found) || !width || !height)
+    if (!memory_is_on_host(*dst, &found) || !width || !height)
         return false;
     *result = call_check_stream(stream, &session, &resolved);
     if (*result != CUDA_SUCCESS)
         return true;
     if (__builtin_mul_overflow(width, element, &row) || (height > 1 && pitch < row) ||
         __builtin_mul_overflow(pitch, height - 1, &size) ||
-        __builtin_add_overflow(size, row, &size) || dst % element ||
-        (height > 1 && pitch % element) || size > found.size - (dst - found.base)) {
+        __builtin_add_overflow(size, row, &size) || *dst % element ||
+        (height > 1 && pitch % element) || size > found.size - (*dst - found.base)) {
         *result = CUDA_ERROR_INVALID_VALUE;
         return true;
     }
     if (graph_copy_wanted(session, resolved, false, result)) {
-        if (*result == CUDA_SUCCESS)
-            *result = CUDA_ERROR_NOT_SUPPORTED;
-        return true;
+        if (*result != CUDA_SUCCESS)
+            return true;
+        // The graph fills it on the GPU, which gets the memory.
+        *dst = host_pointers_address(*dst);
+        *result = CUDA_ERROR_NOT_SUPPORTED;
+        return memory_is_on_host(*dst, &found);
     }
     *result = copy_fence(session, resolved);
     for (size_t i = 0; *result == CUDA_SUCCESS && i < height; i++)
-        on_host_fill((uint8_t *)(uintptr_t)dst + i * pitch, value, element, width);
+        on_host_fill((uint8_t *)(uintptr_t)*dst + i * pitch, value, element, width);
     return true;
 }

@@ -12,6 +12,8 @@ bool copy_shared_name(const struct box_session *session, const void *host, size_
         !(found.mapped || found.reached) || found.session != session ||
         size > found.base + found.size - address)
         return false;
+    if (found.reached && !found.copied)
+        memory_mark_copied(address);
     *name = WIRE_HOST(found.region, address - found.base + found.region_offset);
     return true;
 }

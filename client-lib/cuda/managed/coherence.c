@@ -5,6 +5,7 @@
 
 #include "client-lib/cuda/managed/compared_memory.h"
 #include "client-lib/cuda/managed/mirror.h"
+#include "client-lib/cuda/managed/polled_memory.h"
 #include "client-lib/cuda/managed/quiet.h"
 #include "client-lib/cuda/objects/before_work.h"
 
@@ -14,6 +15,7 @@ static CUresult work_goes(struct box_session *session, uint64_t context, uint64_
         return CUDA_SUCCESS;
     quiet_no_more(session, context);
     CUresult sent = mirrors_hand_over(session, stream), compared = compared_send(session, true);
+    polled_work_sent();
     return sent == CUDA_SUCCESS ? compared : sent;
 }
 
@@ -43,6 +45,16 @@ static void wait_ended(struct box_session *session)
     compared_fetch(session);
 }
 
+// The box's mirrors end with the context, so the program gets what the GPU has written there.
+static void context_ends(uint64_t context)
+{
+    mirrors_context_ends(context);
+    if (!compared_any_in(context))
+        return;
+    quiet_await_context(context);
+    compared_context_gone(context);
+}
+
 static void context_gone(uint64_t context)
 {
     mirrors_context_gone(context);
@@ -55,7 +67,7 @@ void coherence_begin(void)
                                               .wait_begins = wait_begins,
                                               .wait_ended = wait_ended,
                                               .read = before_read,
-                                              .context_ends = mirrors_context_ends,
+                                              .context_ends = context_ends,
                                               .context_gone = context_gone};
     atomic_store_explicit(&before_work, &duties, memory_order_release);
 }

@@ -27,7 +27,7 @@ static CUresult send_packed(const struct host_part *part, uint64_t at, const uin
 }
 
 CUresult host_changes_send(const struct host_part *part, const uint8_t *now, uint8_t *known,
-                           size_t size)
+                           size_t size, bool *changed)
 {
     SCOPED_FREE uint8_t *changes = NULL;
     CUresult result = CUDA_SUCCESS;
@@ -38,6 +38,8 @@ CUresult host_changes_send(const struct host_part *part, const uint8_t *now, uin
                 return CUDA_ERROR_OUT_OF_MEMORY;
             size_t bytes =
                 byte_changes_pack(now + first, known + first, piece, &at, changes, WIRE_INLINE_MAX);
+            if (bytes && changed)
+                *changed = true;
             if (bytes)
                 result = send_packed(part, part->at + first, changes, bytes);
         }
@@ -45,8 +47,8 @@ CUresult host_changes_send(const struct host_part *part, const uint8_t *now, uin
     return result;
 }
 
-static CUresult host_changes_ask(const struct host_part *part, uint64_t at, size_t size,
-                                 uint8_t *changes, size_t *bytes, size_t *done)
+CUresult host_changes_ask(const struct host_part *part, uint64_t at, size_t size, uint8_t *changes,
+                          size_t *bytes, size_t *done)
 {
     struct reply_host_mirror_read reply = {0};
     struct call call = {.session = part->session, .op = OP_host_mirror_read};
@@ -61,8 +63,28 @@ static CUresult host_changes_ask(const struct host_part *part, uint64_t at, size
     return result;
 }
 
+CUresult host_changes_impossible(const struct host_part *part)
+{
+    session_fail(part->session, CUDA_ERROR_DEVICE_UNAVAILABLE,
+                 "changes of mirrored memory that cannot be");
+    return session_lost(part->session);
+}
+
+static bool host_changes_apply(const uint8_t *changes, size_t bytes, uint8_t *memory,
+                               uint8_t *known, size_t size, pthread_mutex_t *applying)
+{
+    if (!bytes)
+        return true;
+    if (applying)
+        pthread_mutex_lock(applying);
+    bool fits = byte_changes_apply(changes, bytes, memory, known, size);
+    if (applying)
+        pthread_mutex_unlock(applying);
+    return fits;
+}
+
 CUresult host_changes_fetch(const struct host_part *part, uint8_t *memory, uint8_t *known,
-                            size_t size)
+                            size_t size, pthread_mutex_t *applying)
 {
     SCOPED_FREE uint8_t *changes = malloc(WIRE_INLINE_MAX);
     if (!changes)
@@ -73,11 +95,8 @@ CUresult host_changes_fetch(const struct host_part *part, uint8_t *memory, uint8
         if (result != CUDA_SUCCESS)
             return result;
         if (!done || done > left ||
-            !byte_changes_apply(changes, bytes, memory + at, known + at, done)) {
-            session_fail(part->session, CUDA_ERROR_DEVICE_UNAVAILABLE,
-                         "changes of mirrored memory that cannot be");
-            return session_lost(part->session);
-        }
+            !host_changes_apply(changes, bytes, memory + at, known + at, done, applying))
+            return host_changes_impossible(part);
         at += done;
     }
     return CUDA_SUCCESS;

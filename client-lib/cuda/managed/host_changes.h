@@ -4,6 +4,8 @@
 #ifndef RGPU_CLIENT_HOST_CHANGES_H
 #define RGPU_CLIENT_HOST_CHANGES_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,11 +19,19 @@ struct host_part {
 };
 
 // Sends the differences between SIZE bytes at NOW and at KNOWN, and updates KNOWN. GPU work that is
-// sent later finds the new bytes.
+// sent later finds the new bytes. Sets *CHANGED, if not NULL, if there were any.
 CUresult host_changes_send(const struct host_part *part, const uint8_t *now, uint8_t *known,
-                           size_t size);
-// Fetches the box's changes into MEMORY and KNOWN.
+                           size_t size, bool *changed);
+// Fetches the box's changes into MEMORY and KNOWN. APPLYING, if not NULL, is locked while they are
+// applied, but not while the answer is awaited. No other thread may fetch the same meanwhile.
 CUresult host_changes_fetch(const struct host_part *part, uint8_t *memory, uint8_t *known,
-                            size_t size);
+                            size_t size, pthread_mutex_t *applying);
+
+// Stores the box's changes in SIZE bytes from offset AT of the region in CHANGES, of
+// WIRE_INLINE_MAX bytes, and their length in *BYTES. *DONE of the bytes have been compared.
+CUresult host_changes_ask(const struct host_part *part, uint64_t at, size_t size, uint8_t *changes,
+                          size_t *bytes, size_t *done);
+// Ends the session because of an impossible answer, and returns its error.
+CUresult host_changes_impossible(const struct host_part *part);
 
 #endif

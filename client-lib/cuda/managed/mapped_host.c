@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements mapped_host.h. Memory that the library allocates is a mirror with a protected program
-// view (mirror.h), at the same address on both sides. Memory that the program registers cannot be
-// protected, so it is compared (compared_memory.h). It may have another address on the GPU.
+// Implements mapped_host.h. Memory that has a mirror from the beginning has a protected program
+// view (mirror.h), at the same address on both sides. Memory that the program uses already cannot
+// be protected: a system call or another thread may be at work on it. So it is compared
+// (compared_memory.h). Memory of the program's own may have another address on the GPU.
+// docs/guide/managed.md says when a mirror comes into being.
 #include "client-lib/cuda/managed/mapped_host.h"
 
 #include <pthread.h>
@@ -11,10 +13,14 @@
 #include "client-lib/cuda/managed/coherence.h"
 #include "client-lib/cuda/managed/compared_memory.h"
 #include "client-lib/cuda/managed/mirror.h"
+#include "client-lib/cuda/managed/polled_memory.h"
 #include "client-lib/cuda/objects/addresses.h"
+#include "client-lib/cuda/objects/known_idle.h"
 #include "client-lib/cuda/objects/out_of_reach.h"
 #include "client-lib/cuda/memory/page_locked.h"
 #include "client-lib/cuda/memory/regions.h"
+#include "client-lib/cuda/session/staging_blocks.h"
+#include "client-lib/cuda/session/waiting.h"
 #include "client_calls.h"
 #include "common/base/scope.h"
 
@@ -123,7 +129,7 @@ CUresult mapped_host_allocate(const struct object *context, size_t bytes, unsign
     made.base = (uintptr_t)place;
     result = mapped_host_enter(&made);
     if (result == CUDA_SUCCESS) {
-        out_of_reach_mirrored();
+        out_of_reach_mirrored(context->session);
         *memory = place;
         return CUDA_SUCCESS;
     }
@@ -132,7 +138,7 @@ CUresult mapped_host_allocate(const struct object *context, size_t bytes, unsign
     return result;
 }
 
-// ---- registered memory ----
+// ---- memory that the program has already ----
 
 static CUresult open_once(struct allocation *memory)
 {
@@ -152,6 +158,7 @@ static CUresult open_once(struct allocation *memory)
     if (result == CUDA_SUCCESS)
         result = compared_add(memory);
     coherence_begin();
+    polled_begin();
     memory->device_address += memory->region_offset;
     if (result == CUDA_SUCCESS && memory_set_mirror(memory->base, memory))
         return CUDA_SUCCESS;
@@ -159,7 +166,7 @@ static CUresult open_once(struct allocation *memory)
     (void)end_mirror(memory->region);
     if (memory->elsewhere)
         (void)memory_remove(memory->elsewhere, &other);
-    compared_remove(memory->base);
+    (void)compared_remove(memory->base);
     return result == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : result;
 }
 
@@ -172,20 +179,56 @@ static CUresult mapped_host_open_part(struct allocation *memory)
     return result;
 }
 
+// Waits for copies in flight that may read or write the memory without the mirror. The end of the
+// box's one-sided copies is not noted, so memory that had any waits for all work. Otherwise a
+// kernel may be running that waits for the program, and must not be waited for.
+static CUresult await_copies(const struct allocation *memory)
+{
+    struct box_session *session = memory->session;
+    bool copied = memory->reached ? memory->copied && !idle_is_known(session)
+                                  : session_expecting(session) || staging_pending(session);
+    // While a stream is captured nothing can be waited for.
+    return copied && !atomic_load_explicit(&session->captures, memory_order_relaxed)
+               ? remote_cuCtxSynchronize()
+               : CUDA_SUCCESS;
+}
+
 CUresult mapped_host_open(const void *memory)
 {
     struct allocation found;
     bool entered;
     SCOPED_LOCK(&opening);
-    if (!memory_find((uintptr_t)memory, &found) || !found.host || !found.session->mirrors_host)
+    if (!memory_find((uintptr_t)memory, &found) || !found.host || !found.session->mirrors_on_demand)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (found.mapped)
         return CUDA_SUCCESS;
     CUresult result = memory_enter(&found, &entered);
     if (result == CUDA_SUCCESS)
+        result = await_copies(&found);
+    if (result == CUDA_SUCCESS)
         result = mapped_host_open_part(&found);
     memory_leave(entered);
     return result;
+}
+
+// Ends the mirror of memory that is compared, which is ordinary page-locked memory again.
+static void close_part(const struct allocation *memory)
+{
+    bool entered;
+    struct allocation other;
+    bool lives = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)memory->context) &&
+                 memory_enter(memory, &entered) == CUDA_SUCCESS;
+    if (lives) // waits for running work and fetches what it wrote
+        (void)remote_cuCtxSynchronize();
+    uint32_t region = compared_remove(memory->base);
+    if (lives) {
+        if (region)
+            (void)end_mirror(region);
+        memory_leave(entered);
+    }
+    if (memory->elsewhere)
+        (void)memory_remove(memory->elsewhere, &other);
+    (void)memory_set_mirror(memory->base, NULL);
 }
 
 // ---- release ----
@@ -198,10 +241,7 @@ static CUresult end_part(const struct allocation *memory)
     if (result != CUDA_SUCCESS)
         return result;
     CUresult worked = remote_cuCtxSynchronize();
-    if (memory->registered)
-        compared_remove(memory->base);
-    else
-        (void)mirror_remove(memory->base);
+    (void)mirror_remove(memory->base);
     result = end_mirror(memory->region);
     memory_leave(entered);
     return worked == CUDA_SUCCESS ? result : worked;
@@ -209,20 +249,19 @@ static CUresult end_part(const struct allocation *memory)
 
 bool mapped_host_release(void *memory, bool registered, CUresult *result)
 {
-    struct allocation gone, other;
+    struct allocation gone;
     if (!memory_find((uintptr_t)memory, &gone) || !gone.host || !gone.mirrored ||
         gone.base != (uintptr_t)memory || gone.registered != registered)
         return false;
+    if (registered || !gone.session->mirrors_host) {
+        close_part(&gone);
+        return false;
+    }
     // Otherwise the box's copy went with its context.
     *result = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)gone.context) ? end_part(&gone)
                                                                            : CUDA_SUCCESS;
-    if (registered)
-        compared_remove(gone.base);
-    else
-        (void)mirror_remove(gone.base);
-    if (gone.elsewhere)
-        (void)memory_remove(gone.elsewhere, &other);
-    if (memory_remove(gone.base, &gone) && !registered)
+    (void)mirror_remove(gone.base);
+    if (memory_remove(gone.base, &gone))
         munmap(memory, gone.size);
     return true;
 }

@@ -161,7 +161,8 @@ static CUresult send_changes(struct mirror *mirror)
         struct host_part part = mirror_chunks_part_of(mirror, at);
         if (mirror->chunks[at] == CHUNK_WRITTEN)
             result = host_changes_send(&part, mirror->library_view + part.at,
-                                       mirror->known + part.at, mirror_bytes(mirror, at, length));
+                                       mirror->known + part.at, mirror_bytes(mirror, at, length),
+                                       NULL);
     }
     return result;
 }
@@ -180,7 +181,7 @@ static CUresult bring_changes(struct mirror *mirror, size_t first, size_t count,
             make_pages(mirror, at, length);
         if (state == CHUNK_AWAY)
             result = host_changes_fetch(&part, mirror->library_view + part.at,
-                                        mirror->known + part.at, size);
+                                        mirror->known + part.at, size, NULL);
         if (result == CUDA_SUCCESS && opener)
             opener->open(opener->argument, mirror_address(mirror, at), size, state);
     }

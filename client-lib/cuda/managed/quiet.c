@@ -45,7 +45,7 @@ static CUresult await_stream(CUstream stream)
 }
 
 // Ignores errors: the context keeps them, and the next call that queries it reports them.
-static void quiet_await_context(uint64_t context)
+void quiet_await_context(uint64_t context)
 {
     if (thread_push_context((CUcontext)(uintptr_t)context) != CUDA_SUCCESS)
         return;

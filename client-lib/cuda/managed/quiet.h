@@ -13,5 +13,7 @@ void quiet_no_more(struct box_session *session, uint64_t context);
 // memory, else for all work. Does not wait inside a host function of the program, because a stream
 // waits for that function.
 void quiet_await(struct box_session *session, uint64_t context, uint64_t stream);
+// Waits for all work of CONTEXT.
+void quiet_await_context(uint64_t context);
 
 #endif

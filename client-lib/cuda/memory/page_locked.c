@@ -57,11 +57,9 @@ static int sealed_memory(size_t size)
 
 // Maps SIZE bytes in the middle of the address space, far from where kernels put libraries, heaps
 // and drivers' reservations, so that the worker finds the place free as well; anywhere, if that
-// fails. Without a file the addresses are only held.
-static void *map_apart(int fd, size_t size)
+// fails.
+static void *map_apart(int fd, size_t size, int kind, int access)
 {
-    int kind = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
-    int access = fd < 0 ? PROT_NONE : PROT_READ | PROT_WRITE;
     // ThreadSanitizer, which a program may be built with, knows only a part of these addresses.
     bool watched = dlsym(RTLD_DEFAULT, "__tsan_init") != NULL;
     uint64_t low = watched ? UINT64_C(0x7e8000000000) : UINT64_C(0x200000000000);
@@ -82,7 +80,7 @@ static void *map_apart(int fd, size_t size)
 
 void *page_locked_hold_place(size_t size)
 {
-    void *at = map_apart(-1, size);
+    void *at = map_apart(-1, size, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, PROT_NONE);
     return at == MAP_FAILED ? NULL : at;
 }
 
@@ -96,7 +94,7 @@ static CUresult page_locked_map_shared(struct box_session *session, int fd, size
     int refusals = 0;
     CUresult result = CUDA_ERROR_ALREADY_MAPPED;
     while (result == CUDA_ERROR_ALREADY_MAPPED && refusals < PLACE_RETRIES) {
-        void *at = map_apart(fd, size);
+        void *at = map_apart(fd, size, MAP_SHARED, PROT_READ | PROT_WRITE);
         if (at == MAP_FAILED) {
             result = CUDA_ERROR_OUT_OF_MEMORY;
             break;
@@ -337,11 +335,12 @@ static CUresult stop_using(const struct allocation *allocation)
     return result;
 }
 
-// Allocates ordinary pages, which the box reads and writes by RDMA if it can.
+// Allocates ordinary pages, which the box reads and writes by RDMA if it can, and where it can have
+// a mirror at the same addresses (managed/mapped_host.h).
 static CUresult allocate_private(struct allocation *allocation)
 {
     void *memory =
-        mmap(NULL, allocation->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        map_apart(-1, allocation->size, MAP_PRIVATE | MAP_ANONYMOUS, PROT_READ | PROT_WRITE);
     if (memory == MAP_FAILED)
         return CUDA_ERROR_OUT_OF_MEMORY;
     allocation->base = (uintptr_t)memory;
@@ -404,7 +403,7 @@ CUresult page_locked_register(const struct object *context, void *memory, size_t
     // A program that passes DEVICEMAP relies on device pointers, so the call fails if there are
     // none.
     if (context->session->memory->maps_page_locked && !allocation.mapped &&
-        (flags & CU_MEMHOSTREGISTER_DEVICEMAP))
+        !context->session->mirrors_on_demand && (flags & CU_MEMHOSTREGISTER_DEVICEMAP))
         return CUDA_ERROR_NOT_SUPPORTED;
     err = memory_add(&allocation);
     if (err && (allocation.reached || allocation.mapped))

@@ -22,6 +22,19 @@ static uint64_t next_id = 1;
 // True once there was such memory. Most programs never have any, and need not search for it.
 static atomic_bool any_sync_copies, any_on_host;
 
+_Atomic uint64_t host_places[HOST_PLACES / 64];
+atomic_bool host_places_any;
+
+static void note_host_places(uint64_t base, uint64_t size)
+{
+    uint64_t first = base >> HOST_PLACE_SHIFT, last = (base + size - 1) >> HOST_PLACE_SHIFT;
+    for (uint64_t at = first; at <= last && at - first < HOST_PLACES; at++) {
+        uint64_t place = at % HOST_PLACES;
+        atomic_fetch_or(&host_places[place / 64], UINT64_C(1) << place % 64);
+    }
+    atomic_store(&host_places_any, true);
+}
+
 // Keeps host memory of this process away from the device's addresses, page by page as they are
 // first seen. They stay reserved when the memory is freed: drivers use them again.
 static int reserve_addresses(uint64_t base, uint64_t size, struct box_session *session)
@@ -89,6 +102,8 @@ int memory_add(const struct allocation *allocation)
         free(row);
     else if (allocation->host && !allocation->mapped)
         atomic_store(&any_on_host, true);
+    if (!err && allocation->host && (!allocation->mapped || allocation->elsewhere))
+        note_host_places(allocation->base, allocation->size);
     return err;
 }
 
@@ -198,17 +213,25 @@ bool memory_has_sync_copies(uint64_t address)
            memory_find(address, &found) && (found.sync_copies || found.mapped || found.mirrored);
 }
 
+void memory_mark_copied(uint64_t address)
+{
+    pthread_rwlock_wrlock(&lock);
+    const struct range *range = ranges_find(&allocations, address);
+    if (range)
+        ((struct allocation *)range->value)->copied = true;
+    pthread_rwlock_unlock(&lock);
+}
+
 bool memory_set_mirror(uint64_t base, const struct allocation *row)
 {
     pthread_rwlock_wrlock(&lock);
     const struct range *range = ranges_find(&allocations, base);
     struct allocation *found = range && range->base == base ? range->value : NULL;
     if (found) {
-        found->mapped = found->mirrored = true;
+        found->mapped = found->mirrored = row != NULL;
         atomic_store(&any_sync_copies, true);
-        found->region = row->region;
-        found->elsewhere = row->elsewhere;
-        found->device_address = row->device_address;
+        found->elsewhere = row ? row->elsewhere : 0;
+        found->device_address = row ? row->device_address : 0;
     }
     pthread_rwlock_unlock(&lock);
     return found != NULL;

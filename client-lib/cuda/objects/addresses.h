@@ -4,6 +4,7 @@
 #ifndef RGPU_CLIENT_ADDRESSES_H
 #define RGPU_CLIENT_ADDRESSES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@ struct allocation {
     bool mapped;            // host memory that the GPU has in its address space, or a mirror of it
     bool mirrored;          // the box has a copy, which the GPU has in its address space
     bool reached;           // host memory that the box accesses by RDMA
+    bool copied;            // and has been asked to
     bool sync_copies;       // device memory: calls without Async wait for their work there
     uint32_t region;        // number of the link's region, if mapped or reached
     uint32_t region_offset; // offset of the first byte in the region
@@ -57,6 +59,17 @@ bool memory_is_on_host(uint64_t address, struct allocation *out);
 // Finds the allocation that holds the first of SIZE bytes at ADDRESS. False: not all of them are
 // known, in one allocation or in mappings that follow each other.
 bool memory_find_span(uint64_t address, uint64_t size, struct allocation *out);
+// Places of the address space with host memory that GPUs do not have at the program's address: a
+// bit for each place (modulo HOST_PLACES) that has had such memory. Device memory lies elsewhere,
+// so one load decides for most words that they are no pointer to host memory.
+enum { HOST_PLACE_SHIFT = 26, HOST_PLACES = 4096 };
+extern _Atomic uint64_t host_places[HOST_PLACES / 64];
+extern atomic_bool host_places_any; // any bit is set
+static inline bool memory_may_be_on_host(uint64_t address)
+{
+    uint64_t place = (address >> HOST_PLACE_SHIFT) % HOST_PLACES;
+    return atomic_load_explicit(&host_places[place / 64], memory_order_relaxed) >> place % 64 & 1;
+}
 // Returns true if any known memory lies in that range.
 bool memory_overlaps(uint64_t address, uint64_t size);
 // Keeps host memory of this process away from addresses that a box has just reserved for it, and
@@ -67,8 +80,10 @@ bool memory_mark_sync_copies(uint64_t address, bool on);
 // Returns true if calls without Async must wait for their work at ADDRESS: the allocation has
 // sync_copies, or is host memory in the GPU's address space.
 bool memory_has_sync_copies(uint64_t address);
-// Notes that the box has a mirror of the host memory at BASE, as ROW describes it. False: BASE is
-// no allocation.
+// Notes that the box has been asked to access the host memory that holds ADDRESS by RDMA.
+void memory_mark_copied(uint64_t address);
+// Notes that the box has a mirror of the host memory at BASE, with the addresses that ROW has;
+// NULL: no mirror any longer. False: BASE is no allocation.
 bool memory_set_mirror(uint64_t base, const struct allocation *row);
 // Returns true if copies use ADDRESS as GPU memory: it is device memory, or the box of the current
 // context mirrors it. *ADDRESS becomes the GPU's address, *FOUND the allocation.

@@ -20,6 +20,8 @@ static bool starts_nothing(uint16_t op)
     case OP_cuEventSynchronize:
     case OP_cuStreamQuery:
     case OP_cuEventQuery:
+    case OP_host_mirror_write:
+    case OP_host_mirror_read:
     case OP_signal:
     case OP_sync_signal: return true;
     default: return false;

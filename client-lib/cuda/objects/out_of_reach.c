@@ -23,16 +23,20 @@ static bool has_nccl(void)
 
 static bool is_out_of_reach(const struct box_session *session)
 {
-    return !session->memory->maps_page_locked && !session->mirrors_host;
+    return !session->memory->maps_page_locked && !session->mirrors_on_demand;
 }
 
-static const char *advice(void)
+static const char *advice(const struct box_session *session)
 {
-    return has_nccl()
-               ? "NCCL's kernels wait for words of it, so its ranks need GPUs of the host that they run on: start them "
-                 "on the box itself, so that the transport is shm, or take a backend whose data pass through the host "
-                 "(gloo, MPI without CUDA)"
-               : "Run the program on the box itself, so that the transport is shm, or set RGPU_MAPPED_HOST=mirror if it is "
+    if (has_nccl())
+        return "NCCL's kernels wait for words of it, so its ranks need GPUs of the host that they run on: start them "
+               "on the box itself, so that the transport is shm, or take a backend whose data pass through the host "
+               "(gloo, MPI without CUDA)";
+    return session->mirrors_on_demand
+               ? "The box gets such memory when the program asks for its device pointer (cuMemHostGetDevicePointer), or its "
+                 "address is a parameter of a kernel or in a small copy to the GPU; this one was neither. Run the program on "
+                 "the box itself, so that the transport is shm, or set RGPU_MAPPED_HOST=mirror"
+               : "Run the program on the box itself, so that the transport is shm, or set RGPU_MAPPED_HOST=auto if it is "
                  "enough that memory agrees where work is sent and waited for";
 }
 
@@ -42,23 +46,24 @@ void out_of_reach_refused(const struct box_session *session)
         tell_once(
             "GPUs of box %s do not reach page-locked memory of this program over %s (%s), so that it has no "
             "address for kernels. %s",
-            session->box, session->transport, session->transport_reason, advice());
+            session->box, session->transport, session->transport_reason, advice(session));
 }
 
 void out_of_reach_failed(const struct box_session *session, CUresult result)
 {
-    if (result == CUDA_ERROR_ILLEGAL_ADDRESS && is_out_of_reach(session) && memory_any_on_host())
+    if (result == CUDA_ERROR_ILLEGAL_ADDRESS && !session->memory->maps_page_locked &&
+        memory_any_on_host())
         tell_once(
             "a kernel used an address that is none. If it is one of page-locked memory of this program: GPUs of box "
             "%s do not reach that over %s (%s). %s",
-            session->box, session->transport, session->transport_reason, advice());
+            session->box, session->transport, session->transport_reason, advice(session));
 }
 
-void out_of_reach_mirrored(void)
+void out_of_reach_mirrored(const struct box_session *session)
 {
-    if (has_nccl())
+    if (!session->memory->maps_page_locked && has_nccl())
         tell_once(
-            "RGPU_MAPPED_HOST=mirror is not enough for NCCL, whose kernels wait for what the host writes meanwhile: "
-            "its ranks may wait for ever. Start them on the box itself, so that the transport is shm, or take a "
+            "a copy of page-locked memory on the box is not enough for NCCL, whose kernels wait for what the host writes "
+            "meanwhile: its ranks may wait for ever. Start them on the box itself, so that the transport is shm, or take a "
             "backend whose data pass through the host (gloo, MPI without CUDA)");
 }

@@ -10,7 +10,7 @@
 void out_of_reach_refused(const struct box_session *session);
 // A context has failed with RESULT, possibly because of such memory.
 void out_of_reach_failed(const struct box_session *session, CUresult result);
-// Such memory becomes coherent (RGPU_MAPPED_HOST=mirror), which is not enough for every program.
-void out_of_reach_mirrored(void);
+// The box gets a copy of such memory, which is not enough for every program.
+void out_of_reach_mirrored(const struct box_session *session);
 
 #endif

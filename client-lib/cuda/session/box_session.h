@@ -62,7 +62,8 @@ struct box_session {
     char transport_reason[256];         // why this transport was chosen
     const struct link_staging *staging; // NULL if the link can neither share nor reach memory
     const struct memory_model *memory;  // abilities of the link with memory
-    bool mirrors_host;                  // the box mirrors page-locked memory, as requested
+    bool mirrors_host;                  // the box mirrors page-locked memory from the beginning
+    bool mirrors_on_demand;             // the box mirrors host memory that kernels use
     const char *transport;              // its name
     struct staging *blocks;             // this side's account of the staging blocks
     uint32_t spin_us;

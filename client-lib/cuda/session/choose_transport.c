@@ -45,14 +45,22 @@ int protection_choice(enum control_protection *choice)
     return *choice == CONTROL_PROTECTION_NONE ? -EINVAL : 0;
 }
 
-int mapped_host_choice(bool *mirror)
+int mapped_host_choice(enum mapped_host *choice)
 {
+    static const char *const words[] = {
+        [MAPPED_HOST_AUTO] = "auto", [MAPPED_HOST_NO] = "no", [MAPPED_HOST_MIRROR] = "mirror"};
     const char *text = secure_getenv("RGPU_MAPPED_HOST");
 
-    *mirror = text && strcmp(text, "mirror") == 0;
-    if (!text || !*text || *mirror || strcmp(text, "no") == 0)
+    *choice = MAPPED_HOST_AUTO;
+    if (!text || !*text)
         return 0;
-    tell("RGPU_MAPPED_HOST is not one of no, mirror");
+    for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *choice = (enum mapped_host)i;
+            return 0;
+        }
+    }
+    tell("RGPU_MAPPED_HOST is not one of auto, no, mirror");
     return -EINVAL;
 }
 

@@ -15,9 +15,15 @@ int session_choose_link(struct box_session *session, const struct session_welcom
 // an unknown word.
 int transport_choice(const struct transport **choice);
 int protection_choice(enum control_protection *choice);
-// Sets *MIRROR if RGPU_MAPPED_HOST requests mirrors of page-locked memory that cannot be shared.
+// RGPU_MAPPED_HOST: how kernels get host memory that the box cannot share.
+enum mapped_host {
+    MAPPED_HOST_AUTO,   // the box mirrors memory as soon as a kernel may use it
+    MAPPED_HOST_NO,     // none
+    MAPPED_HOST_MIRROR, // the box mirrors all page-locked memory from its allocation on
+};
+// Sets *CHOICE, MAPPED_HOST_AUTO if the variable is not set.
 // Returns as above.
-int mapped_host_choice(bool *mirror);
+int mapped_host_choice(enum mapped_host *choice);
 // Parses RGPU_PATHS, the copy paths to force, with copy_path_parse.
 int paths_choice(unsigned *forced);
 

@@ -159,8 +159,9 @@ static bool handle_print(struct box_session *session, const struct wire_event *e
 {
     if (event->bytes > size)
         return false;
-    fwrite(body, 1, event->bytes, stdout);
-    fflush(stdout);
+    FILE *stream = event->flags & WIRE_PRINT_ERROR ? stderr : stdout;
+    fwrite(body, 1, event->bytes, stream);
+    fflush(stream);
     return true;
 }
 

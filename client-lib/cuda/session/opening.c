@@ -25,7 +25,7 @@
 struct wish {
     struct session_request request;
     const struct transport *transport;
-    bool mirror_host;
+    enum mapped_host mapped_host;
     unsigned paths; // the copy paths that the user forces; 0: none
 };
 
@@ -68,9 +68,10 @@ static struct box_session *session_try(const struct wish *wish, struct session_e
     session_welcome_free(&welcome);
     if (!err)
         err = staging_start(session, error);
-    if (!err)
-        session->mirrors_host = wish->mirror_host && !session->memory->maps_page_locked &&
-                                session_knows(session, OP_host_mirror);
+    session->mirrors_on_demand = !err && wish->mapped_host != MAPPED_HOST_NO &&
+                                 session_knows(session, OP_host_mirror);
+    session->mirrors_host = session->mirrors_on_demand && wish->mapped_host == MAPPED_HOST_MIRROR &&
+                            !session->memory->maps_page_locked;
     if (err) {
         session_free(session);
         return NULL;
@@ -224,7 +225,7 @@ static CUresult make_wish(struct wish *wish, char *windows, size_t size)
     *wish = (struct wish){.request.windows = windows};
     return transport_choice(&wish->transport) != 0 ||
                    protection_choice(&wish->request.protection) != 0 ||
-                   mapped_host_choice(&wish->mirror_host) != 0 || paths_choice(&wish->paths) != 0
+                   mapped_host_choice(&wish->mapped_host) != 0 || paths_choice(&wish->paths) != 0
                ? CUDA_ERROR_INVALID_VALUE
                : CUDA_SUCCESS;
 }

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-lib/cuda/objects/addresses.h"
 #include "client-lib/cuda/objects/before_work.h"
 #include "client-lib/cuda/objects/call.h"
+#include "client-lib/cuda/work/host_pointers.h"
 #include "client-lib/cuda/objects/libraries.h"
 #include "client-lib/cuda/work/parameters.h"
 #include "client-lib/cuda/objects/thread.h"
@@ -100,6 +102,20 @@ static void *pack_early(const struct parameter_layout *layout, void **parameters
     if (early)
         copy_parameters(early, layout, parameters, packed);
     return early;
+}
+
+// Returns true if a parameter may point to host memory that the GPU has yet to get.
+static bool launching_may_use_host(const struct parameter_layout *layout, void **parameters,
+                                   const struct packed *packed)
+{
+    if (!atomic_load_explicit(&host_places_any, memory_order_relaxed))
+        return false;
+    if (packed->at)
+        return host_pointers_among(packed->at, packed->size);
+    for (uint32_t i = 0; i < layout->count; i++)
+        if (host_pointers_among(parameters[i], layout->parameters[i].size))
+            return true;
+    return false;
 }
 
 static CUresult check_parameters(const struct launch *launch, const struct parameter_layout *layout,
@@ -304,10 +320,12 @@ CUresult kernel_launch(const struct launch *launch)
         watch_kernel(object->function.name, c);
 
     SCOPED_FREE void *early = NULL;
-    if (before_work_duties()) {
+    if (before_work_duties() || launching_may_use_host(layout, launch->parameters, &packed)) {
         // The program's parameters may lie in memory that call_work makes inaccessible to it.
         early = pack_early(layout, launch->parameters, &packed);
         packed = (struct packed){early, layout->bytes};
+        if (early && atomic_load_explicit(&host_places_any, memory_order_relaxed))
+            host_pointers_resolve(call.session, early, layout->bytes);
         result = early ? call_work(&call, stream) : CUDA_ERROR_OUT_OF_MEMORY;
         if (result != CUDA_SUCCESS)
             return result;
@@ -382,6 +400,8 @@ CUresult kernel_node_pack(const CUDA_KERNEL_NODE_PARAMS_v3 *node, struct box_ses
         .bytes = layout->bytes,
     };
     copy_parameters(wire + 1, layout, node->kernelParams, &packed);
+    if (atomic_load_explicit(&host_places_any, memory_order_relaxed))
+        host_pointers_resolve(session, wire + 1, layout->bytes);
     *out = wire;
     *size = sizeof(*wire) + layout->bytes;
     return CUDA_SUCCESS;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/log.h"
 #include "daemon/worker/core/session.h"
 
 enum { FRAMES = 48 };
@@ -21,8 +22,8 @@ static void crash_report(int number, siginfo_t *info, void *context)
         snprintf(line, sizeof(line), "rgpu-worker: error: session=%llu signal=%d (%s) address=%p\n",
                  (unsigned long long)session.id, number, sigdescr_np(number), info->si_addr);
 
-    if (write(STDERR_FILENO, line, (size_t)length) == length)
-        backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDERR_FILENO);
+    if (write(log_get_fd(), line, (size_t)length) == length)
+        backtrace_symbols_fd(frames, backtrace(frames, FRAMES), log_get_fd());
     // The handler was for once: coming back to the same place ends the process as it should.
 }
 

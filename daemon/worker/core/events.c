@@ -36,6 +36,16 @@ void event_send(enum wire_event_kind kind, const void *body, uint32_t size, uint
         link_commit_flush(session.link);
 }
 
+void event_send_error_text(const char *text, uint32_t bytes)
+{
+    struct wire_event *event = events_begin(EVENT_PRINT, text, bytes, 0, bytes);
+
+    if (!event)
+        return;
+    event->flags = WIRE_PRINT_ERROR;
+    link_commit_flush(session.link);
+}
+
 void event_send_ahead(enum wire_event_kind kind, const void *body, uint32_t size, const void *data,
                       uint32_t bytes)
 {

@@ -9,6 +9,8 @@
 
 // Sends an event. BYTES: size of the event's data that follow BODY or the record.
 void event_send(enum wire_event_kind kind, const void *body, uint32_t size, uint32_t bytes);
+// Sends text for the client's standard error.
+void event_send_error_text(const char *text, uint32_t bytes);
 // Queues an event with BYTES of DATA after BODY, inside the record. It leaves with the next event
 // or reply, which the caller sends.
 void event_send_ahead(enum wire_event_kind kind, const void *body, uint32_t size, const void *data,

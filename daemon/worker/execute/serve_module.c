@@ -12,6 +12,7 @@
 #include "daemon/worker/core/empty_kernel.h"
 #include "daemon/worker/execute/serve_green.h"
 #include "daemon/worker/execute/serve_image.h"
+#include "daemon/worker/copy/parts/assert_lines.h"
 #include "daemon/worker/copy/parts/print.h"
 #include "daemon/worker/core/session.h"
 #include "worker_driver.h"
@@ -29,6 +30,7 @@ static void load_module(struct serve *serve, const struct args_module_load *args
     CUmodule module = NULL;
     CUdevice device = 0;
 
+    assert_lines_begin();
     serve_fail(serve, driver.cuCtxGetDevice(&device));
     if (!serve_failed(serve))
         serve_fail(serve, charge_module(image->data, image->size, jit, green_root(serve->current),
@@ -81,6 +83,7 @@ static void load_library(struct serve *serve, const struct args_library_load *ar
     struct library_cost *cost;
     CUlibrary library = NULL;
 
+    assert_lines_begin();
     serve_fail(serve, library_cost_new(image->data, image->size, &cost));
     if (!serve_failed(serve)) {
         serve_fail(serve, driver.cuLibraryLoadData(&library, image->data, jit->names, jit->values,

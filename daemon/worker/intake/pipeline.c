@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One record: it is checked, its context made current, its handler called and its answer sent.
+#include "daemon/worker/copy/parts/assert_lines.h"
 #include "daemon/worker/intake/pipeline.h"
 
 #include <stdatomic.h>
@@ -196,6 +197,8 @@ bool serve_record(struct serve *serve, uint32_t size)
         shortage_note(serve);
         mps_client_note(session.control, serve->result);
     }
+    if (serve->result == CUDA_ERROR_ASSERT)
+        assert_lines_deliver();
     if (learned_of_completion(serve, entry))
         deliver_all();
     if (serve->request->call)

@@ -288,7 +288,7 @@ static bool assert_failed(struct warp *w, const struct insn *in, unsigned lane)
                    w->block->id[2], tid[lane], tid[LANES + lane], tid[2 * LANES + lane],
                    m ? m : "?");
     if (launch->print && len > 0)
-        launch->print(launch->print_argument, text, (size_t)len);
+        fwrite(text, 1, (size_t)len, stderr);
     return fault_raise(w, in, PTX_FAULT_ASSERT, lane, 0, "assertion `%s` failed at %s:%u",
                        m ? m : "?", n ? n : "?", line);
 }

@@ -12,6 +12,9 @@ for program in "$programs"/graph/* "$programs"/array/array-{graphs,kinds} "$prog
 done
 run_program "C: array-random, a few rounds" "$programs/array/array-random" 20 20
 run_program "C: managed-random, a few programs" "$programs/managed-random" 1 5
+run_program "C: mapped-host, on demand" "$programs/mapped-host" yes
+run_program "C: mapped-on-demand" "$programs/mapped-on-demand"
+run_program "C: managed-random, page-locked and registered memory on demand" "$programs/managed-random" 6004 3 mixed
 run=(over_rdma RGPU_MAPPED_HOST=mirror)
 run_program "C: mapped-host, by mirrors" "$programs/mapped-host" yes
 run_program "C: managed-random, page-locked and registered memory by mirrors" "$programs/managed-random" 6001 3 mixed

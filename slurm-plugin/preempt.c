@@ -7,6 +7,7 @@
 #include "slurm-plugin/slurm_headers.h"
 
 #include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/job_order.h"
 #include "slurm-plugin/lent.h"
 
 enum { VICTIMS_MAX = 1024 };
@@ -27,20 +28,6 @@ static slurmctld_lock_t locks = {READ_LOCK, WRITE_LOCK, WRITE_LOCK, READ_LOCK, R
 
 // ---- waiting jobs ----
 
-static uint32_t tier_of(const job_record_t *job)
-{
-    return job->part_ptr ? job->part_ptr->priority_tier : 0;
-}
-
-static bool goes_before(const job_record_t *job, const job_record_t *other)
-{
-    if (tier_of(job) != tier_of(other))
-        return tier_of(job) > tier_of(other);
-    if (job->priority != other->priority)
-        return job->priority > other->priority;
-    return job->job_id < other->job_id;
-}
-
 // Finds the job that the scheduler would start next, if it waits for rgpu's licences and its nodes
 // are available.
 static int compare_waiting(void *x, void *argument)
@@ -49,7 +36,7 @@ static int compare_waiting(void *x, void *argument)
 
     if (IS_JOB_PENDING(job) && job->priority && job->state_reason == WAIT_LICENSES &&
         job->part_ptr && job->part_ptr->node_bitmap && licenses_name_ours(job->licenses) &&
-        (!*first || goes_before(job, *first)))
+        (!*first || job_order_before(job, *first)))
         *first = job;
     return 0;
 }

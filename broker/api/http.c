@@ -66,7 +66,7 @@ static void cut_arguments(struct api_call *call)
 
 static const struct route *find_route(struct api_call *call)
 {
-    const struct route *const tables[] = {lease_routes, box_routes, watch_routes};
+    const struct route *const tables[] = {lease_routes, box_routes, scheduler_routes, watch_routes};
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
         for (const struct route *route = tables[i]; route->pattern; route++) {

@@ -90,7 +90,7 @@ static bool explain_passes(const struct pool *pool, const struct request *reques
     case MODE: return is_given_so(request, gpu);
     case SERVICE: return gpu_usable(gpu);
     case ROOM: return explain_has_room(request, gpu);
-    case LEFT: return !claims_bar(pool, gpu, sequence);
+    case LEFT: return !plans_bar(pool, request, gpu) && !claims_bar(pool, gpu, sequence);
     case STAGES: break;
     }
     return false;

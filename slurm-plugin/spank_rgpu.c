@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "common/driver/nccl_preload.h"
 #include "common/driver/profiler_preload.h"
@@ -264,8 +265,10 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
     if (!has_gpus || !spank_remote(spank))
         return 0;
     if (*problem) {
+        // This is the child that becomes the task. With `optional` in plugstack.conf slurmstepd
+        // would run the program in spite of an error, and it would compute without GPUs.
         slurm_error("rgpu: this job's remote GPUs cannot be used: %s", problem);
-        return -1;
+        _exit(1);
     }
     if (step.ticket_count > 1) {
         spank_get_item(spank, S_TASK_ID, &task);

@@ -16,7 +16,7 @@ enum { CALL_TIMEOUT_MS = 5000, WAIT_STEP_SECONDS = 2 };
 
 static const char *cluster_of(const struct slurm_settings *settings)
 {
-    return settings->cluster ? settings->cluster : "slurm";
+    return settings->cluster && *settings->cluster ? settings->cluster : "slurm";
 }
 
 void lease_key(const struct slurm_settings *settings, uint32_t job, time_t start, char *key)
@@ -50,6 +50,21 @@ bool lease_key_parse(const struct slurm_settings *settings, const char *key, uin
     *job = (uint32_t)number;
     *start = (time_t)strtoll(key, &end, 10);
     return end != key && !*end;
+}
+
+int lease_claim_keys(struct broker_client *client, const struct slurm_settings *settings)
+{
+    char prefix[LEASE_KEY_MAX];
+    json_t *body;
+    int error;
+
+    if (!settings->controller)
+        return 0;
+    lease_key_prefix(settings, 0, prefix);
+    body = json_pack("{s:s, s:s}", "key_prefix", prefix, "scheduler", settings->controller);
+    error = broker_client_call(client, "POST", "/v1/schedulers", body, NULL);
+    json_decref(body);
+    return error == -ENOENT ? 0 : error; // an older broker keeps no names
 }
 
 // ---- waiting ----
@@ -90,14 +105,19 @@ static void job_lease_describe(const struct job_lease *job, const char *key, cha
 }
 
 // A broker that is being restarted is waited for as GPUs are.
-static int begin_acquire(struct broker_client *client, const struct broker_acquire *acquire,
-                         double until, const atomic_bool *stop, struct broker_lease *lease)
+static int begin_acquire(struct broker_client *client, const struct slurm_settings *settings,
+                         const struct broker_acquire *acquire, double until,
+                         const atomic_bool *stop, struct broker_lease *lease)
 {
-    int error = broker_client_acquire(client, acquire, lease);
+    int error = lease_claim_keys(client, settings);
 
+    if (!error)
+        error = broker_client_acquire(client, acquire, lease);
     while (error && unreachable(error) && job_lease_go_on(until, stop)) {
         job_lease_pause_briefly();
-        error = broker_client_acquire(client, acquire, lease);
+        error = lease_claim_keys(client, settings);
+        if (!error)
+            error = broker_client_acquire(client, acquire, lease);
     }
     return error;
 }
@@ -175,7 +195,7 @@ int lease_acquire(const struct slurm_settings *settings, const struct job_lease 
     lease_key(settings, job->job, job->start, key);
     job_lease_describe(job, key, name, sizeof(name), &acquire);
     if (!error)
-        error = begin_acquire(client, &acquire, until, stop, &lease);
+        error = begin_acquire(client, settings, &acquire, until, stop, &lease);
     if (!error)
         error = job_lease_await_grant(client, until, stop, &lease);
     if (!error)
@@ -187,7 +207,7 @@ int lease_acquire(const struct slurm_settings *settings, const struct job_lease 
     // The lease waits in the broker's queue or was granted just now, and would be unused. If this
     // fails, rgpu-slurm-sync finds a lease without a job. A process that is being stopped leaves
     // it: the same start of the job is taken up again.
-    if (error && error != -E2BIG && error != -EINVAL && !atomic_load(stop) &&
+    if (error && error != -E2BIG && error != -EINVAL && error != -EEXIST && !atomic_load(stop) &&
         broker_client_release_key(client, key) < 0)
         snprintf(why, size, "rgpu: %s", broker_client_error(client));
     broker_lease_clear(&lease);

@@ -43,6 +43,11 @@ void lease_key_prefix(const struct slurm_settings *settings, uint32_t job, char 
 bool lease_key_parse(const struct slurm_settings *settings, const char *key, uint32_t *job,
                      time_t *start);
 
+// Has the broker keep this cluster's keys for it, for a minute. -EEXIST: another cluster has them,
+// and the client's error says which. Leases may not be taken or released then.
+int lease_claim_keys(struct broker_client *client, const struct slurm_settings *settings)
+    __attribute__((warn_unused_result));
+
 // Waits for the GPUs as long as the settings allow for such a job, or until *stop. A failed acquire
 // leaves no lease. Returns 0 with the names of the GPUs in WHY, or -errno with a sentence for the
 // user there.

@@ -71,6 +71,9 @@ static int licenses_look(struct broker_client *client, struct count *count)
     int error;
     bool preempts;
 
+    error = lease_claim_keys(client, &settings);
+    if (error)
+        return error;
     wanted_copy(count);
     scheduled_jobs_collect(count);
     question = count_question(&settings, count);
@@ -173,7 +176,7 @@ static bool licenses_start_thread(pthread_t *thread, void *(*run)(void *))
 
 void licenses_start(void)
 {
-    if (running || slurm_settings_load(&settings) < 0)
+    if (running || slurm_settings_load(&settings) < 0 || identify_cluster(&settings) < 0)
         return;
     if (!settings.count) {
         slurm_settings_clear(&settings);

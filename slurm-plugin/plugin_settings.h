@@ -19,6 +19,7 @@ struct slurm_settings {
     int ranks, lost_gpus;
     bool count;
     uint64_t interval;
+    char *controller; // of this cluster, as HOST:PORT; NULL: unknown. Not of the file
 };
 
 enum { RANKS_ALL, RANKS_LOCAL };
@@ -29,6 +30,10 @@ extern const struct config_option slurm_settings_table[];
 // From the file that RGPU_SLURM_CONF names in the daemon's own environment, else from /etc; without
 // a file the defaults hold. -errno after logging.
 int slurm_settings_load(struct slurm_settings *settings) __attribute__((warn_unused_result));
+// Adds what Slurm's configuration says: its name is the cluster's unless the settings have another.
+// HOST may be NULL. Returns 0 or -ENOMEM.
+int slurm_settings_identify(struct slurm_settings *settings, const char *cluster, const char *host,
+                            unsigned port) __attribute__((warn_unused_result));
 void slurm_settings_clear(struct slurm_settings *settings);
 
 // As broker_client_open; `timeout_ms` of each call.

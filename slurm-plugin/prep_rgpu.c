@@ -70,6 +70,8 @@ int init(void)
     if (!running_in_slurmctld())
         return SLURM_SUCCESS;
     settings_error = slurm_settings_load(&settings);
+    if (!settings_error)
+        settings_error = identify_cluster(&settings);
     if (settings_error)
         error("%s: the settings of rgpu cannot be read: no job gets remote GPUs", plugin_type);
     return SLURM_SUCCESS;

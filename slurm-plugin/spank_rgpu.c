@@ -31,6 +31,10 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv);
 int slurm_spank_exit(spank_t spank, int argc, char **argv);
 #pragma GCC visibility pop
 
+// slurmstepd has it; the environment's name of the cluster is the client's.
+extern slurm_conf_t slurm_conf;
+#pragma weak slurm_conf
+
 static struct step step;
 static int (*begin_step)(const struct step_place *, struct step *, char *, size_t);
 static void (*end_step)(struct step *);
@@ -181,6 +185,7 @@ static int ask_slurmctld(spank_t spank, struct step_place *place)
 static void identify(spank_t spank, struct step_place *place)
 {
     memset(place, 0, sizeof(*place));
+    place->cluster = &slurm_conf ? slurm_conf.cluster_name : NULL;
     spank_get_item(spank, S_JOB_ID, &place->job);
     spank_get_item(spank, S_JOB_STEPID, &place->step);
     spank_get_item(spank, S_JOB_UID, &place->uid);

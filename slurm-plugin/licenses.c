@@ -20,6 +20,7 @@
 
 enum {
     CALL_TIMEOUT_MS = 5000,
+    SUBMIT_TIMEOUT_MS = 200, // slurmctld is held for so long
     WATCH_SECONDS = 1,
     ROUND_PAUSE_MS = 50
 };
@@ -28,6 +29,7 @@ static struct slurm_settings settings;
 static pthread_t counter, watcher;
 static bool running;
 static atomic_bool stopping;
+static atomic_bool away; // the broker
 static atomic_ullong known;
 
 // Under `lock`: a round is due.
@@ -122,6 +124,7 @@ static void *count_for_ever(void *argument)
             info("job_submit/rgpu: %s",
                  error ? broker_client_error(client) : "the broker answers again");
         reported = !!error;
+        atomic_store(&away, reported);
         error = 0;
         count_clear(count);
         licenses_pause_for(ROUND_PAUSE_MS);
@@ -205,6 +208,43 @@ void licenses_stop(void)
 }
 
 // ---- for submissions ----
+
+static const char *licenses_read_refusal(const json_t *answer)
+{
+    static _Thread_local char why[600];
+    const json_t *request = json_array_get(json_object_get(answer, "requests"), 0);
+
+    if (json_integer_value(json_object_get(answer, "known")) == 0 ||
+        !json_is_false(json_object_get(request, "ever")))
+        return NULL;
+    snprintf(why, sizeof(why),
+             "rgpu: no GPUs of this pool could ever serve the job, drained and absent ones "
+             "included: %s",
+             lease_text(request, "why"));
+    return why;
+}
+
+const char *licenses_impossible(const struct gpu_request *request, uint32_t nodes)
+{
+    struct broker_client *client = NULL;
+    json_t *question, *answer = NULL;
+    char name[GPU_CLASS_MAX];
+    const char *why = NULL;
+
+    gpu_request_class(request, nodes, name);
+    if (!running || settings.impossible != IMPOSSIBLE_REFUSE || atomic_load(&away) || !*name ||
+        wanted_has(name))
+        return NULL;
+    question = json_pack("{s:s, s:[o], s:i}", "key_prefix", "-", "requests",
+                         gpu_request_json(request, nodes), "limit", 1);
+    if (question && slurm_settings_open(&settings, SUBMIT_TIMEOUT_MS, &client) == 0 &&
+        broker_client_call(client, "POST", "/v1/capacity", question, &answer) == 0)
+        why = licenses_read_refusal(answer);
+    json_decref(answer);
+    json_decref(question);
+    broker_client_close(&client);
+    return why;
+}
 
 const char *licenses_want(const struct gpu_request *request, uint32_t nodes, uint32_t owner)
 {

@@ -11,6 +11,7 @@
 #include "common/service/config_retired.h"
 
 static const char *const ranks_words[] = {"all", "local", NULL};
+static const char *const impossible_words[] = {"refuse", "hold", NULL};
 static const char *const lost_gpus_words[] = {"requeue", "end", "notify", NULL};
 
 static const struct config_retired retired[] = {
@@ -55,6 +56,10 @@ const struct config_option slurm_settings_table[] = {
     CONFIG_ENUM("jobs", "lost_gpus", S, lost_gpus, "requeue", lost_gpus_words,
                 "what happens to a running job whose GPUs are taken away by revoke, drain --force "
                 "or gone: requeue (what cannot be requeued is ended), end, or notify only"),
+    CONFIG_ENUM(
+        "jobs", "impossible", S, impossible, "refuse", impossible_words,
+        "what happens at submission to a job that all boxes together, drained and absent ones "
+        "included, could not serve: refuse, or hold until its user changes it"),
     CONFIG_BOOL("jobs", "count", S, count, "yes",
                 "whether slurmctld's licences follow the pool; no: they stay as in slurm.conf"),
     CONFIG_DURATION("sync", "interval", S, interval, "3s",

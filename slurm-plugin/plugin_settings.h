@@ -16,13 +16,14 @@ struct slurm_settings {
     char *broker, *broker_key, *munge_socket, *broker_user;
     uint64_t acquire_wait, interactive_wait, interactive_hold, release_wait;
     char *library, *ticket_dir;
-    int ranks, lost_gpus;
+    int ranks, lost_gpus, impossible;
     bool count;
     uint64_t interval;
     char *controller; // of this cluster, as HOST:PORT; NULL: unknown. Not of the file
 };
 
 enum { RANKS_ALL, RANKS_LOCAL };
+enum { IMPOSSIBLE_REFUSE, IMPOSSIBLE_HOLD };
 enum lost_gpus { LOST_REQUEUE, LOST_END, LOST_NOTIFY };
 
 extern const struct config_option slurm_settings_table[];

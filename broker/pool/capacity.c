@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/pool/explain.h"
 #include "broker/pool/forecast.h"
 #include "broker/pool/plan.h"
 #include "broker/pool/request.h"
@@ -186,7 +187,12 @@ static json_t *view_request(struct pool *pool, const struct forecast *forecast, 
     bool ever = forecast->now[place] > 0 || plan_is_possible(pool, request);
     json_t *view = json_pack("{s:I, s:I, s:b}", "now", (json_int_t)forecast->now[place], "total",
                              (json_int_t)forecast->total[place], "ever", ever);
+    char why[EXPLAIN_MAX];
 
+    if (!ever) {
+        explain_request(pool, request, forecast->sequence, why);
+        json_object_set_new(view, "why", json_string(why));
+    }
     return view;
 }
 

@@ -9,7 +9,6 @@ mkfifo -m 666 "$TMP/work/gate"
 exec 9<>"$TMP/work/gate"
 hold='exec cat <gate'
 submit() { as $ALICE sbatch --parsable -o /dev/null "$@"; }
-held() { [ "$(job_field "$1" Priority)" = 0 ] && job_is "$1" PENDING; }
 box_of() { api GET "/v1/leases?key_prefix=slurm/test/$1/" | at leases.0.gpus.0.box; }
 
 await "the count" free_licenses_are rgpu 4
@@ -66,11 +65,16 @@ typed=$(submit --gres=rgpu:"$model":2 --wrap "$hold")
 ok "a job for a model's GPUs runs" await "its start" job_is "$typed" RUNNING
 is "$(api GET "/v1/leases?key_prefix=slurm/test/$typed/" | at leases.0.request.model)" "*$model*" "on GPUs of the model"
 scancel "$typed"
-none=$(submit --gres=rgpu:nosuch:1 --wrap "$hold")
-ok "one for a model that the pool has not is held" await "the hold" held "$none"
-like "$(squeue -h -j "$none" -o %R)" 'no set of GPUs' "and says why"
-ok "its user changes it" as $ALICE scontrol update job="$none" gres=rgpu:1
-scancel "$none"
+out=$(submit --gres=rgpu:nosuch:1 --wrap "$hold" 2>&1 || true)
+like "$out" 'could ever serve the job, drained and absent ones included: ' "one for a model that the pool has not is refused"
+fails "also where srun asks" as $ALICE srun --gres=rgpu:1 --rgpu-constraint=model=nosuch true
+api POST /v1/boxes/box1/drain >/dev/null
+drained=$(submit --gres=rgpu:1 --rgpu-constraint=box=box1 --wrap "$hold")
+ok "one for a box that is drained waits" await "its reason" pending_for "$drained" Licenses
+fails "and is not changed to what cannot be" as $ALICE scontrol update job="$drained" gres=rgpu:3
+api POST /v1/boxes/box1/undrain >/dev/null
+ok "until the box is there" await "its start" job_is "$drained" RUNNING
+scancel "$drained"
 out=$(as $ALICE srun --gres=rgpu:"$model":1 true 2>&1 || true)
 like "$out" "rgpu-constraint=model=" "an srun hears how to ask"
 ok "all end" await "no leases" no_leases

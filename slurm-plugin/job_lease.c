@@ -10,7 +10,8 @@
 
 #include "common/base/clock.h"
 
-enum { CALL_TIMEOUT_MS = 5000, WAIT_STEP_SECONDS = 2 };
+// AWAY_SECONDS: how long the end of a job waits for a broker that is being restarted.
+enum { CALL_TIMEOUT_MS = 5000, WAIT_STEP_SECONDS = 2, AWAY_SECONDS = 3 };
 
 // ---- keys ----
 
@@ -104,16 +105,21 @@ static void job_lease_describe(const struct job_lease *job, const char *key, cha
     acquire->near = job->near;
 }
 
+static bool still_wanted(const struct job_lease *job, double until, const atomic_bool *stop)
+{
+    return job_lease_go_on(until, stop) && (!job->wanted || job->wanted(job));
+}
+
 // A broker that is being restarted is waited for as GPUs are.
 static int begin_acquire(struct broker_client *client, const struct slurm_settings *settings,
-                         const struct broker_acquire *acquire, double until,
-                         const atomic_bool *stop, struct broker_lease *lease)
+                         const struct job_lease *job, const struct broker_acquire *acquire,
+                         double until, const atomic_bool *stop, struct broker_lease *lease)
 {
     int error = lease_claim_keys(client, settings);
 
     if (!error)
         error = broker_client_acquire(client, acquire, lease);
-    while (error && unreachable(error) && job_lease_go_on(until, stop)) {
+    while (error && unreachable(error) && still_wanted(job, until, stop)) {
         job_lease_pause_briefly();
         error = lease_claim_keys(client, settings);
         if (!error)
@@ -122,14 +128,14 @@ static int begin_acquire(struct broker_client *client, const struct slurm_settin
     return error;
 }
 
-static int job_lease_await_grant(struct broker_client *client, double until,
-                                 const atomic_bool *stop, struct broker_lease *lease)
+static int job_lease_await_grant(struct broker_client *client, const struct job_lease *job,
+                                 double until, const atomic_bool *stop, struct broker_lease *lease)
 {
     char id[sizeof(lease->id)];
     int error = 0;
 
     strcpy(id, lease->id);
-    while (!strcmp(lease->state, "queued") && job_lease_go_on(until, stop)) {
+    while (!strcmp(lease->state, "queued") && still_wanted(job, until, stop)) {
         broker_lease_clear(lease);
         error = broker_client_await(client, id, WAIT_STEP_SECONDS, lease);
         if (error) {
@@ -195,9 +201,9 @@ int lease_acquire(const struct slurm_settings *settings, const struct job_lease 
     lease_key(settings, job->job, job->start, key);
     job_lease_describe(job, key, name, sizeof(name), &acquire);
     if (!error)
-        error = begin_acquire(client, settings, &acquire, until, stop, &lease);
+        error = begin_acquire(client, settings, job, &acquire, until, stop, &lease);
     if (!error)
-        error = job_lease_await_grant(client, until, stop, &lease);
+        error = job_lease_await_grant(client, job, until, stop, &lease);
     if (!error)
         look_at_gpus(client, job, lease.id, why, size);
     if (error == -EAGAIN)
@@ -234,6 +240,7 @@ int lease_release(const struct slurm_settings *settings, const struct job_lease 
                   const atomic_bool *stop, char *why, size_t size)
 {
     double until = clock_seconds() + (double)settings->release_wait * 1e-6;
+    double away = clock_seconds() + AWAY_SECONDS;
     char key[LEASE_KEY_MAX], state[32] = "";
     struct broker_client *client;
     int error = slurm_settings_open(settings, CALL_TIMEOUT_MS, &client);
@@ -246,7 +253,10 @@ int lease_release(const struct slurm_settings *settings, const struct job_lease 
         error = lease_state(client, key, state, sizeof(state));
         if (!error && !strcmp(state, "ended"))
             break;
-        if ((error && !unreachable(error)) || !job_lease_go_on(until, stop)) {
+        if (!error)
+            away = clock_seconds() + AWAY_SECONDS;
+        if ((error && (!unreachable(error) || clock_seconds() > away)) ||
+            !job_lease_go_on(until, stop)) {
             error = error ? error : -EINPROGRESS;
             break;
         }

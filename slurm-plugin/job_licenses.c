@@ -6,6 +6,7 @@
 // jobs may start at once.
 #include "slurm-plugin/job_licenses.h"
 
+#include "slurm-plugin/job_order.h"
 #include "slurm-plugin/license_entries.h"
 #include "slurm-plugin/preempt.h"
 #include "slurm-plugin/wanted_classes.h"
@@ -44,8 +45,9 @@ struct round {
     struct count *count;
     uint64_t used_gpus, used_memory;
     uint64_t used[COUNT_CLASSES_MAX];
-    bool stale; // a job has had its lease since the question was asked
-    bool again; // a class is new
+    bool stale;                // a job has had its lease since the question was asked
+    bool again;                // a class is new
+    const job_record_t *first; // that waits
 };
 
 static int add_used(void *x, void *argument)
@@ -229,6 +231,21 @@ static void look_at_waiting(job_record_t *job, struct round *round)
     }
 }
 
+// Slurm keeps a requeued job back for as long as credentials of its start are valid, by preset two
+// minutes. A job that was requeued because it got no GPUs has run nothing, and may start as soon as
+// new credentials differ from the old ones. A later time is its user's.
+static void bring_forward(job_record_t *job)
+{
+    enum { RETRY_SECONDS = 3, OF_USER_SECONDS = 1800 };
+    time_t now = time(NULL), *begin = job->details ? &job->details->begin_time : NULL;
+
+    if (!begin || *begin <= now + RETRY_SECONDS || *begin > now + OF_USER_SECONDS ||
+        job->restart_cnt == 0 || xstrncmp(job->system_comment, "rgpu: ", 6) != 0)
+        return;
+    *begin = now + RETRY_SECONDS;
+    last_job_update = now;
+}
+
 static int visit_job(void *x, void *argument)
 {
     struct round *round = argument;
@@ -243,6 +260,9 @@ static int visit_job(void *x, void *argument)
     } else if (IS_JOB_PENDING(job)) {
         restore_class(job, round);
         ask_for_own(job);
+        bring_forward(job);
+        if (job_order_waits(job) && (!round->first || job_order_before(job, round->first)))
+            round->first = job;
         if (job->priority)
             look_at_waiting(job, round);
     }
@@ -276,11 +296,27 @@ static void drop_unused(void)
 }
 
 // Classes are forgotten before jobs are visited, which then take nothing of them.
+// The scheduler stops at the first job that waits for licences, and leaves those after it without a
+// reason.
+static int give_reason(void *x, void *argument)
+{
+    const struct round *round = argument;
+    job_record_t *job = x;
+
+    if (round->first && job != round->first && job->state_reason == WAIT_NO_REASON &&
+        job_order_waits(job) && licenses_name_ours(job->licenses)) {
+        job->state_reason = WAIT_PRIORITY;
+        last_job_update = time(NULL);
+    }
+    return 0;
+}
+
 static void visit_jobs(struct round *round)
 {
     wanted_forget();
     wanted_each(add_missing);
     list_for_each(job_list, visit_job, round);
+    list_for_each(job_list, give_reason, round);
     drop_unused();
 }
 

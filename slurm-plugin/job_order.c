@@ -15,3 +15,11 @@ bool job_order_before(const job_record_t *job, const job_record_t *other)
         return job->priority > other->priority;
     return job->job_id < other->job_id;
 }
+
+bool job_order_waits(const job_record_t *job)
+{
+    return IS_JOB_PENDING(job) && job->priority &&
+           (!job->details || job->details->begin_time <= time(NULL)) &&
+           (job->state_reason == WAIT_NO_REASON || job->state_reason == WAIT_PRIORITY ||
+            job->state_reason == WAIT_LICENSES);
+}

@@ -262,6 +262,7 @@ static bool prep_rgpu_hand_over(struct task *task)
 // False: the task is no longer this thread's.
 static bool run_acquire(struct task *task)
 {
+    task->job.wanted = still_starts;
     int result = settings_error ? settings_error
                                 : lease_acquire(&settings, &task->job, &stopping, task->why,
                                                 sizeof(task->why));

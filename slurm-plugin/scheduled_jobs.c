@@ -12,15 +12,6 @@ struct collection {
     size_t next_count;
 };
 
-// Returns true if the job waits for its turn or for licences, and for nothing else.
-static bool only_waits(const job_record_t *job)
-{
-    return IS_JOB_PENDING(job) && job->priority &&
-           (!job->details || job->details->begin_time <= time(NULL)) &&
-           (job->state_reason == WAIT_NO_REASON || job->state_reason == WAIT_PRIORITY ||
-            job->state_reason == WAIT_LICENSES);
-}
-
 static const struct count_class *class_of(const struct count *count, const job_record_t *job)
 {
     char name[GPU_CLASS_MAX];
@@ -40,7 +31,7 @@ static int scheduled_jobs_look(void *x, void *argument)
     if (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) || IS_JOB_COMPLETING(job)) {
         count_add_job(collection->count, job->job_id, job->start_time, job->end_time,
                       preempt_lends(job));
-    } else if (only_waits(job)) {
+    } else if (job_order_waits(job)) {
         class = class_of(collection->count, job);
         if (class)
             collection->count->classes[class - collection->count->classes].waiting = true;
@@ -56,7 +47,7 @@ static int scheduled_jobs_choose(void *x, void *argument)
     struct collection *collection = argument;
     const job_record_t *job = x, *before;
 
-    if (!only_waits(job) || !class_of(collection->count, job) ||
+    if (!job_order_waits(job) || !class_of(collection->count, job) ||
         (collection->first_plain && job_order_before(collection->first_plain, job)))
         return 0;
     for (size_t i = 0; i < COUNT_NEXT_MAX; i++) {

@@ -47,6 +47,7 @@ scancel "$other"
 ok "when one of the other box is free the next job has it" await "its start" job_is "${small[0]}" RUNNING
 is "$(box_of "${small[0]}")" box1 "there"
 ok "and no other starts" job_is "${small[1]}" PENDING
+for job in "${small[@]:1}"; do ok "which says that another is before it" await "its reason" pending_for "$job" Priority; done
 scancel "$second"
 ok "when the box is free the job starts" await "its start" job_is "$large" RUNNING
 is "$(box_of "$large")" box2 "there"

@@ -49,9 +49,9 @@ bool lease_key_parse(const struct slurm_settings *settings, const char *key, uin
 int lease_claim_keys(struct broker_client *client, const struct slurm_settings *settings)
     __attribute__((warn_unused_result));
 
-// Waits for the GPUs as long as the settings allow for such a job, while it is wanted and until *stop. A failed acquire
-// leaves no lease. Returns 0 with the names of the GPUs in WHY, or -errno with a sentence for the
-// user there.
+// Waits for the GPUs as long as the settings allow for such a job, while it is wanted and until
+// *stop. A failed acquire leaves no lease. Returns 0 with the names of the GPUs in WHY, or -errno
+// with a sentence for the user there.
 int lease_acquire(const struct slurm_settings *settings, const struct job_lease *job,
                   const atomic_bool *stop, char *why, size_t size)
     __attribute__((warn_unused_result));

@@ -190,7 +190,7 @@ static json_t *view_request(struct pool *pool, const struct forecast *forecast, 
     char why[EXPLAIN_MAX];
 
     if (!ever) {
-        explain_request(pool, request, forecast->sequence, why);
+        explain_impossible(pool, request, why);
         json_object_set_new(view, "why", json_string(why));
     }
     return view;

@@ -306,6 +306,28 @@ void explain_request(const struct pool *pool, const struct request *request, uin
         add_absence(&text, &census, stage);
 }
 
+void explain_impossible(const struct pool *pool, const struct request *request,
+                        char out[EXPLAIN_MAX])
+{
+    struct text text = {out, 0};
+    struct census census = {0};
+    uint32_t wanted = wanted_gpus(request);
+    enum stage stage = PLACE;
+
+    count_pool(pool, request, UINT64_MAX, &census);
+    while (stage < MODE && census.passed[stage] >= wanted)
+        stage++;
+    if (stage < MODE)
+        add_shortage(&text, request, &census, stage);
+    else
+        add(&text, "%u GPUs are of its kind, but not together as it wants them",
+            census.passed[LARGE]);
+    add(&text, "; it wants %u%s", wanted,
+        request->same_box          ? " of one box"
+        : request->different_boxes ? " of different boxes"
+                                   : "");
+}
+
 void explain_lease(const struct pool *pool, const struct pool_lease *lease, char text[EXPLAIN_MAX])
 {
     const struct queue_class *entry = lease->queue_class;

@@ -50,6 +50,11 @@ static bool ever(size_t i)
     return json_is_true(
         json_object_get(json_array_get(json_object_get(view, "requests"), i), "ever"));
 }
+static const char *why(size_t i)
+{
+    return json_string_value(
+        json_object_get(json_array_get(json_object_get(view, "requests"), i), "why"));
+}
 static const char *preempted(void)
 {
     static char text[256];
@@ -107,7 +112,8 @@ static void requests(void)
     look(
         "[{\"gpus\": [{}]}, {\"gpus\": [{\"count\": 2}], \"same_box\": true},"
         " {\"gpus\": [{\"mode\": \"shared\", \"memory\": 53687091200}]}, {\"gpus\": [{\"count\": 7}]},"
-        " {\"gpus\": [{\"count\": 4}], \"model\": \"*H200*\"}, {\"gpus\": [{}], \"model\": \"none\"}]",
+        " {\"gpus\": [{\"count\": 4}], \"model\": \"*H200*\"}, {\"gpus\": [{}], \"model\": \"none\"},"
+        " {\"gpus\": [{\"count\": 5}], \"same_box\": true}]",
         NULL, NULL);
     is_int(now(0), 3, "no further than the limit");
     is_int(now(1), 2, "two of one box fit twice");
@@ -115,6 +121,10 @@ static void requests(void)
     is_int(now(3) + ever(3), 0, "more than there are: never");
     ok(now(4) == 1 && ever(4), "all of a model, once");
     ok(now(5) == 0 && !ever(5), "one that is not there: never");
+    is_str(why(5), "the pool has no GPUs of model none; it wants 1", "with the reason");
+    is_str(why(6),
+           "6 GPUs are of its kind, but not together as it wants them; it wants 5 of one box",
+           "also where the boxes are too small");
     is_int(number("gpus"), 4, "all of it is still free");
     look("[{\"gpus\": [{\"count\": 0}]}]", NULL, NULL);
     ok(!view, "a request that is none is refused");

@@ -267,6 +267,8 @@ int count_answer(const struct slurm_settings *settings, const json_t *answer, st
     count->known = count_number_of(answer, "known");
     count->gpus = count_number_of(answer, "all_gpus");
     count->memory = count_number_of(answer, "all_memory");
+    count->gpus_in_shares = count_number_of(answer, "gpus_in_shares");
+    count->memory_in_whole = count_number_of(answer, "memory_in_whole");
     count->lent_gpus = count->lent_memory = 0;
     json_array_foreach(requests, i, entry) {
         count->classes[i].total = (uint32_t)count_number_of(entry, "total");

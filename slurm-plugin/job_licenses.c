@@ -330,16 +330,14 @@ static uint64_t total_of(const struct round *round, const char *name, uint64_t t
 static bool set_licenses_of(const struct round *round)
 {
     const struct count *count = round->count;
+    uint64_t gpus = total_of(round, "rgpu", count->gpus + count->lent_gpus);
+    uint64_t memory = total_of(round, "rgpu_mem", count_units(count));
     bool more;
 
-    more = set_license("rgpu",
-                       job_licenses_at_most("rgpu", total_of(round, "rgpu", count->gpus) +
-                                                        (round->stale ? 0 : count->lent_gpus)),
-                       round->used_gpus);
-    more |= set_license("rgpu_mem",
-                        job_licenses_at_most("rgpu_mem",
-                                             total_of(round, "rgpu_mem", count_units(count))),
-                        round->used_memory);
+    more = set_license("rgpu", job_licenses_at_most("rgpu", gpus),
+                       round->used_gpus + count->gpus_in_shares);
+    more |= set_license("rgpu_mem", job_licenses_at_most("rgpu_mem", memory),
+                        round->used_memory + count->memory_in_whole / GPU_SHARE_UNIT);
     for (size_t i = 0; i < count->class_count; i++) {
         const struct count_class *class = &count->classes[i];
         more |=

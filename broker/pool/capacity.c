@@ -364,13 +364,14 @@ json_t *capacity_view(struct pool *pool, const struct capacity_query *query, con
     if (error == -ENOMEM)
         *why = "no memory";
     if (!error)
-        view = json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "known", sums.known,
-                         "gpus", sums.gpus, "memory", sums.memory, "all_gpus",
-                         (json_int_t)sight.forecast.gpus, "all_memory",
-                         (json_int_t)sight.forecast.memory, "requests", view_requests(pool, &sight),
-                         "holders", view_holders(&sight, json_array_size(query->holders)), "leases",
-                         view_leases(pool, query->key_prefix), "preempt",
-                         view_preemption(pool, query));
+        view = json_pack(
+            "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "known", sums.known, "gpus",
+            sums.gpus, "memory", sums.memory, "all_gpus", (json_int_t)sight.forecast.gpus,
+            "all_memory", (json_int_t)sight.forecast.memory, "gpus_in_shares",
+            (json_int_t)sight.forecast.gpus_in_shares, "memory_in_whole",
+            (json_int_t)sight.forecast.memory_in_whole, "requests", view_requests(pool, &sight),
+            "holders", view_holders(&sight, json_array_size(query->holders)), "leases",
+            view_leases(pool, query->key_prefix), "preempt", view_preemption(pool, query));
     sight_clear(&sight);
     return view;
 }

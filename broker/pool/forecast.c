@@ -350,11 +350,17 @@ static void sum_up(struct foresight *foresight)
 
         if (hold->aside)
             continue;
-        forecast->gpus += hold->hold.mode == GPU_EXCLUSIVE || is_whole(gpu);
-        forecast->memory += hold->hold.mode == GPU_SHARED ? hold->hold.memory
-                                                          : memory_for_shares(gpu);
+        if (hold->hold.mode == GPU_EXCLUSIVE) {
+            forecast->gpus++;
+            forecast->memory_in_whole += memory_for_shares(gpu);
+        } else {
+            forecast->memory += hold->hold.memory;
+            forecast->gpus_in_shares += is_whole(gpu);
+        }
         pool_take(&hold->hold);
     }
+    forecast->gpus += forecast->gpus_in_shares;
+    forecast->memory += forecast->memory_in_whole;
 }
 
 // ---- GPUs that are sought ----

@@ -33,6 +33,8 @@ struct forecast {
     uint64_t *total;       // for each request, that and all that jobs take
     uint32_t *takes;       // for each job, how much it takes from each request
     uint64_t gpus, memory; // that there would be if jobs held nothing
+    // GPUs that shares keep from being whole, and memory that whole GPUs keep from shares
+    uint64_t gpus_in_shares, memory_in_whole;
 };
 
 // Adds the holds of a lease to `holds`, which has enough elements; `lends`: what the lease has

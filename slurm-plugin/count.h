@@ -57,7 +57,7 @@ struct count_lease {
 struct count {
     uint64_t known;        // GPUs of the pool, in service or not
     uint64_t gpus, memory; // that there would be if this cluster's jobs held nothing
-    // Of these, GPUs that shares keep from being whole, and memory that whole GPUs keep from shares.
+    // GPUs of these that shares keep from being whole, and memory that whole GPUs keep from shares
     uint64_t gpus_in_shares, memory_in_whole;
     uint64_t lent_gpus, lent_memory;
     struct count_class classes[COUNT_CLASSES_MAX];

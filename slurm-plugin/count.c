@@ -83,21 +83,106 @@ void count_clear(struct count *count)
     for (size_t i = 0; i < count->class_count; i++)
         json_decref(count->classes[i].request);
     free(count->leases);
+    free(count->jobs);
+    free(count->takes);
     memset(count, 0, sizeof(*count));
+}
+
+// ---- jobs ----
+
+static int order_ends(const void *a, const void *b)
+{
+    const struct count_job *left = a, *right = b;
+
+    if (left->end != right->end)
+        return left->end > right->end ? -1 : 1;
+    return (left->job > right->job) - (left->job < right->job);
+}
+
+static int order_jobs(const void *a, const void *b)
+{
+    const struct count_job *left = a, *right = b;
+
+    return (left->job > right->job) - (left->job < right->job);
+}
+
+void count_add_job(struct count *count, uint32_t job, time_t start, time_t end, bool lends)
+{
+    struct count_job *jobs = count->jobs;
+
+    if ((count->job_count & (count->job_count - 1)) == 0) // 0, 1, 2, 4...: it is full
+        jobs = realloc(jobs, (2 * count->job_count + 1) * sizeof(*jobs));
+    if (!jobs)
+        return;
+    count->jobs = jobs;
+    jobs[count->job_count++] =
+        (struct count_job){.job = job, .start = start, .end = end, .lends = lends};
+}
+
+void count_sort_jobs(struct count *count)
+{
+    if (count->job_count == 0)
+        return;
+    qsort(count->jobs, count->job_count, sizeof(*count->jobs), order_ends);
+    for (size_t i = 0; i < count->job_count; i++)
+        count->jobs[i].place = i;
+    qsort(count->jobs, count->job_count, sizeof(*count->jobs), order_jobs);
+}
+
+const struct count_job *count_job_of(const struct count *count, uint32_t job, time_t start)
+{
+    const struct count_job key = {.job = job}, *found = NULL;
+
+    if (count->job_count)
+        found = bsearch(&key, count->jobs, count->job_count, sizeof(key), order_jobs);
+    return found && found->start == start ? found : NULL;
+}
+
+uint32_t count_takes(const struct count *count, const struct count_job *job, size_t class)
+{
+    return count->takes ? count->takes[job->place * count->class_count + class] : 0;
 }
 
 // ---- question and answer ----
 
+// The jobs by the keys of their leases, in the order of their ends.
+static void ask_about_jobs(const struct slurm_settings *settings, const struct count *count,
+                           json_t *question)
+{
+    json_t *holders = json_array(), *lenders = json_array();
+    char key[LEASE_KEY_MAX];
+
+    for (size_t i = 0; i < count->job_count; i++)
+        json_array_append_new(holders, json_null());
+    for (size_t i = 0; i < count->job_count; i++) {
+        lease_key_prefix(settings, count->jobs[i].job, key);
+        key[strlen(key) - 1] = '\0';
+        json_array_set_new(holders, count->jobs[i].place, json_string(key));
+        if (count->jobs[i].lends)
+            json_array_append_new(lenders, json_integer((json_int_t)count->jobs[i].place));
+    }
+    json_object_set_new(question, "holders", holders);
+    json_object_set_new(question, "lenders", lenders);
+}
+
 json_t *count_question(const struct slurm_settings *settings, const struct count *count)
 {
     char prefix[LEASE_KEY_MAX];
-    json_t *requests = json_array();
+    json_t *requests = json_array(), *waiting = json_array(), *next = json_array(), *question;
 
-    for (size_t i = 0; i < count->class_count; i++)
+    for (size_t i = 0; i < count->class_count; i++) {
         json_array_append(requests, count->classes[i].request);
+        if (count->classes[i].waiting)
+            json_array_append_new(waiting, json_integer((json_int_t)i));
+    }
+    for (size_t i = 0; i < count->next_count; i++)
+        json_array_append_new(next, json_integer(count->next[i]));
     lease_key_prefix(settings, 0, prefix);
-    return json_pack("{s:s, s:o, s:i}", "key_prefix", prefix, "requests", requests, "limit",
-                     STARTS_AT_ONCE);
+    question = json_pack("{s:s, s:o, s:i, s:o, s:o}", "key_prefix", prefix, "requests", requests,
+                         "limit", STARTS_AT_ONCE, "waiting", waiting, "next", next);
+    if (question)
+        ask_about_jobs(settings, count, question);
+    return question;
 }
 
 static uint64_t count_number_of(const json_t *object, const char *name)
@@ -148,27 +233,51 @@ static int read_leases(const struct slurm_settings *settings, const json_t *list
     return 0;
 }
 
+static int read_takes(const json_t *holders, struct count *count)
+{
+    const json_t *job, *pair;
+    size_t place, i;
+
+    free(count->takes);
+    count->takes = calloc(count->job_count * count->class_count + 1, sizeof(*count->takes));
+    if (!count->takes)
+        return -ENOMEM;
+    json_array_foreach(holders, place, job) {
+        json_array_foreach(job, i, pair) {
+            json_int_t class = json_integer_value(json_array_get(pair, 0));
+            json_int_t takes = json_integer_value(json_array_get(pair, 1));
+            if (json_array_size(pair) == 2 && class >= 0 &&
+                class < (json_int_t)count->class_count && takes >= 0)
+                count->takes[place * count->class_count + (size_t) class] = (uint32_t)takes;
+        }
+    }
+    return 0;
+}
+
 int count_answer(const struct slurm_settings *settings, const json_t *answer, struct count *count)
 {
     const json_t *requests = json_object_get(answer, "requests"), *entry;
+    const json_t *holders = json_object_get(answer, "holders");
     size_t i;
 
     if (!json_is_array(json_object_get(answer, "leases")) ||
-        json_array_size(requests) != count->class_count)
+        json_array_size(requests) != count->class_count ||
+        json_array_size(holders) != count->job_count || read_takes(holders, count) < 0)
         return -EPROTO;
     count->known = count_number_of(answer, "known");
-    count->gpus = count_number_of(answer, "gpus");
-    count->memory = count_number_of(answer, "memory");
-    count->held_gpus = count->held_memory = 0;
+    count->gpus = count_number_of(answer, "all_gpus");
+    count->memory = count_number_of(answer, "all_memory");
+    count->gpus_in_shares = count_number_of(answer, "gpus_in_shares");
+    count->memory_in_whole = count_number_of(answer, "memory_in_whole");
+    count->lent_gpus = count->lent_memory = 0;
     json_array_foreach(requests, i, entry) {
-        count->classes[i].now = (uint32_t)count_number_of(entry, "now");
+        count->classes[i].total = (uint32_t)count_number_of(entry, "total");
         count->classes[i].possible = json_is_true(json_object_get(entry, "ever"));
-        count->classes[i].held = 0;
     }
     return read_leases(settings, json_object_get(answer, "leases"), count);
 }
 
-// ---- holders ----
+// ---- leases of jobs ----
 
 // A job's start may be put off after its lease was taken (nodes that had to be powered up).
 static bool count_is_of(const struct count_lease *lease, time_t start)
@@ -199,25 +308,21 @@ const struct count_lease *count_lease_of(const struct count *count, uint32_t job
     return next_lease(count, job, start, NULL);
 }
 
-void count_holder(struct count *count, uint32_t job, time_t start, bool lends,
-                  struct count_class *class)
+void count_lent(struct count *count, uint32_t job, time_t start, bool lends)
 {
     const struct count_lease *lease = NULL;
-    bool counts = false;
 
     while ((lease = next_lease(count, job, start, lease))) {
-        bool aside = lends || (lease->idle && !lease->returning);
-        counts |= aside || lease->gpus || lease->memory;
-        count->held_gpus += lease->gpus + (aside ? lease->aside_gpus : 0);
-        count->held_memory += lease->memory + (aside ? lease->aside_memory : 0);
+        if (!lends && (!lease->idle || lease->returning))
+            continue;
+        count->lent_gpus += lease->aside_gpus;
+        count->lent_memory += lease->aside_memory;
     }
-    if (counts && class)
-        class->held++;
 }
 
 uint64_t count_units(const struct count *count)
 {
-    return (count->memory + count->held_memory) / GPU_SHARE_UNIT;
+    return (count->memory + count->lent_memory) / GPU_SHARE_UNIT;
 }
 
 uint64_t count_configured(const char *licenses, const char *name)

@@ -10,13 +10,14 @@
 
 #include "common/base/clock.h"
 
-enum { CALL_TIMEOUT_MS = 5000, WAIT_STEP_SECONDS = 2 };
+// AWAY_SECONDS: how long the end of a job waits for a broker that is being restarted.
+enum { CALL_TIMEOUT_MS = 5000, WAIT_STEP_SECONDS = 2, AWAY_SECONDS = 3 };
 
 // ---- keys ----
 
 static const char *cluster_of(const struct slurm_settings *settings)
 {
-    return settings->cluster ? settings->cluster : "slurm";
+    return settings->cluster && *settings->cluster ? settings->cluster : "slurm";
 }
 
 void lease_key(const struct slurm_settings *settings, uint32_t job, time_t start, char *key)
@@ -50,6 +51,21 @@ bool lease_key_parse(const struct slurm_settings *settings, const char *key, uin
     *job = (uint32_t)number;
     *start = (time_t)strtoll(key, &end, 10);
     return end != key && !*end;
+}
+
+int lease_claim_keys(struct broker_client *client, const struct slurm_settings *settings)
+{
+    char prefix[LEASE_KEY_MAX];
+    json_t *body;
+    int error;
+
+    if (!settings->controller)
+        return 0;
+    lease_key_prefix(settings, 0, prefix);
+    body = json_pack("{s:s, s:s}", "key_prefix", prefix, "scheduler", settings->controller);
+    error = broker_client_call(client, "POST", "/v1/schedulers", body, NULL);
+    json_decref(body);
+    return error == -ENOENT ? 0 : error; // an older broker keeps no names
 }
 
 // ---- waiting ----
@@ -89,27 +105,37 @@ static void job_lease_describe(const struct job_lease *job, const char *key, cha
     acquire->near = job->near;
 }
 
+static bool still_wanted(const struct job_lease *job, double until, const atomic_bool *stop)
+{
+    return job_lease_go_on(until, stop) && (!job->wanted || job->wanted(job));
+}
+
 // A broker that is being restarted is waited for as GPUs are.
-static int begin_acquire(struct broker_client *client, const struct broker_acquire *acquire,
+static int begin_acquire(struct broker_client *client, const struct slurm_settings *settings,
+                         const struct job_lease *job, const struct broker_acquire *acquire,
                          double until, const atomic_bool *stop, struct broker_lease *lease)
 {
-    int error = broker_client_acquire(client, acquire, lease);
+    int error = lease_claim_keys(client, settings);
 
-    while (error && unreachable(error) && job_lease_go_on(until, stop)) {
-        job_lease_pause_briefly();
+    if (!error)
         error = broker_client_acquire(client, acquire, lease);
+    while (error && unreachable(error) && still_wanted(job, until, stop)) {
+        job_lease_pause_briefly();
+        error = lease_claim_keys(client, settings);
+        if (!error)
+            error = broker_client_acquire(client, acquire, lease);
     }
     return error;
 }
 
-static int job_lease_await_grant(struct broker_client *client, double until,
-                                 const atomic_bool *stop, struct broker_lease *lease)
+static int job_lease_await_grant(struct broker_client *client, const struct job_lease *job,
+                                 double until, const atomic_bool *stop, struct broker_lease *lease)
 {
     char id[sizeof(lease->id)];
     int error = 0;
 
     strcpy(id, lease->id);
-    while (!strcmp(lease->state, "queued") && job_lease_go_on(until, stop)) {
+    while (!strcmp(lease->state, "queued") && still_wanted(job, until, stop)) {
         broker_lease_clear(lease);
         error = broker_client_await(client, id, WAIT_STEP_SECONDS, lease);
         if (error) {
@@ -175,9 +201,9 @@ int lease_acquire(const struct slurm_settings *settings, const struct job_lease 
     lease_key(settings, job->job, job->start, key);
     job_lease_describe(job, key, name, sizeof(name), &acquire);
     if (!error)
-        error = begin_acquire(client, &acquire, until, stop, &lease);
+        error = begin_acquire(client, settings, job, &acquire, until, stop, &lease);
     if (!error)
-        error = job_lease_await_grant(client, until, stop, &lease);
+        error = job_lease_await_grant(client, job, until, stop, &lease);
     if (!error)
         look_at_gpus(client, job, lease.id, why, size);
     if (error == -EAGAIN)
@@ -187,7 +213,7 @@ int lease_acquire(const struct slurm_settings *settings, const struct job_lease 
     // The lease waits in the broker's queue or was granted just now, and would be unused. If this
     // fails, rgpu-slurm-sync finds a lease without a job. A process that is being stopped leaves
     // it: the same start of the job is taken up again.
-    if (error && error != -E2BIG && error != -EINVAL && !atomic_load(stop) &&
+    if (error && error != -E2BIG && error != -EINVAL && error != -EEXIST && !atomic_load(stop) &&
         broker_client_release_key(client, key) < 0)
         snprintf(why, size, "rgpu: %s", broker_client_error(client));
     broker_lease_clear(&lease);
@@ -214,6 +240,7 @@ int lease_release(const struct slurm_settings *settings, const struct job_lease 
                   const atomic_bool *stop, char *why, size_t size)
 {
     double until = clock_seconds() + (double)settings->release_wait * 1e-6;
+    double away = clock_seconds() + AWAY_SECONDS;
     char key[LEASE_KEY_MAX], state[32] = "";
     struct broker_client *client;
     int error = slurm_settings_open(settings, CALL_TIMEOUT_MS, &client);
@@ -226,7 +253,10 @@ int lease_release(const struct slurm_settings *settings, const struct job_lease 
         error = lease_state(client, key, state, sizeof(state));
         if (!error && !strcmp(state, "ended"))
             break;
-        if ((error && !unreachable(error)) || !job_lease_go_on(until, stop)) {
+        if (!error)
+            away = clock_seconds() + AWAY_SECONDS;
+        if ((error && (!unreachable(error) || clock_seconds() > away)) ||
+            !job_lease_go_on(until, stop)) {
             error = error ? error : -EINPROGRESS;
             break;
         }

@@ -30,6 +30,7 @@ struct job_lease {
     uid_t owner;
     uint32_t nodes;
     bool can_requeue;
+    bool (*wanted)(const struct job_lease *); // false: the job no longer starts; NULL: it does
     struct gpu_request request;
     char account[JOB_ACCOUNT_MAX]; // "" where Slurm has none
     char near
@@ -43,15 +44,21 @@ void lease_key_prefix(const struct slurm_settings *settings, uint32_t job, char 
 bool lease_key_parse(const struct slurm_settings *settings, const char *key, uint32_t *job,
                      time_t *start);
 
-// Waits for the GPUs as long as the settings allow for such a job, or until *stop. A failed acquire
-// leaves no lease. Returns 0 with the names of the GPUs in WHY, or -errno with a sentence for the
-// user there.
+// Has the broker keep this cluster's keys for it, for a minute. -EEXIST: another cluster has them,
+// and the client's error says which. Leases may not be taken or released then.
+int lease_claim_keys(struct broker_client *client, const struct slurm_settings *settings)
+    __attribute__((warn_unused_result));
+
+// Waits for the GPUs as long as the settings allow for such a job, while it is wanted and until
+// *stop. A failed acquire leaves no lease. Returns 0 with the names of the GPUs in WHY, or -errno
+// with a sentence for the user there.
 int lease_acquire(const struct slurm_settings *settings, const struct job_lease *job,
                   const atomic_bool *stop, char *why, size_t size)
     __attribute__((warn_unused_result));
 
-// Begins the end and waits until the boxes have ended the sessions, as long as the settings say.
-// A failure is no loss: rgpu-slurm-sync sees that the job is gone.
+// Begins the end and waits until the boxes have ended the sessions, as long as the settings say, or
+// a moment for a broker that is away. A failure is no loss: rgpu-slurm-sync sees that the job is
+// gone.
 int lease_release(const struct slurm_settings *settings, const struct job_lease *job,
                   const atomic_bool *stop, char *why, size_t size)
     __attribute__((warn_unused_result));

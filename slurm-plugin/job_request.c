@@ -287,6 +287,26 @@ void gpu_request_class(const struct gpu_request *request, uint32_t nodes, char n
     snprintf(name, GPU_CLASS_MAX, "rgpu_%012llx", (unsigned long long)(hash >> 16));
 }
 
+bool gpu_is_class(const char *license)
+{
+    return !strncmp(license, "rgpu_", 5) && strcmp(license, "rgpu_mem") != 0;
+}
+
+void gpu_class_in(const char *licenses, char name[GPU_CLASS_MAX])
+{
+    *name = '\0';
+    for (const char *at = licenses; at && *at; at += *at == ',') {
+        size_t size = strcspn(at, ":=,");
+        if (size < GPU_CLASS_MAX) {
+            snprintf(name, GPU_CLASS_MAX, "%.*s", (int)size, at);
+            if (gpu_is_class(name) && strcmp(name, GPU_CLASS_ANY) != 0)
+                return;
+        }
+        at += strcspn(at, ",");
+    }
+    *name = '\0';
+}
+
 int gpu_request_licenses(const struct gpu_request *request, uint32_t nodes, char *text, size_t size)
 {
     uint64_t units = 1, total;

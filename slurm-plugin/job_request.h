@@ -45,6 +45,13 @@ char *gpu_request_without_type(const char *gres, const char *type);
 // any free GPU suits.
 void gpu_request_class(const struct gpu_request *request, uint32_t nodes, char name[GPU_CLASS_MAX]);
 
+// The class of jobs that any free GPU suits: each takes as many as it has GPUs.
+#define GPU_CLASS_ANY "rgpu_any"
+// Returns true if the licence is one of a class, GPU_CLASS_ANY among them.
+bool gpu_is_class(const char *license);
+// The class of a job's own request in its licences, or "".
+void gpu_class_in(const char *licenses, char name[GPU_CLASS_MAX]);
+
 // The request as the broker takes it, for the caller to decref; NULL: no memory.
 json_t *gpu_request_json(const struct gpu_request *request, uint32_t nodes);
 // Fills in what an acquire says of the GPUs; it points into `request`.

@@ -233,9 +233,10 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
         why = drop_type(job, &request);
     if (!why && gpu_request_licenses(&request, job->min_nodes, ours, sizeof(ours)) < 0)
         why = "rgpu: more than any pool has";
-    if (why)
-        return job_submit_rgpu_refuse(message, why);
-    why = licenses_want(&request, job->min_nodes, job->user_id);
+    if (!why)
+        why = licenses_impossible(&request, job->min_nodes);
+    if (!why)
+        why = licenses_want(&request, job->min_nodes, job->user_id);
     if (why)
         return job_submit_rgpu_refuse(message, why);
     return takes_licenses_later(job) ? SLURM_SUCCESS : set_licenses(&job->licenses, ours);
@@ -311,9 +312,10 @@ static int modify(job_desc_msg_t *change, job_record_t *job, char **message)
         why = drop_type(change, &request);
     if (!why && gpu_request_licenses(&request, nodes, ours, sizeof(ours)) < 0)
         why = "rgpu: more than any pool has";
-    if (why)
-        return job_submit_rgpu_refuse(message, why);
-    why = licenses_want(&request, nodes, job->user_id);
+    if (!why)
+        why = licenses_impossible(&request, nodes);
+    if (!why)
+        why = licenses_want(&request, nodes, job->user_id);
     if (why)
         return job_submit_rgpu_refuse(message, why);
     if (!change->licenses && has_licenses(job, ours))

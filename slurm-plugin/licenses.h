@@ -9,6 +9,10 @@
 void licenses_start(void);
 void licenses_stop(void);
 
+// Asks the broker if the pool could ever serve a request; returns why it could not, or NULL. Does
+// not ask for requests that jobs wait for already, nor while the broker does not answer.
+const char *licenses_impossible(const struct gpu_request *request, uint32_t nodes);
+
 // A job of OWNER with this request is about to be queued: its class is counted from now on. Returns
 // why it is not, or NULL. Called with slurmctld's configuration locked.
 const char *licenses_want(const struct gpu_request *request, uint32_t nodes, uint32_t owner);

@@ -26,7 +26,8 @@ $(eval $(call slurm_plugin_rule,job_submit_rgpu,job_submit_late.c late.c))
 $(eval $(call slurm_plugin_rule,prep_rgpu,prep_late.c late.c))
 $(eval $(call slurm_plugin_rule,gres_rgpu,gres_rgpu.c))
 $(eval $(call slurm_plugin_rule,spank_rgpu,spank_rgpu.c late.c))
-$(eval $(call slurm_plugin_rule,rgpu_submit,job_submit_rgpu.c licenses.c preempt.c,\
+$(eval $(call slurm_plugin_rule,rgpu_submit,job_submit_rgpu.c licenses.c job_licenses.c \
+    license_entries.c job_order.c scheduled_jobs.c wanted_classes.c preempt.c,\
     rgpuslurm rgpucommon,$(SLURM_LIBS)))
 $(eval $(call slurm_plugin_rule,rgpu_prep,prep_rgpu.c job_switches.c,rgpuslurm rgpucommon,$(SLURM_LIBS)))
 # What the SPANK plugin loads where it is needed.

@@ -2,6 +2,8 @@
 // The settings of the plugins and of rgpu-slurm-sync.
 #include "slurm-plugin/plugin_settings.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +11,7 @@
 #include "common/service/config_retired.h"
 
 static const char *const ranks_words[] = {"all", "local", NULL};
+static const char *const impossible_words[] = {"refuse", "hold", NULL};
 static const char *const lost_gpus_words[] = {"requeue", "end", "notify", NULL};
 
 static const struct config_retired retired[] = {
@@ -20,8 +23,10 @@ static const struct config_retired retired[] = {
 #define S struct slurm_settings
 
 const struct config_option slurm_settings_table[] = {
-    CONFIG_STRING("slurm", "cluster", S, cluster, "slurm",
-                  "name of this Slurm cluster in leases; differs between clusters of one broker"),
+    CONFIG_STRING(
+        "slurm", "cluster", S, cluster, "",
+        "name of this Slurm cluster in leases, where clusters of one broker have the same "
+        "ClusterName; empty: ClusterName"),
     CONFIG_STRING("slurm", "broker", S, broker, "",
                   "host:port or unix:/path of the broker; empty: as in /etc/rgpu/broker"),
     CONFIG_STRING("slurm", "broker_key", S, broker_key, "",
@@ -51,6 +56,10 @@ const struct config_option slurm_settings_table[] = {
     CONFIG_ENUM("jobs", "lost_gpus", S, lost_gpus, "requeue", lost_gpus_words,
                 "what happens to a running job whose GPUs are taken away by revoke, drain --force "
                 "or gone: requeue (what cannot be requeued is ended), end, or notify only"),
+    CONFIG_ENUM(
+        "jobs", "impossible", S, impossible, "refuse", impossible_words,
+        "what happens at submission to a job that all boxes together, drained and absent ones "
+        "included, could not serve: refuse, or hold until its user changes it"),
     CONFIG_BOOL("jobs", "count", S, count, "yes",
                 "whether slurmctld's licences follow the pool; no: they stay as in slurm.conf"),
     CONFIG_DURATION("sync", "interval", S, interval, "3s",
@@ -74,8 +83,23 @@ int slurm_settings_load(struct slurm_settings *settings)
     return error;
 }
 
+int slurm_settings_identify(struct slurm_settings *settings, const char *cluster, const char *host,
+                            unsigned port)
+{
+    if (!settings->cluster || !*settings->cluster) {
+        free(settings->cluster);
+        settings->cluster = strdup(cluster && *cluster ? cluster : "slurm");
+    }
+    free(settings->controller);
+    settings->controller = NULL;
+    if (host && asprintf(&settings->controller, "%s:%u", host, port) < 0)
+        settings->controller = NULL;
+    return settings->cluster && (!host || settings->controller) ? 0 : -ENOMEM;
+}
+
 void slurm_settings_clear(struct slurm_settings *settings)
 {
+    free(settings->controller);
     config_clear(slurm_settings_table, settings);
     memset(settings, 0, sizeof(*settings));
 }

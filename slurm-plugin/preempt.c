@@ -7,7 +7,9 @@
 #include "slurm-plugin/slurm_headers.h"
 
 #include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/job_order.h"
 #include "slurm-plugin/lent.h"
+#include "slurm-plugin/license_entries.h"
 
 enum { VICTIMS_MAX = 1024 };
 
@@ -27,20 +29,6 @@ static slurmctld_lock_t locks = {READ_LOCK, WRITE_LOCK, WRITE_LOCK, READ_LOCK, R
 
 // ---- waiting jobs ----
 
-static uint32_t tier_of(const job_record_t *job)
-{
-    return job->part_ptr ? job->part_ptr->priority_tier : 0;
-}
-
-static bool goes_before(const job_record_t *job, const job_record_t *other)
-{
-    if (tier_of(job) != tier_of(other))
-        return tier_of(job) > tier_of(other);
-    if (job->priority != other->priority)
-        return job->priority > other->priority;
-    return job->job_id < other->job_id;
-}
-
 // Finds the job that the scheduler would start next, if it waits for rgpu's licences and its nodes
 // are available.
 static int compare_waiting(void *x, void *argument)
@@ -49,7 +37,7 @@ static int compare_waiting(void *x, void *argument)
 
     if (IS_JOB_PENDING(job) && job->priority && job->state_reason == WAIT_LICENSES &&
         job->part_ptr && job->part_ptr->node_bitmap && licenses_name_ours(job->licenses) &&
-        (!*first || goes_before(job, *first)))
+        (!*first || job_order_before(job, *first)))
         *first = job;
     return 0;
 }
@@ -86,34 +74,89 @@ static bool would_give(job_record_t *job)
              lent_may_ask(job->system_comment)));
 }
 
-struct candidates {
-    const struct slurm_settings *settings;
-    json_t *keys;
+// What a job would lose: the time of its GPUs since it started. Jobs that Slurm ranks alike are taken
+// in this order, so that a long run of many GPUs does not end where a short one of few would do.
+struct candidate {
+    const job_record_t *job;
+    size_t rank; // in Slurm's order
+    double loss;
 };
+
+struct candidates {
+    struct candidate *list;
+    size_t count;
+};
+
+static double loss_of(const job_record_t *job)
+{
+    const licenses_t *gpus = license_entry_find(job->license_list, "rgpu");
+
+    return difftime(time(NULL), job->start_time) * (gpus ? gpus->total : 1);
+}
+
+static bool are_of_one_rank(const job_record_t *a, const job_record_t *b)
+{
+    uint32_t left = a->qos_ptr ? a->qos_ptr->priority : 0;
+    uint32_t right = b->qos_ptr ? b->qos_ptr->priority : 0;
+
+    return a->part_ptr == b->part_ptr && left == right;
+}
 
 static int preempt_add_candidate(void *x, void *argument)
 {
     struct candidates *candidates = argument;
     job_record_t *job = x;
-    char key[LEASE_KEY_MAX];
+    struct candidate *entry = &candidates->list[candidates->count];
 
-    if (would_give(job)) {
-        lease_key(candidates->settings, job->job_id, job->start_time, key);
-        json_array_append_new(candidates->keys, json_string(key));
-    }
+    if (!would_give(job))
+        return 0;
+    *entry = (struct candidate){.job = job, .loss = loss_of(job)};
+    if (candidates->count > 0)
+        entry->rank = entry[-1].rank + !are_of_one_rank(entry[-1].job, job);
+    candidates->count++;
     return 0;
+}
+
+static bool takes_youngest_first(void)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
+    if (xstrcasestr(slurm_conf.preempt_params, "youngest_first"))
+        return true;
+#endif
+    return xstrcasestr(slurm_conf.sched_params, "preempt_youngest_first");
+}
+
+static int compare_losses(const void *a, const void *b)
+{
+    const struct candidate *left = a, *right = b;
+
+    if (left->rank != right->rank)
+        return left->rank < right->rank ? -1 : 1;
+    return (left->loss > right->loss) - (left->loss < right->loss);
 }
 
 static json_t *find_candidates(const struct slurm_settings *settings, job_record_t *job)
 {
-    struct candidates candidates = {.settings = settings, .keys = json_array()};
     slurm_list jobs = slurm_find_preemptable_jobs(job);
+    struct candidates candidates = {
+        .list = jobs ? calloc((size_t)list_count(jobs) + 1, sizeof(*candidates.list)) : NULL};
+    json_t *keys = json_array();
+    char key[LEASE_KEY_MAX];
 
-    if (jobs) {
+    if (candidates.list) {
         list_for_each(jobs, preempt_add_candidate, &candidates);
-        FREE_NULL_LIST(jobs);
+        if (!takes_youngest_first())
+            qsort(candidates.list, candidates.count, sizeof(*candidates.list), compare_losses);
     }
-    return candidates.keys;
+    for (size_t i = 0; i < candidates.count; i++) {
+        const job_record_t *victim = candidates.list[i].job;
+        lease_key(settings, victim->job_id, victim->start_time, key);
+        json_array_append_new(keys, json_string(key));
+    }
+    free(candidates.list);
+    if (jobs)
+        FREE_NULL_LIST(jobs);
+    return keys;
 }
 
 // ---- suspending and resuming ----

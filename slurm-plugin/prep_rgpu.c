@@ -70,6 +70,8 @@ int init(void)
     if (!running_in_slurmctld())
         return SLURM_SUCCESS;
     settings_error = slurm_settings_load(&settings);
+    if (!settings_error)
+        settings_error = identify_cluster(&settings);
     if (settings_error)
         error("%s: the settings of rgpu cannot be read: no job gets remote GPUs", plugin_type);
     return SLURM_SUCCESS;
@@ -260,6 +262,7 @@ static bool prep_rgpu_hand_over(struct task *task)
 // False: the task is no longer this thread's.
 static bool run_acquire(struct task *task)
 {
+    task->job.wanted = still_starts;
     int result = settings_error ? settings_error
                                 : lease_acquire(&settings, &task->job, &stopping, task->why,
                                                 sizeof(task->why));

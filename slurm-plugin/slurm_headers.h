@@ -58,6 +58,12 @@ typedef List slurm_list;
 #define LIST_POINTER
 #endif
 
+// Names the cluster after slurm.conf, in slurmctld.
+#define identify_cluster(settings) \
+    slurm_settings_identify(settings, slurm_conf.cluster_name, \
+                            slurm_conf.control_cnt ? slurm_conf.control_machine[0] : NULL, \
+                            slurm_conf.slurmctld_port)
+
 // fini() of a plugin.
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
 #define FINI_TYPE void

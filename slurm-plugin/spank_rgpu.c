@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "common/driver/nccl_preload.h"
 #include "common/driver/profiler_preload.h"
@@ -29,6 +30,10 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv);
 int slurm_spank_task_init(spank_t spank, int argc, char **argv);
 int slurm_spank_exit(spank_t spank, int argc, char **argv);
 #pragma GCC visibility pop
+
+// slurmstepd has it; the environment's name of the cluster is the client's.
+extern slurm_conf_t slurm_conf;
+#pragma weak slurm_conf
 
 static struct step step;
 static int (*begin_step)(const struct step_place *, struct step *, char *, size_t);
@@ -180,6 +185,7 @@ static int ask_slurmctld(spank_t spank, struct step_place *place)
 static void identify(spank_t spank, struct step_place *place)
 {
     memset(place, 0, sizeof(*place));
+    place->cluster = &slurm_conf ? slurm_conf.cluster_name : NULL;
     spank_get_item(spank, S_JOB_ID, &place->job);
     spank_get_item(spank, S_JOB_STEPID, &place->step);
     spank_get_item(spank, S_JOB_UID, &place->uid);
@@ -264,8 +270,10 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
     if (!has_gpus || !spank_remote(spank))
         return 0;
     if (*problem) {
+        // This is the child that becomes the task. With `optional` in plugstack.conf slurmstepd
+        // would run the program in spite of an error, and it would compute without GPUs.
         slurm_error("rgpu: this job's remote GPUs cannot be used: %s", problem);
-        return -1;
+        _exit(1);
     }
     if (step.ticket_count > 1) {
         spank_get_item(spank, S_TASK_ID, &task);

@@ -300,6 +300,8 @@ int step_begin(const struct step_place *place, struct step *step, char *why, siz
 
     memset(step, 0, sizeof(*step));
     error = slurm_settings_load(&step->settings);
+    if (!error)
+        error = slurm_settings_identify(&step->settings, place->cluster, NULL, 0);
     if (error) {
         snprintf(why, size, "the settings of rgpu on this node cannot be read");
         return error;

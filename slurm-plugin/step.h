@@ -18,6 +18,7 @@
 #define STEP_GPUS_MAX 64
 
 struct step_place {
+    const char *cluster; // as slurmstepd says
     uint32_t job, step;
     uid_t uid;
     gid_t gid;

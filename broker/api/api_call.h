@@ -81,8 +81,9 @@ struct server {
     struct call_list held;             // calls with an answer that is sent once a commit is durable
     struct event *durable;
     struct overview *overview;
-    void *box_states; // struct box_http of each box, see box_http.h
-    json_t *sessions; // by box: the sessions of its last report
+    void *box_states;   // struct box_http of each box, see box_http.h
+    json_t *sessions;   // by box: the sessions of its last report
+    json_t *schedulers; // by prefix of keys: its scheduler, and the end of its claim
     struct session_query *query;
     uint64_t requests, unauthorized;
     struct histogram acquires, sync_waits;

@@ -66,7 +66,7 @@ static void cut_arguments(struct api_call *call)
 
 static const struct route *find_route(struct api_call *call)
 {
-    const struct route *const tables[] = {lease_routes, box_routes, watch_routes};
+    const struct route *const tables[] = {lease_routes, box_routes, scheduler_routes, watch_routes};
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
         for (const struct route *route = tables[i]; route->pattern; route++) {
@@ -295,6 +295,7 @@ int server_start(struct server *server)
     TAILQ_INIT(&server->held);
     server->started = clock_boot_seconds();
     server->sessions = json_object();
+    server->schedulers = json_object();
     server->overview = overview_new();
     server->rates = user_rates_new(USER_REQUESTS_AT_ONCE, USER_REQUESTS_PER_SECOND);
     server->lease_rates = user_rates_new(USER_LEASES_AT_ONCE, USER_LEASES_PER_SECOND);
@@ -338,5 +339,6 @@ void server_stop(struct server *server)
     user_rates_free(&server->rates);
     user_rates_free(&server->lease_rates);
     json_decref(server->sessions);
+    json_decref(server->schedulers);
     box_http_free(&server->box_states);
 }

@@ -5,6 +5,6 @@
 
 #include "broker/api/api_call.h"
 
-extern const struct route lease_routes[], box_routes[], watch_routes[];
+extern const struct route lease_routes[], box_routes[], scheduler_routes[], watch_routes[];
 
 #endif

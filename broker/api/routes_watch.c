@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/pool/capacity.h"
 #include "broker/api/pool_metrics.h"
 #include "broker/api/overview.h"
 #include "broker/api/routes.h"
@@ -127,38 +126,6 @@ static void get_overview(struct api_call *call)
                                &query));
 }
 
-// For schedulers: keys of leases are shown, and requests are tried.
-static void post_capacity(struct api_call *call)
-{
-    enum { COUNT_MAX = 64, REQUESTS_MAX = 256 };
-    struct broker *broker = call->server->broker;
-    const char *prefix = json_string_value(json_object_get(call->body, "key_prefix"));
-    const json_t *requests = json_object_get(call->body, "requests");
-    const json_t *preempt = json_object_get(call->body, "preempt");
-    json_int_t limit = json_integer_value(json_object_get(call->body, "limit"));
-    struct capacity_query query = {
-        .key_prefix = prefix ? prefix : "",
-        .requests = requests,
-        .request = json_object_get(preempt, "request"),
-        .keys = json_object_get(preempt, "keys"),
-        .limit = (uint32_t)(limit > 0 && limit < COUNT_MAX ? limit : COUNT_MAX),
-        .sequence = broker->last_sequence + 1,
-    };
-    const char *why = "\"key_prefix\" must be a text";
-    json_t *view = NULL;
-
-    if (json_array_size(requests) > REQUESTS_MAX)
-        why = "too many \"requests\" at once";
-    else if (prefix && (!requests || json_is_array(requests)))
-        view = capacity_view(broker->pool, &query, &why);
-    if (!view) {
-        api_refuse(call, OUTCOME_BAD_REQUEST, "%s", why);
-        return;
-    }
-    json_object_set_new(view, "last", json_integer((json_int_t)broker->last_event));
-    api_answer(call, 200, view);
-}
-
 static void get_health(struct api_call *call)
 {
     const struct broker *broker = call->server->broker;
@@ -210,7 +177,6 @@ const struct route watch_routes[] = {
     {EVHTTP_REQ_GET, "/v1/events", ALLOW_READERS, get_events},
     {EVHTTP_REQ_GET, "/v1/overview", ALLOW_READERS, get_overview},
     {EVHTTP_REQ_GET, "/v1/usage", ALLOW_USERS | ALLOW_SCHEDULERS, get_usage},
-    {EVHTTP_REQ_POST, "/v1/capacity", ALLOW_SCHEDULERS, post_capacity},
     {EVHTTP_REQ_GET, "/v1/whoami", ALLOW_ANYBODY, get_whoami},
     {EVHTTP_REQ_GET, "/healthz", ALLOW_ANYBODY, get_health},
     {EVHTTP_REQ_GET, "/metrics", ALLOW_READERS, get_metrics},

@@ -2,6 +2,7 @@
 // The broker's periodic work: expires leases, detects lost boxes and clock jumps, and removes old
 // records.
 #include "broker/pool/holder.h"
+#include "broker/pool/forecast.h"
 #include "broker/pool/queue.h"
 #include "broker/leases/queue_pass.h"
 #include "broker/leases/tick.h"
@@ -132,6 +133,17 @@ static void tick_trim(struct broker *broker)
         log_warn("old leases and events could not be removed");
 }
 
+// A scheduler that asks no more keeps nothing.
+static void forget_plans(struct broker *broker)
+{
+    struct pool *pool = broker->pool;
+
+    if (pool->planned_count == 0 || clock_seconds() < pool->planned_until)
+        return;
+    forecast_forget(pool);
+    broker->queue_dirty = true;
+}
+
 void broker_tick(struct broker *broker)
 {
     holder_check(broker->holder);
@@ -141,6 +153,7 @@ void broker_tick(struct broker *broker)
     watch_boxes(broker);
     tick_trim(broker);
     storage_watch(&broker->storage, broker->store);
+    forget_plans(broker);
     queue_tick(broker->pool->queue);
     broker_serve_queue(broker);
 }

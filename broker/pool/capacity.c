@@ -2,11 +2,15 @@
 // Computes what could be granted just now.
 #include "broker/pool/capacity.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/pool/explain.h"
+#include "broker/pool/forecast.h"
 #include "broker/pool/plan.h"
 #include "broker/pool/request.h"
+#include "common/base/scope.h"
 
 struct sums {
     json_int_t gpus, memory; // free: whole GPUs, bytes that shares may take
@@ -36,32 +40,197 @@ static struct sums capacity_sum_up(const struct pool *pool)
     return sums;
 }
 
-static json_t *view_request(struct pool *pool, const struct capacity_query *query,
-                            const struct request *request)
-{
-    uint32_t now = plan_count(pool, request, query->sequence, query->limit);
+// ---- requests, and what jobs take from them ----
 
-    return json_pack("{s:I, s:b}", "now", (json_int_t)now, "ever",
-                     now > 0 || plan_is_possible(pool, request));
+// A key of a job without its last part, and the place of the job in the order of ends.
+struct holder_name {
+    const char *text;
+    size_t size, job;
+};
+
+static int order_holders(const void *a, const void *b)
+{
+    const struct holder_name *left = a, *right = b;
+    int order =
+        strncmp(left->text, right->text, left->size < right->size ? left->size : right->size);
+
+    return order ? order : (left->size > right->size) - (left->size < right->size);
 }
 
-static json_t *view_requests(struct pool *pool, const struct capacity_query *query,
-                             const char **why)
+static size_t sort_names(const json_t *holders, struct holder_name *names)
 {
-    json_t *list = json_array();
-    struct request request;
+    size_t i, count = 0;
+    const json_t *entry;
+
+    json_array_foreach(holders, i, entry) {
+        const char *text = json_string_value(entry);
+        if (text)
+            names[count++] = (struct holder_name){text, strlen(text), i};
+    }
+    qsort(names, count, sizeof(*names), order_holders);
+    return count;
+}
+
+static bool has_number(const json_t *list, size_t number)
+{
     const json_t *entry;
     size_t i;
 
+    json_array_foreach(list, i, entry)
+        if (json_is_integer(entry) && json_integer_value(entry) == (json_int_t)number)
+            return true;
+    return false;
+}
+
+static int compare_holds(const void *a, const void *b)
+{
+    const struct forecast_hold *left = a, *right = b;
+
+    return (left->job > right->job) - (left->job < right->job);
+}
+
+static int find_holds(struct pool *pool, const struct capacity_query *query,
+                      struct forecast *forecast)
+{
+    SCOPED_FREE struct holder_name *names =
+        calloc(json_array_size(query->holders) + 1, sizeof(*names));
+    size_t count = names ? sort_names(query->holders, names) : 0, holds = 0;
+    const struct pool_lease *lease;
+
+    TAILQ_FOREACH(lease, &pool->leases, all)
+        holds += lease->hold_count;
+    forecast->holds = calloc(holds + 1, sizeof(*forecast->holds));
+    if (!names || !forecast->holds)
+        return -ENOMEM;
+    TAILQ_FOREACH(lease, &pool->leases, all) {
+        const char *slash = lease->key ? strrchr(lease->key, '/') : NULL;
+        struct holder_name key = {lease->key, slash ? (size_t)(slash - lease->key) : 0, 0}, *found;
+        if (!slash || lease->key_owner != KEYS_OF_SCHEDULERS ||
+            !(found = bsearch(&key, names, count, sizeof(key), order_holders)))
+            continue;
+        forecast_add_lease(pool, forecast, found->job, lease,
+                           has_number(query->lenders, found->job));
+    }
+    qsort(forecast->holds, forecast->hold_count, sizeof(*forecast->holds), compare_holds);
+    return 0;
+}
+
+// Everything that the forecast points to.
+struct sight {
+    struct request *requests;
+    bool *waiting;
+    size_t next[POOL_PLANNED_MAX];
+    struct forecast forecast;
+};
+
+static int read_requests(const struct capacity_query *query, struct sight *sight, const char **why)
+{
+    const json_t *entry;
+    size_t i, count = json_array_size(query->requests);
+
+    sight->requests = calloc(count + 1, sizeof(*sight->requests));
+    sight->waiting = calloc(count + 1, sizeof(*sight->waiting));
+    if (!sight->requests || !sight->waiting)
+        return -ENOMEM;
     json_array_foreach(query->requests, i, entry) {
-        if (request_from_json(entry, &request, why) < 0) {
-            json_decref(list);
-            return NULL;
+        if (request_from_json(entry, &sight->requests[i], why) < 0)
+            return -EINVAL;
+        sight->waiting[i] = has_number(query->waiting, i);
+    }
+    json_array_foreach(query->next, i, entry) {
+        json_int_t place = json_is_integer(entry) ? json_integer_value(entry) : -1;
+        if (place >= 0 && place < (json_int_t)count &&
+            sight->forecast.next_count < POOL_PLANNED_MAX)
+            sight->next[sight->forecast.next_count++] = (size_t)place;
+    }
+    return 0;
+}
+
+static int capacity_foresee(struct pool *pool, const struct capacity_query *query,
+                            struct sight *sight, const char **why)
+{
+    struct forecast *forecast = &sight->forecast;
+    size_t count = json_array_size(query->requests), jobs = json_array_size(query->holders);
+    int error = read_requests(query, sight, why);
+
+    if (error)
+        return error;
+    forecast->requests = sight->requests;
+    forecast->request_count = count;
+    forecast->waiting = sight->waiting;
+    forecast->marks = query->waiting || query->next;
+    forecast->next = sight->next;
+    forecast->sequence = query->sequence;
+    forecast->limit = query->limit;
+    forecast->now = calloc(count + 1, sizeof(*forecast->now));
+    forecast->total = calloc(count + 1, sizeof(*forecast->total));
+    forecast->takes = calloc(count * jobs + 1, sizeof(*forecast->takes));
+    if (!forecast->now || !forecast->total || !forecast->takes)
+        return -ENOMEM;
+    error = find_holds(pool, query, forecast);
+    return error ? error : forecast_make(pool, forecast);
+}
+
+static void sight_clear(struct sight *sight)
+{
+    free(sight->requests);
+    free(sight->waiting);
+    free(sight->forecast.holds);
+    free(sight->forecast.now);
+    free(sight->forecast.total);
+    free(sight->forecast.takes);
+}
+
+static json_t *view_request(struct pool *pool, const struct forecast *forecast, size_t place)
+{
+    const struct request *request = &forecast->requests[place];
+    bool ever = forecast->now[place] > 0 || plan_is_possible(pool, request);
+    json_t *view = json_pack("{s:I, s:I, s:b}", "now", (json_int_t)forecast->now[place], "total",
+                             (json_int_t)forecast->total[place], "ever", ever);
+    char why[EXPLAIN_MAX];
+
+    if (!ever) {
+        explain_impossible(pool, request, why);
+        json_object_set_new(view, "why", json_string(why));
+    }
+    return view;
+}
+
+static json_t *view_requests(struct pool *pool, const struct sight *sight)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < sight->forecast.request_count; i++)
+        json_array_append_new(list, view_request(pool, &sight->forecast, i));
+    return list;
+}
+
+// For each job, what it takes from which requests; null where it has no lease.
+static json_t *view_holders(const struct sight *sight, size_t jobs)
+{
+    const struct forecast *forecast = &sight->forecast;
+    json_t *list = json_array();
+    size_t hold = 0;
+
+    for (size_t job = 0; job < jobs; job++) {
+        json_t *takes = json_array();
+        bool holds = hold < forecast->hold_count && forecast->holds[hold].job == job;
+
+        for (size_t i = 0; holds && i < forecast->request_count; i++) {
+            uint32_t count = forecast->takes[job * forecast->request_count + i];
+            if (count)
+                json_array_append_new(takes, json_pack("[I, I]", (json_int_t)i, (json_int_t)count));
         }
-        json_array_append_new(list, view_request(pool, query, &request));
+        json_array_append_new(list, holds ? takes : json_null());
+        if (!holds)
+            json_decref(takes);
+        while (hold < forecast->hold_count && forecast->holds[hold].job == job)
+            hold++;
     }
     return list;
 }
+
+// ---- leases ----
 
 static void capacity_add_hold(const struct pool_hold *hold, json_int_t *gpus, json_int_t *memory)
 {
@@ -188,11 +357,21 @@ static json_t *view_preemption(struct pool *pool, const struct capacity_query *q
 json_t *capacity_view(struct pool *pool, const struct capacity_query *query, const char **why)
 {
     struct sums sums = capacity_sum_up(pool);
-    json_t *requests = view_requests(pool, query, why);
+    struct sight sight = {0};
+    int error = capacity_foresee(pool, query, &sight, why);
+    json_t *view = NULL;
 
-    if (!requests)
-        return NULL;
-    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "known", sums.known, "gpus", sums.gpus,
-                     "memory", sums.memory, "requests", requests, "leases",
-                     view_leases(pool, query->key_prefix), "preempt", view_preemption(pool, query));
+    if (error == -ENOMEM)
+        *why = "no memory";
+    if (!error)
+        view = json_pack(
+            "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "known", sums.known, "gpus",
+            sums.gpus, "memory", sums.memory, "all_gpus", (json_int_t)sight.forecast.gpus,
+            "all_memory", (json_int_t)sight.forecast.memory, "gpus_in_shares",
+            (json_int_t)sight.forecast.gpus_in_shares, "memory_in_whole",
+            (json_int_t)sight.forecast.memory_in_whole, "requests", view_requests(pool, &sight),
+            "holders", view_holders(&sight, json_array_size(query->holders)), "leases",
+            view_leases(pool, query->key_prefix), "preempt", view_preemption(pool, query));
+    sight_clear(&sight);
+    return view;
 }

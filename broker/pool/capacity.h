@@ -15,7 +15,9 @@ struct capacity_query {
     uint32_t limit;         // highest count for one request
     const json_t *request;  // a request to make room for, or NULL
     const json_t *keys;     // leases that may be ended for it, in order of preference
-    uint64_t sequence;      // GPUs that earlier waiting requests could use are not free
+    const json_t *holders;  // see docs/reference/broker-api.md, as the next three
+    const json_t *lenders, *waiting, *next;
+    uint64_t sequence; // GPUs that earlier waiting requests could use are not free
 };
 
 // Returns the answer, or NULL with the fault of the query in *why.

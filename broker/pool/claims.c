@@ -56,32 +56,47 @@ static uint64_t head_of(const struct queue_class *entry)
     return TAILQ_FIRST(&entry->waiting)->sequence;
 }
 
-static bool claims(const struct queue_class *entry, const struct pool_gpu *gpu)
+// A lease that is wanted has an owner and a preference of places, which a plan does not know.
+bool plans_bar(const struct pool *pool, const struct request *request, const struct pool_gpu *gpu)
 {
-    return !entry->impossible && request_wants(&entry->request, gpu);
+    struct request bare;
+
+    if (!gpu->kept)
+        return false;
+    bare = *request;
+    bare.tenant = 0;
+    memset(bare.near, 0, sizeof(bare.near));
+    return memcmp(&bare, &pool->planned[gpu->kept - 1], sizeof(bare)) != 0;
+}
+
+static bool claims(const struct pool *pool, const struct queue_class *entry,
+                   const struct pool_gpu *gpu)
+{
+    return !entry->impossible && request_wants(&entry->request, gpu) &&
+           !plans_bar(pool, &entry->request, gpu);
 }
 
 // The lowest claim among all classes, which are sorted by their heads.
-static uint64_t find_claim(const struct queue *queue, const struct pool_gpu *gpu)
+static uint64_t find_claim(const struct pool *pool, const struct pool_gpu *gpu)
 {
     const struct queue_class *entry;
 
-    TAILQ_FOREACH(entry, &queue->classes, all)
-        if (claims(entry, gpu))
+    TAILQ_FOREACH(entry, &pool->queue->classes, all)
+        if (claims(pool, entry, gpu))
             return head_of(entry);
     return NO_CLAIM;
 }
 
 // The same among the requests that have come since the GPU was checked.
-static uint64_t find_new_claim(const struct queue *queue, const struct pool_gpu *gpu)
+static uint64_t find_new_claim(const struct pool *pool, const struct pool_gpu *gpu)
 {
     const struct queue_class *entry;
     uint64_t claim = NO_CLAIM;
 
-    TAILQ_FOREACH_REVERSE(entry, &queue->classes, class_list, all) {
+    TAILQ_FOREACH_REVERSE(entry, &pool->queue->classes, class_list, all) {
         if (head_of(entry) <= gpu->claim.newest)
             break;
-        if (claims(entry, gpu))
+        if (claims(pool, entry, gpu))
             claim = head_of(entry);
     }
     return claim;
@@ -99,9 +114,9 @@ static uint64_t claim_on(const struct pool *pool, struct pool_gpu *gpu)
 
     if (claim->found_in != now || claim->modes != modes ||
         (claim->lowest != NO_CLAIM && claim->gone != queue->gone))
-        claim->lowest = find_claim(queue, gpu);
+        claim->lowest = find_claim(pool, gpu);
     else if (claim->lowest == NO_CLAIM && !TAILQ_EMPTY(&queue->classes))
-        claim->lowest = find_new_claim(queue, gpu);
+        claim->lowest = find_new_claim(pool, gpu);
     claim->found_in = now;
     claim->modes = modes;
     claim->gone = queue->gone;

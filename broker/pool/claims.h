@@ -21,6 +21,8 @@ bool box_matches(const struct request *request, const struct pool_box *box);
 // Returns true if the GPU is of a kind that the request could use, ignoring its current holders.
 bool request_wants(const struct request *request, const struct pool_gpu *gpu);
 
+// Returns true if the GPU is kept for another request, which a scheduler has planned.
+bool plans_bar(const struct pool *pool, const struct request *request, const struct pool_gpu *gpu);
 // Returns true if a waiting request of lower sequence could use this GPU.
 bool claims_bar(const struct pool *pool, struct pool_gpu *gpu, uint64_t sequence);
 

@@ -90,7 +90,7 @@ static bool explain_passes(const struct pool *pool, const struct request *reques
     case MODE: return is_given_so(request, gpu);
     case SERVICE: return gpu_usable(gpu);
     case ROOM: return explain_has_room(request, gpu);
-    case LEFT: return !claims_bar(pool, gpu, sequence);
+    case LEFT: return !plans_bar(pool, request, gpu) && !claims_bar(pool, gpu, sequence);
     case STAGES: break;
     }
     return false;
@@ -304,6 +304,28 @@ void explain_request(const struct pool *pool, const struct request *request, uin
         add(&text, ", it wants %u", wanted);
     if (stage >= SERVICE)
         add_absence(&text, &census, stage);
+}
+
+void explain_impossible(const struct pool *pool, const struct request *request,
+                        char out[EXPLAIN_MAX])
+{
+    struct text text = {out, 0};
+    struct census census = {0};
+    uint32_t wanted = wanted_gpus(request);
+    enum stage stage = PLACE;
+
+    count_pool(pool, request, UINT64_MAX, &census);
+    while (stage < MODE && census.passed[stage] >= wanted)
+        stage++;
+    if (stage < MODE)
+        add_shortage(&text, request, &census, stage);
+    else
+        add(&text, "%u GPUs are of its kind, but not together as it wants them",
+            census.passed[LARGE]);
+    add(&text, "; it wants %u%s", wanted,
+        request->same_box          ? " of one box"
+        : request->different_boxes ? " of different boxes"
+                                   : "");
 }
 
 void explain_lease(const struct pool *pool, const struct pool_lease *lease, char text[EXPLAIN_MAX])

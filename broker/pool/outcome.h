@@ -37,6 +37,7 @@
         "no set of GPUs in this pool could ever satisfy the request") \
     ROW(OUTCOME_IMMOVABLE, 409, "immovable", "the lease cannot go to that GPU now") \
     ROW(OUTCOME_KEY_REUSED, 409, "key-reused", "the key was used for another request") \
+    ROW(OUTCOME_NAME_TAKEN, 409, "name-taken", "another scheduler has this name") \
     ROW(OUTCOME_QUEUED, 409, "queued", "the lease still waits for GPUs") \
     ROW(OUTCOME_ENDED, 410, "ended", "the lease has ended") \
     ROW(OUTCOME_NO_KEY, 503, "no-key", "the broker has no cluster key and issues no tickets") \

@@ -34,17 +34,21 @@ int request_check(const struct request *request, const char **why)
 }
 
 // Lower is better, compared in order. A share that would make a whole GPU unavailable to exclusive
-// leases goes to a GPU with shares, unless shares are to be spread.
+// leases goes to a GPU with shares, unless shares are to be spread. GPUs that jobs of a scheduler
+// wait for are left to these if others will do.
 struct score {
     int64_t first, second, third;
     bool opens;
     uint32_t far;
+    uint32_t sought;
 };
 
 static bool plan_better(const struct score *a, const struct score *b)
 {
     if (a->opens != b->opens)
         return b->opens;
+    if (a->sought != b->sought)
+        return a->sought < b->sought;
     if (a->far != b->far)
         return a->far < b->far;
     if (a->first != b->first)
@@ -68,14 +72,19 @@ static struct score score_gpu(const struct placement *attempt, const struct pool
 
     switch (attempt->request->policy) {
     case POLICY_PACK:
-        return (struct score){-(int64_t)box->scratch_planned, -(int64_t)box->scratch_free, room,
-                              opening, box->scratch_far};
+        return (struct score){-(int64_t)box->scratch_planned,
+                              -(int64_t)box->scratch_free,
+                              room,
+                              opening,
+                              box->scratch_far,
+                              gpu->sought};
     case POLICY_SPREAD:
-        return (struct score){box->scratch_planned, box->holders, -room, false, box->scratch_far};
+        return (struct score){box->scratch_planned, box->holders, -room, false,
+                              box->scratch_far,     gpu->sought};
     case POLICY_BEST_FIT:
-        return (struct score){room, box->scratch_free, 0, opening, box->scratch_far};
+        return (struct score){room, box->scratch_free, 0, opening, box->scratch_far, gpu->sought};
     }
-    return (struct score){0, 0, 0, false, 0};
+    return (struct score){0, 0, 0, false, 0, 0};
 }
 
 // Returns a bound that no GPU of the box is better than.
@@ -90,14 +99,19 @@ static struct score best_thinkable(const struct placement *attempt, const struct
 
     switch (attempt->request->policy) {
     case POLICY_PACK:
-        return (struct score){-(int64_t)box->scratch_planned, -(int64_t)box->scratch_free, 0, false,
-                              box->scratch_far};
+        return (struct score){-(int64_t)box->scratch_planned,
+                              -(int64_t)box->scratch_free,
+                              0,
+                              false,
+                              box->scratch_far,
+                              0};
     case POLICY_SPREAD:
-        return (struct score){box->scratch_planned, box->holders, -most, false, box->scratch_far};
+        return (
+            struct score){box->scratch_planned, box->holders, -most, false, box->scratch_far, 0};
     case POLICY_BEST_FIT:
-        return (struct score){least, box->scratch_free, 0, false, box->scratch_far};
+        return (struct score){least, box->scratch_free, 0, false, box->scratch_far, 0};
     }
-    return (struct score){0, 0, 0, false, 0};
+    return (struct score){0, 0, 0, false, 0, 0};
 }
 
 // The best one that is better than `to_beat`, if that is not NULL.
@@ -163,14 +177,20 @@ static uint32_t total_count(const struct request *request)
     return total;
 }
 
-static uint32_t count_opened(const struct placement *attempt)
+// Returns what others lose by the slots: idle GPUs that they open for shares, then GPUs that are
+// sought.
+static uint64_t cost_of_slots(const struct placement *attempt)
 {
-    uint32_t count = 0;
+    uint64_t cost = 0;
 
-    for (size_t i = 0; attempt->request->policy != POLICY_SPREAD && i < attempt->count; i++)
-        count +=
-            plan_opens(attempt->slots[i].gpu, &attempt->request->parts[attempt->slots[i].part]);
-    return count;
+    for (size_t i = 0; i < attempt->count; i++) {
+        const struct plan_slot *slot = &attempt->slots[i];
+        if (attempt->request->policy != POLICY_SPREAD &&
+            plan_opens(slot->gpu, &attempt->request->parts[slot->part]))
+            cost += 1ull << 32;
+        cost += slot->gpu->sought;
+    }
+    return cost;
 }
 
 // The nearer of two boxes that can take all of it is better, then the fuller, or for `spread` the
@@ -184,30 +204,31 @@ static bool is_worse(const struct request *request, const struct pool_box *box,
                                             : box->scratch_free >= best->scratch_free;
 }
 
-// Chooses, among the boxes that can take the whole request, one where it opens the fewest idle GPUs
-// for shares; of these the best.
+// Chooses, among the boxes that can take the whole request, one where others lose least by it; of
+// these the best.
 static bool place_on_one_box(struct placement *attempt)
 {
-    uint32_t total = total_count(attempt->request), best_opened = 0;
+    uint32_t total = total_count(attempt->request);
+    uint64_t best_cost = 0;
     struct pool_box *best = NULL;
 
     for (size_t i = 0; i < attempt->pool->box_count; i++) {
         struct pool_box *box = attempt->pool->boxes[i];
-        uint32_t opened;
+        uint64_t cost;
         bool placed, worse;
 
         if (!box->scratch_match || box->scratch_free < total)
             continue;
         worse = best && is_worse(attempt->request, box, best);
-        if (worse && best_opened == 0)
+        if (worse && best_cost == 0)
             continue;
         placed = place_in_box(attempt, box);
-        opened = count_opened(attempt);
+        cost = cost_of_slots(attempt);
         forget_slots(attempt);
-        if (!placed || (best && (opened > best_opened || (opened == best_opened && worse))))
+        if (!placed || (best && (cost > best_cost || (cost == best_cost && worse))))
             continue;
         best = box;
-        best_opened = opened;
+        best_cost = cost;
     }
     return best && place_in_box(attempt, best);
 }
@@ -216,7 +237,7 @@ static bool place_one(struct placement *attempt, uint32_t number)
 {
     const struct request_part *part = &attempt->request->parts[number];
     struct pool_gpu *chosen = NULL;
-    struct score best = {0, 0, 0, false, 0};
+    struct score best = {0, 0, 0, false, 0, 0};
 
     for (size_t i = 0; i < attempt->pool->box_count; i++) {
         struct score score;

@@ -99,6 +99,8 @@ struct pool_gpu {
     bool parts;      // its box can limit a lease to a part of the GPU
     // percent of the memory that may be promised to shares; values below 100 count as 100
     uint16_t overcommit;
+    uint16_t sought;    // by how many requests of a scheduler's waiting jobs, see forecast.h
+    uint8_t kept;       // for one of pool->planned: its place and 1; 0: for none
     int64_t tenant;     // of its held shares
     uint32_t computing; // percent of its multiprocessors that is promised to shares
     char uuid[POOL_NAME_MAX];
@@ -217,7 +219,7 @@ TAILQ_HEAD(box_list, pool_box);
 
 struct queue;
 
-enum { POOL_FREED_MAX = 64, POOL_NEW_MODELS = 256 };
+enum { POOL_FREED_MAX = 64, POOL_NEW_MODELS = 256, POOL_PLANNED_MAX = 4 };
 
 struct pool {
     struct pool_box **boxes;
@@ -235,6 +237,10 @@ struct pool {
     // GPUs freed since the queue was last served; a count above POOL_FREED_MAX stands for any GPU.
     struct pool_gpu *freed[POOL_FREED_MAX];
     size_t freed_count;
+    // Requests of a scheduler's next jobs, for which GPUs are kept until a monotonic time.
+    struct request planned[POOL_PLANNED_MAX];
+    size_t planned_count;
+    double planned_until;
 };
 
 struct pool *pool_new(void);

@@ -54,7 +54,8 @@ bool placement_fits(struct placement *attempt, struct pool_gpu *gpu,
     // Cheap checks that mostly fail come first.
     return survey_has_room(attempt, gpu, part) && gpu_matches(attempt, gpu) &&
            (attempt->ideal || gpu_usable(gpu)) && !already_planned(attempt, gpu) &&
-           (attempt->ideal || !claims_bar(attempt->pool, gpu, attempt->sequence));
+           (attempt->ideal || (!plans_bar(attempt->pool, attempt->request, gpu) &&
+                               !claims_bar(attempt->pool, gpu, attempt->sequence)));
 }
 
 // Returns true if the GPUs of a box may have room.

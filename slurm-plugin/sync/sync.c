@@ -144,8 +144,14 @@ static int run_round(struct sync *sync)
     json_t *leases = NULL;
     int error = 0;
 
+    if (!sync->settings.controller && (error = sync_slurm_identify(&sync->settings))) {
+        sync_tell(sync, "slurmctld", sync_slurm_error());
+        return error;
+    }
     if (!sync->client)
         error = slurm_settings_open(&sync->settings, CALL_TIMEOUT_MS, &sync->client);
+    if (!error)
+        error = lease_claim_keys(sync->client, &sync->settings);
     if (!error)
         error = sync_fetch(sync, "/v1/leases?key_prefix=slurm/", "leases", &leases);
     if (error)

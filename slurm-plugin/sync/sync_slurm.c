@@ -31,6 +31,22 @@ const char *sync_slurm_error(void)
     return problem;
 }
 
+int sync_slurm_identify(struct slurm_settings *settings)
+{
+    slurm_conf_t *conf = NULL;
+    int error;
+
+    if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
+        return sync_slurm_explain("the configuration cannot be read");
+    error = slurm_settings_identify(settings, conf->cluster_name,
+                                    conf->control_cnt ? conf->control_machine[0] : NULL,
+                                    conf->slurmctld_port);
+    slurm_free_ctl_conf(conf);
+    if (error)
+        snprintf(problem, sizeof(problem), "no memory");
+    return error;
+}
+
 // ---- jobs ----
 
 static bool sync_slurm_asks(const char *gres)

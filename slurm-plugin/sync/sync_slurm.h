@@ -9,6 +9,9 @@
 void sync_slurm_start(void);
 const char *sync_slurm_error(void);
 
+// Names the cluster after Slurm's configuration.
+int sync_slurm_identify(struct slurm_settings *settings) __attribute__((warn_unused_result));
+
 // All jobs that slurmctld knows, sorted; free(table->jobs).
 int sync_slurm_jobs(struct job_table *table) __attribute__((warn_unused_result));
 

@@ -50,6 +50,11 @@ static bool ever(size_t i)
     return json_is_true(
         json_object_get(json_array_get(json_object_get(view, "requests"), i), "ever"));
 }
+static const char *why(size_t i)
+{
+    return json_string_value(
+        json_object_get(json_array_get(json_object_get(view, "requests"), i), "why"));
+}
 static const char *preempted(void)
 {
     static char text[256];
@@ -107,7 +112,8 @@ static void requests(void)
     look(
         "[{\"gpus\": [{}]}, {\"gpus\": [{\"count\": 2}], \"same_box\": true},"
         " {\"gpus\": [{\"mode\": \"shared\", \"memory\": 53687091200}]}, {\"gpus\": [{\"count\": 7}]},"
-        " {\"gpus\": [{\"count\": 4}], \"model\": \"*H200*\"}, {\"gpus\": [{}], \"model\": \"none\"}]",
+        " {\"gpus\": [{\"count\": 4}], \"model\": \"*H200*\"}, {\"gpus\": [{}], \"model\": \"none\"},"
+        " {\"gpus\": [{\"count\": 5}], \"same_box\": true}]",
         NULL, NULL);
     is_int(now(0), 3, "no further than the limit");
     is_int(now(1), 2, "two of one box fit twice");
@@ -115,6 +121,10 @@ static void requests(void)
     is_int(now(3) + ever(3), 0, "more than there are: never");
     ok(now(4) == 1 && ever(4), "all of a model, once");
     ok(now(5) == 0 && !ever(5), "one that is not there: never");
+    is_str(why(5), "the pool has no GPUs of model none; it wants 1", "with the reason");
+    is_str(why(6),
+           "6 GPUs are of its kind, but not together as it wants them; it wants 5 of one box",
+           "also where the boxes are too small");
     is_int(number("gpus"), 4, "all of it is still free");
     look("[{\"gpus\": [{\"count\": 0}]}]", NULL, NULL);
     ok(!view, "a request that is none is refused");
@@ -164,6 +174,110 @@ static void victims(struct pool_box *whole)
            "and nothing was taken from anybody");
 }
 
+// ---- forecasts ----
+
+static json_t *json_of(const char *text)
+{
+    json_t *value = json_loads(text, 0, NULL);
+
+    if (!value)
+        bail("%s", text);
+    return value;
+}
+
+static void foresee(const char *requests, const char *holders, const char *waiting,
+                    const char *next)
+{
+    json_t *lists[] = {json_of(requests), json_of(holders), json_of(waiting), json_of(next)};
+    struct capacity_query query = {.key_prefix = "s/",
+                                   .requests = lists[0],
+                                   .limit = 16,
+                                   .holders = lists[1],
+                                   .waiting = lists[2],
+                                   .next = lists[3],
+                                   .sequence = UINT64_MAX};
+    const char *why = "";
+
+    json_decref(view);
+    view = capacity_view(pool, &query, &why);
+    for (size_t i = 0; i < 4; i++)
+        json_decref(lists[i]);
+    if (!view)
+        bail("%s", why);
+}
+
+static int total(size_t i)
+{
+    return (int)json_integer_value(
+        json_object_get(json_array_get(json_object_get(view, "requests"), i), "total"));
+}
+
+// Returns as JSON what each job takes.
+static const char *takes(void)
+{
+    static char text[512];
+    char *dump = json_dumps(json_object_get(view, "holders"), JSON_COMPACT);
+
+    snprintf(text, sizeof(text), "%s", dump);
+    free(dump);
+    return text;
+}
+
+// Request 0: any GPU; 1: one of box a; 2: two of one box.
+#define THREE_REQUESTS \
+    "[{\"gpus\": [{}]}, {\"gpus\": [{}], \"box\": \"a\"}, {\"gpus\": [{\"count\": 2}], \"same_box\": true}]"
+
+static void forecasts(void)
+{
+    struct pool_box *a = sample_box(pool, "a", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
+    struct pool_box *b = sample_box(pool, "b", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
+    struct request one = sample_request(1, GPU_EXCLUSIVE, 0);
+    struct plan plan = {0};
+
+    hold("s/1/5", a->gpus[0], GPU_EXCLUSIVE, 0);
+    hold("s/2/5", a->gpus[1], GPU_EXCLUSIVE, 0);
+    hold("s/3/5", b->gpus[0], GPU_EXCLUSIVE, 0);
+    foresee(THREE_REQUESTS, "[\"s/1\", \"s/2\", \"s/3\", \"s/4\"]", "[]", "[]");
+    ok(total(0) == 4 && total(1) == 2 && total(2) == 2,
+       "the total of a request does not depend on what jobs hold");
+    ok(now(0) == 1 && now(1) == 0 && now(2) == 0, "what fits just now does");
+    is_str(takes(), "[[[0,1],[1,1],[2,1]],[[0,1],[1,1]],[[0,1],[2,1]],null]",
+           "each job takes from the requests that its GPU suits, and the first of two most");
+    foresee(THREE_REQUESTS, "[\"s/2\", \"s/3\"]", "[]", "[]");
+    ok(total(0) == 3 && total(1) == 1 && total(2) == 1, "what is held by others is not there");
+    foresee(THREE_REQUESTS, "[\"s/3\", \"s/2\", \"s/1\"]", "[2]", "[2]");
+    is_int(total(2), 2, "the request that is next loses nothing by that");
+    ok(total(0) == 2 && total(1) == 0,
+       "others do not have the GPUs that it will get, which are those that are free first");
+    ok(a->gpus[0]->kept && a->gpus[1]->kept && !b->gpus[0]->kept && a->gpus[0]->holders == 1,
+       "which are marked, and held as before");
+    pool_give_back(&pool_find_lease(pool, "Ls/1/5")->holds[0]);
+    ok(plan_make(pool, &one, UINT64_MAX, &plan) == OUTCOME_DONE && plan.slots[0].gpu->box == b,
+       "a request that any GPU suits goes elsewhere");
+    plan_clear(&plan);
+    pool_take(&pool_find_lease(pool, "Ls/2/5")->holds[0]);
+    hold("s/4/5", b->gpus[1], GPU_EXCLUSIVE, 0);
+    ok(plan_try(pool, &one, UINT64_MAX, &plan) == OUTCOME_BUSY,
+       "and waits although a GPU is free that is kept");
+    foresee(THREE_REQUESTS, "[]", "[]", "[]");
+    is_int((int)(a->gpus[0]->sought + a->gpus[0]->kept), 0, "until nothing waits");
+}
+
+static void forecasts_of_shares(void)
+{
+    struct pool_box *box = sample_box(pool, "c", 1, "H100", 100 * GB, GPU_EXCLUSIVE);
+
+    box->gpus[0]->automatic = true;
+    hold("s/7/5", box->gpus[0], GPU_SHARED, 30 * GB);
+    foresee("[{\"gpus\": [{}]}, {\"gpus\": [{\"mode\": \"shared\", \"memory\": 32212254720}]}]",
+            "[\"s/7\"]", "[]", "[]");
+    ok(total(0) == 1 && total(1) == 3, "a GPU that changes its mode counts in both");
+    is_str(takes(), "[[[0,1],[1,1]]]", "and a job takes from both");
+    ok(number("all_gpus") == 1 && number("gpus_in_shares") == 1 && number("memory_in_whole") == 0,
+       "also where GPUs are counted");
+    is_int(box->gpus[0]->mode, GPU_SHARED, "the mode is as before");
+}
+
 int main(void)
 {
     struct pool_box *whole, *shared;
@@ -175,6 +289,12 @@ int main(void)
     requests();
     leases(whole, shared);
     victims(whole);
+    pool_free(&pool);
+    pool = pool_new();
+    forecasts();
+    pool_free(&pool);
+    pool = pool_new();
+    forecasts_of_shares();
     json_decref(view);
     pool_free(&pool);
     return done();

@@ -3,7 +3,7 @@
 # A job that is cancelled while it waits for its GPUs, with its nodes, is cancelled once and for all. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 # The licences do not follow the pool here, so jobs start that the broker has nothing for.
-RGPU_JOBS=('count = no' 'acquire_wait = 200s' 'interactive_wait = 200s')
+RGPU_JOBS=('count = no' 'acquire_wait = 200s' 'interactive_wait = 200s' 'release_wait = 200s')
 LICENSES=rgpu:4,rgpu_mem:65536
 start_pool_cluster
 outsider=$(api POST /v1/leases '{"request": {"gpus": [{"count": 4}]}}' | at lease.id)
@@ -37,6 +37,13 @@ ok "a job that is requeued is" await "the requeue" again
 as $ALICE scancel "$job"
 ok "and can be cancelled" await "its end" ended "$job"
 ok "nothing is left of them" await "one lease" leases_are 1
+stop "$BROKER_PID" KILL
+begin
+as $ALICE scancel "$job"
+ok "also while the broker is away, which is not waited for" await "its end" ended "$job"
+start_broker --munge yes --munge-socket "$MUNGE_SOCKET"
+await "box1" box_is box1 up
+await "box2" box_is box2 up
 api DELETE "/v1/leases/$outsider" >/dev/null
 ok "the GPUs are free" as $ALICE srun --gres=rgpu:4 "$SAXPY"
 is "$(ls out.* 2>/dev/null)" "" "none of them ran"

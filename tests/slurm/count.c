@@ -96,46 +96,71 @@ static void question(void)
     json_decref(body);
 }
 
+static void jobs(void)
+{
+    struct gpu_request box = request_of("box=a");
+    json_t *body;
+    char *text;
+
+    count_clear(&count);
+    count_want(&count, &box, 1, 1)->waiting = true;
+    count.next[count.next_count++] = 0;
+    count_add_job(&count, 7, 100, 1000, false);
+    count_add_job(&count, 8, 100, 3000, true);
+    count_add_job(&count, 5, 90, 2000, false);
+    count_sort_jobs(&count);
+    body = count_question(&settings, &count);
+    text = json_dumps(json_object_get(body, "holders"), JSON_COMPACT);
+    is_str(text, "[\"slurm/c/8\",\"slurm/c/5\",\"slurm/c/7\"]",
+           "jobs are named by their ends, the last first");
+    free(text);
+    ok(json_integer_value(json_array_get(json_object_get(body, "lenders"), 0)) == 0 &&
+           json_array_size(json_object_get(body, "lenders")) == 1,
+       "with those that lend what they had");
+    ok(json_array_size(json_object_get(body, "waiting")) == 1 &&
+           json_array_size(json_object_get(body, "next")) == 1,
+       "and the kinds that wait and are next");
+    ok(count_job_of(&count, 5, 90) && !count_job_of(&count, 5, 91) && !count_job_of(&count, 6, 90),
+       "a job is found by its number and start");
+    json_decref(body);
+}
+
 static void answers(void)
 {
     is_int(
         answer(
-            "{\"known\": 8, \"gpus\": 3, \"memory\": 2097152, \"requests\": [{\"now\": 2, \"ever\": true}],"
+            "{\"known\": 8, \"all_gpus\": 5, \"all_memory\": 3145728,"
+            " \"requests\": [{\"now\": 2, \"total\": 4, \"ever\": true}],"
+            " \"holders\": [null, [[0, 2], [9, 1], [-1, 1], 3], [[0, 1]]],"
             " \"leases\": [{\"key\": \"slurm/c/7/100\", \"state\": \"granted\", \"gpus\": 2, \"memory\": 0},"
             " {\"key\": \"slurm/c/5/90\", \"state\": \"granted\", \"gpus\": 0, \"memory\": 1048577},"
             " {\"key\": \"slurm/d/5/90\", \"state\": \"granted\", \"gpus\": 1, \"memory\": 0},"
             " {\"key\": \"slurm/c/6/95\", \"state\": \"ended\", \"gpus\": 0, \"memory\": 0}]}"),
         0, "an answer");
     is_int((int)count.known, 8, "GPUs there are");
-    is_int((int)count.gpus, 3, "GPUs that are free");
-    is_int((int)count.classes[0].now, 2, "jobs of a kind that could start");
+    is_int((int)count.gpus, 5, "GPUs that jobs can have");
+    is_int((int)count.classes[0].total, 4, "jobs of a kind that could run");
     is_int((int)count.lease_count, 2, "leases of this cluster that hold something");
-    is_int((int)count_units(&count), 2, "memory in units of shares");
-    count_holder(&count, 7, 100, false, &count.classes[0]);
-    count_holder(&count, 5, 90, false, NULL);
-    is_int((int)count.held_gpus, 2, "what jobs hold: GPUs");
-    is_int((int)count.held_memory, 1048577, "memory");
-    is_int((int)count.classes[0].held, 1, "and who of a kind");
-    is_int((int)count_units(&count), 3, "which is counted with what is free");
+    is_int((int)count_units(&count), 3, "memory in units of shares");
+    is_int((int)count_takes(&count, count_job_of(&count, 5, 90), 0), 2, "a job takes two");
+    is_int((int)count_takes(&count, count_job_of(&count, 7, 100), 0), 1, "another one");
+    is_int((int)count_takes(&count, count_job_of(&count, 8, 100), 0), 0, "and one none");
 }
 
 static void starts(void)
 {
     is_int(
         answer(
-            "{\"known\": 8, \"gpus\": 0, \"memory\": 0, \"requests\": [{\"now\": 0, \"ever\": false}],"
+            "{\"known\": 8, \"requests\": [{\"now\": 0, \"ever\": false}], \"holders\": [null, null, null],"
             " \"leases\": [{\"key\": \"slurm/c/7/100\", \"state\": \"ending\", \"gpus\": 2, \"memory\": 0},"
             " {\"key\": \"slurm/c/7/200\", \"state\": \"granted\", \"gpus\": 1, \"memory\": 0},"
             " {\"key\": \"slurm/c/8/300\", \"state\": \"granted\", \"gpus\": 1, \"memory\": 0}]}"),
         0, "two runs of a job, one of which ends");
     ok(!count.classes[0].possible, "a kind that can never be is known as such");
-    is_int((int)(count.held_gpus + count.classes[0].held), 0, "an answer begins anew");
-    count_holder(&count, 7, 200, false, &count.classes[0]);
-    is_int((int)count.held_gpus, 1, "the earlier run is not the later one's");
-    count_holder(&count, 8, 310, false, NULL);
-    is_int((int)count.held_gpus, 2, "a start that was put off has the lease that was taken for it");
-    count_holder(&count, 9, 1, false, &count.classes[0]);
-    is_int((int)count.classes[0].held, 1, "a job without a lease holds nothing");
+    ok(count_lease_of(&count, 7, 200)->gpus == 1, "the earlier run is not the later one's");
+    ok(count_lease_of(&count, 8, 310),
+       "a start that was put off has the lease that was taken for it");
+    ok(!count_lease_of(&count, 9, 1), "a job without a lease has none");
 }
 
 static void lenders(void)
@@ -144,17 +169,15 @@ static void lenders(void)
 
     is_int(
         answer(
-            "{\"known\": 8, \"gpus\": 2, \"memory\": 0, \"requests\": [{\"now\": 0, \"ever\": true}],"
+            "{\"known\": 8, \"requests\": [{\"now\": 0, \"ever\": true}], \"holders\": [null, null, null],"
             " \"leases\": [{\"key\": \"slurm/c/7/100\", \"state\": \"granted\", \"gpus\": 0, \"memory\": 0, \"aside_gpus\": 2,"
             " \"suspension\": \"suspended\"},"
             " {\"key\": \"slurm/c/8/100\", \"state\": \"granted\", \"gpus\": 1, \"memory\": 0, \"not_suspended\": \"no room\"}]}"),
         0, "leases of which one is suspended");
-    count_holder(&count, 7, 100, false, &count.classes[0]);
-    is_int((int)(count.held_gpus + count.classes[0].held), 0,
-           "a job that runs again holds nothing until its lease has its GPUs");
-    count_holder(&count, 7, 100, true, &count.classes[0]);
-    is_int((int)count.held_gpus, 2, "one that is suspended lends what it had");
-    is_int((int)count.classes[0].held, 1, "also of its kind");
+    count_lent(&count, 7, 100, false);
+    is_int((int)count.lent_gpus, 0, "a job that runs again lends nothing");
+    count_lent(&count, 7, 100, true);
+    is_int((int)count.lent_gpus, 2, "one that is suspended lends what it had");
     lease = count_lease_of(&count, 7, 100);
     ok(lease && lease->away && !*lease->not_suspended, "its lease is away");
     lease = count_lease_of(&count, 8, 100);
@@ -199,18 +222,20 @@ static void notes(void)
 
 static void no_answers(void)
 {
-    struct count before = count;
+    struct count before;
 
+    before = count;
     ok(answer("{}") == -EPROTO && answer("[]") == -EPROTO && answer("null") == -EPROTO &&
            answer("{\"leases\": [], \"requests\": []}") == -EPROTO &&
            answer("{\"leases\": {}, \"requests\": [{\"now\": 1}]}") == -EPROTO,
        "what is no answer to the question is refused");
     ok(!memcmp(&before, &count, sizeof(count)), "and changes nothing");
-    is_int(answer("{\"gpus\": -3, \"memory\": \"much\", \"requests\": [{\"now\": -1, \"ever\": 1}],"
+    is_int(answer("{\"all_gpus\": -3, \"all_memory\": \"much\", \"holders\": [1, {}, []],"
+                  " \"requests\": [{\"total\": -1, \"ever\": 1}],"
                   " \"leases\": [{\"key\": 3}, 4, {\"key\": \"slurm/c/0/1\", \"gpus\": 1},"
                   " {\"key\": \"slurm/c/99999999999/1\", \"gpus\": 1}, {\"gpus\": 1}]}"),
            0, "nonsense in an answer");
-    is_int((int)(count.gpus + count.memory + count.classes[0].now + count.lease_count), 0,
+    is_int((int)(count.gpus + count.memory + count.classes[0].total + count.lease_count), 0,
            "is nothing");
     ok(!count.classes[0].possible, "and never possible");
     count_clear(&count);
@@ -231,6 +256,7 @@ int main(void)
 {
     classes();
     question();
+    jobs();
     answers();
     starts();
     lenders();

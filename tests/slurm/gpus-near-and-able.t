@@ -53,9 +53,14 @@ is "$(job_field "$waiting" Restarts)" 0 "without a start in vain"
 scancel "$job"
 ok "and has one when it is free" await "its start" job_is "$waiting" RUNNING
 is "$(boxes_of "$waiting")" box2 "of that box"
+out=$(as $ALICE sbatch --gres=rgpu:1 --rgpu-constraint=min-capability=9.1 --wrap true 2>&1 || true)
+like "$out" 'could ever serve the job' "one that no GPU of the pool is able to do is refused"
+rgpu_settings 'impossible = hold'
+stop "$SLURMCTLD_PID"
+start_slurmctld
 none=$(as $ALICE sbatch --parsable -o /dev/null --gres=rgpu:1 --rgpu-constraint=min-capability=9.1 --wrap true)
 held() { [ "$(job_field "$none" Priority)" = 0 ] && job_is "$none" PENDING; }
-ok "one that no GPU of the pool is able to do is held" await "the hold" held
+ok "or held, where the administrator says so" await "the hold" held
 like "$(squeue -h -j "$none" -o %R)" 'no set of GPUs' "and says why"
 out=$(as $ALICE sbatch --gres=rgpu:1 --rgpu-constraint=min-capability=high --wrap true 2>&1 || true)
 like "$out" '"min-capability=high" in --rgpu-constraint is not understood' "what is no capability is refused"

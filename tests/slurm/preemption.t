@@ -40,6 +40,20 @@ like "$(job_state "$urgent") $(job_state "$big")" '^RUNNING RUNNING$' "and nobod
 scancel -u $ALICE
 ok "all end" await "no leases" no_leases
 
+# Two GPUs of a job that began first, one of a job that began last, one free: the latter two suffice.
+more=$(submit --gres=rgpu:2 --rgpu-constraint=same-box --wrap "$hold")
+await "its start" job_is "$more" RUNNING
+began() { [ "$(date +%s)" -gt "$(date -d "$(job_field "$more" StartTime)" +%s)" ]; }
+await "a second in which it has run" began
+less=$(submit --gres=rgpu:1 --wrap "$hold")
+await "its start" job_is "$less" RUNNING
+urgent=$(submit -p urgent --gres=rgpu:2 --wrap "$hold")
+ok "where a free GPU and a small job are enough an urgent one runs" await "its start" job_is "$urgent" RUNNING
+ok "in the place of that" requeued "$less"
+is "$(job_state "$more") $(job_field "$more" Restarts)" "RUNNING 0" "and the large one runs on"
+scancel -u $ALICE
+ok "all end" await "no leases" no_leases
+
 kind=$(submit -p kind --gres=rgpu:4 --wrap 'trap "echo told >told; exit" TERM; cat <gate & wait')
 await "its start" job_is "$kind" RUNNING
 urgent=$(submit -p urgent --gres=rgpu:2 --wrap "$hold")

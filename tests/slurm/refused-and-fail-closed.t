@@ -33,7 +33,15 @@ ok "a job that no pool could serve is held" await "the hold" held
 like "$(scontrol show job "$job")" 'could ever satisfy' "and says why"
 scancel "$job"
 
+running=$(as $ALICE sbatch --parsable -o started --gres=rgpu:1 --wrap 'echo started; exec sleep 3600')
+await "its start" grep -qs started started
 stop "$BROKER_PID" KILL
+rc=0
+out=$(as $ALICE srun --jobid="$running" --overlap --gres=rgpu:1 echo 'the program ran' 2>&1) || rc=$?
+is "$rc" 1 "a step that starts while the broker is away fails"
+like "$out" 'remote GPUs cannot be used: .*broker' "and says why"
+unlike "$out" 'the program ran' "its program does not run"
+scancel "$running"
 job=$(as $ALICE sbatch --parsable -o out2 --gres=rgpu:1 --wrap "$SAXPY && echo fine")
 configuring() { scontrol show job "$job" | grep -q 'JobState=CONFIGURING\|Restarts=[1-9]'; }
 await "its start" configuring

@@ -41,7 +41,7 @@ is "$(modes)" "exclusive=3 shared=1" "while a share is left"
 scancel "$three"
 ok "and is the one whose shares have ended" await "its start" job_is "$five" RUNNING
 is "$(modes)" "exclusive=4" "given whole"
-await "the counters" counters_agree
+await "the count" free_licenses_are rgpu 0
 await "the count" free_licenses_are rgpu_mem 0 # follows the lease by a moment, in which a share would start in vain
 six=$(submit --gres=rgpu:1 --rgpu-mem=${share}M --wrap "$hold")
 ok "now a share waits" await "its reason" pending_for "$six" Licenses

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The order in which the scheduler considers waiting jobs.
+#ifndef RGPU_SLURM_JOB_ORDER_H
+#define RGPU_SLURM_JOB_ORDER_H
+
+#include "slurm-plugin/slurm_headers.h"
+
+// Returns true if the scheduler considers JOB before OTHER.
+bool job_order_before(const job_record_t *job, const job_record_t *other);
+// Returns true if the job waits for its turn or for licences, and for nothing else.
+bool job_order_waits(const job_record_t *job);
+
+#endif

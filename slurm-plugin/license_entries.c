@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See license_entries.h.
+#include "slurm-plugin/license_entries.h"
+
+// Its name differs between versions.
+extern slurm_list license_list, cluster_license_list;
+#pragma weak license_list
+#pragma weak cluster_license_list
+
+enum { REMOVED_MAX = 256 };
+
+slurm_list license_entries_all(void)
+{
+    return &license_list ? license_list : &cluster_license_list ? cluster_license_list : NULL;
+}
+
+static int license_has_name(void *entry, void *name)
+{
+    return !xstrcmp(((licenses_t *)entry)->name, name);
+}
+
+licenses_t *license_entry_find(slurm_list list, const char *name)
+{
+    return list ? list_find_first(list, license_has_name, (void *)name) : NULL;
+}
+
+licenses_t *license_entry_add(slurm_list list, const char *name, uint32_t total)
+{
+    licenses_t *entry = xmalloc(sizeof(*entry));
+
+    entry->name = xstrdup(name);
+    entry->total = total;
+    list_append(list, entry);
+    // Backfill copies the list when it begins and expects that no job names another licence. It
+    // ends at its next pause when a reservation has changed.
+    if (list == license_entries_all())
+        last_resv_update = MAX(time(NULL), last_resv_update + 1);
+    return entry;
+}
+
+void license_entry_take(job_record_t *job, const char *name, uint32_t count)
+{
+    licenses_t *entry = license_entry_find(job->license_list, name);
+
+    if (count == 0) {
+        if (entry)
+            list_delete_first(job->license_list, license_has_name, (void *)name);
+        return;
+    }
+    if (!job->license_list)
+        job->license_list = list_create(license_free_rec);
+    if (!entry)
+        entry = license_entry_add(job->license_list, name, count);
+    entry->total = count;
+}
+
+// slurmctld answers queries about licences without a lock that this plugin could take. So a licence
+// that was removed from the list stays in memory until many others have been removed after it.
+void license_entry_remove(const char *name)
+{
+    static licenses_t *removed[REMOVED_MAX];
+    static size_t next;
+    licenses_t *entry = list_remove_first(license_entries_all(), license_has_name, (void *)name);
+
+    if (removed[next])
+        license_free_rec(removed[next]);
+    removed[next] = entry;
+    next = (next + 1) % REMOVED_MAX;
+    last_license_update = time(NULL);
+}
+
+static uint64_t license_free_of(uint64_t total, uint64_t used)
+{
+    return total > used ? total - used : 0;
+}
+
+bool license_entry_set(const char *name, uint64_t total, uint64_t used)
+{
+    licenses_t *entry = license_entry_find(license_entries_all(), name);
+    bool more;
+
+    if (!entry)
+        return false;
+    if (total > INT32_MAX)
+        total = INT32_MAX;
+    more = license_free_of(total, used) > license_free_of(entry->total, entry->used);
+    if (entry->total != total || entry->used != used)
+        last_license_update = time(NULL);
+    entry->total = (uint32_t)total;
+    entry->used = (uint32_t)used;
+    return more;
+}

@@ -6,3 +6,10 @@ PAGES_broker := docs/admin/start.md docs/admin/pool.md docs/admin/watching.md do
 PAGES_slurm  := docs/admin/slurm.md
 $(foreach part,client box broker slurm,$(foreach page,$(PAGES_$(part)),\
     $(eval INSTALL_FILES += $(page):$(PREFIX)/share/doc/rgpu/$(page:docs/%=%):0644:$(part))))
+
+# A site of pages and manuals in build/html, for reading offline. Debian's Python has Debian's libraries, which another one lacks.
+.PHONY: html
+html: $(B)/docs/rgpu-transports.7
+	@scripts/install-deps html
+	$(call say,HTML,$(B)/html/index.html)
+	$(Q)/usr/bin/python3 -B docs/html/site.py . $(B) $(B)/html

@@ -43,6 +43,15 @@ steps host broker
 # There is no GPU here; a machine that has one needs no such line.
 sed -i 's/^#devices = .*/devices = sim:2/' "${machine_root[host]}/etc/rgpu/rgpud.conf"
 steps host box
+# As root on the set-up of the page: in order, and not so where the service could not read its key.
+check() { on host "/usr/sbin/$1" --config "/etc/rgpu/$1.conf" --check-config; }
+for daemon in rgpud rgpu-brokerd; do ok "root is told that the settings of $daemon are in order" check $daemon; done
+for pair in rgpud:box.key:rgpu rgpu-brokerd:cluster.key:rgpu-broker; do
+    IFS=: read -r daemon key user <<<"$pair"
+    on host chown root: "/etc/rgpu/$key"
+    fails "$daemon could not read a key of root" check "$daemon"
+    on host chown "$user:" "/etc/rgpu/$key"
+done
 in_pool() { on host rgpuctl boxes | grep -q 'gpu01.* up'; }
 ok "the box is in the pool" await "the box" in_pool
 steps host node

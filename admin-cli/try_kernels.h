@@ -3,9 +3,9 @@
 #ifndef RGPU_ADMIN_CLI_TRY_KERNELS_H
 #define RGPU_ADMIN_CLI_TRY_KERNELS_H
 
-// Loads the client library at PATH into this process, runs the kernel on each GPU, compares its numbers,
-// and prints a line for each GPU. Returns 0 if all of them were right, else EXIT_ANSWER_NO. The
-// process must not have loaded the library before.
+// Loads the client library at PATH into this process, runs the kernel on each GPU, compares its
+// numbers, and prints a line for each GPU. Returns 0 if all of them were right, else
+// EXIT_ANSWER_NO. The process must not have loaded the library before.
 int try_kernels(const char *path);
 
 #endif

@@ -66,6 +66,8 @@ static int read_request(const struct command *command, const struct command_line
 static int leased_run_explain(const struct broker_client *client, int error)
 {
     fprintf(stderr, "rgpuctl run: %s\n", broker_client_error(client));
+    if (error == -EINVAL)
+        return EXIT_USAGE;
     return error == -ECONNREFUSED || error == -EHOSTUNREACH || error == -ETIMEDOUT ||
                    error == -EPROTO || error == -ENOENT
                ? EXIT_UNREACHABLE

@@ -23,6 +23,12 @@ install: all $(INSTALL_TARGETS)
 format:
 	@scripts/format
 
+# compile_commands.json for editors and clangd: the commands as make would run them now.
+COMPDB ?= compile_commands.json
+.PHONY: compdb
+compdb:
+	@$(MAKE) --no-print-directory -nB V=1 all tests bench-programs study-programs | scripts/compdb >$(COMPDB)
+
 # What names the version includes this, so that another one compiles nothing else anew.
 GENERATED += $(B)/gen/version.h
 $(B)/gen/version.h: Makefile

@@ -68,6 +68,7 @@ static const struct table_column health_columns[] = {
     {"BOX", "box", TABLE_TEXT},
     {"STATE", "state", TABLE_TEXT},
     {"HEALTHY", "healthy", TABLE_TEXT},
+    {"BROKER", "broker", TABLE_TEXT},
     {"LISTEN", "listen", TABLE_TEXT},
     {"GPUS", "devices", TABLE_TEXT},
     {"SESSIONS", "sessions", TABLE_TEXT},

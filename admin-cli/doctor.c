@@ -155,6 +155,22 @@ static void look_at_box(const json_t *box)
             look_at_addresses(name, json_string_value(address));
 }
 
+// The free GPUs of a box, of which all get a kernel.
+static unsigned free_gpus(const json_t *boxes, const char *wanted)
+{
+    size_t i;
+    json_t *box;
+
+    json_array_foreach(json_object_get(boxes, "boxes"), i, box) {
+        const char *name = json_string_value(json_object_get(box, "name"));
+        json_int_t gpus = json_integer_value(json_object_get(box, "gpus")),
+                   used = json_integer_value(json_object_get(box, "gpus_used"));
+        if (name && !strcmp(name, wanted) && gpus > used)
+            return (unsigned)(gpus - used);
+    }
+    return 1;
+}
+
 static void look_at_boxes(const json_t *answer, const char *wanted)
 {
     bool found = false;
@@ -175,13 +191,19 @@ static void look_at_boxes(const json_t *answer, const char *wanted)
                         wanted);
 }
 
-// The transports, as `rgpuctl ping` finds them, in a process of their own.
-static void look_at_transports(const struct conversation *pool, const char *box)
+// Runs `rgpuctl ping` in a process of its own. Returns true if it was well.
+static bool ping_well(const struct conversation *pool, const char *box, unsigned gpus)
 {
     const char *broker = pool_option(pool, "broker"), *key = pool_option(pool, "key");
-    const char *words[10] = {"rgpuctl", "ping", box};
+    const char *words[12] = {"rgpuctl", "ping", box};
+    char count[16];
     int n = 3, status = -1;
 
+    snprintf(count, sizeof(count), "%u", gpus);
+    if (gpus > 1) {
+        words[n++] = "--gpus";
+        words[n++] = count;
+    }
     if (broker) {
         words[n++] = "--broker";
         words[n++] = broker;
@@ -196,11 +218,17 @@ static void look_at_transports(const struct conversation *pool, const char *box)
         execv("/proc/self/exe", (char **)words);
         _exit(127);
     }
-    if (child < 0 || waitpid(child, &status, 0) < 0 || status)
-        finding_problem("transport", "no session came about",
-                        "%s: the lines above say why for each way", box);
-    else
+    return child > 0 && waitpid(child, &status, 0) >= 0 && !status;
+}
+
+// The transports, and a kernel on each free GPU, or on one if others are faster or keep some.
+static void look_at_transports(const struct conversation *pool, const char *box, unsigned gpus)
+{
+    if (ping_well(pool, box, gpus) || (gpus > 1 && ping_well(pool, box, 1)))
         finding_well("transport", "%s serves programs", box);
+    else
+        finding_problem("transport", "no session came about, or a kernel went wrong",
+                        "%s: the lines above say why for each way and GPU", box);
 }
 
 // ---- the box on this machine ----
@@ -227,6 +255,18 @@ static void look_at_own_box(const char *path)
             finding_well("driver", "%s works", uuid ? uuid : "GPU");
     }
     json_decref(rows);
+    rows = NULL;
+    if (box_rows(path, "health", &rows))
+        return;
+    row = json_array_get(rows, 0);
+    const char *broker = json_string_value(json_object_get(row, "broker"));
+    const char *why = json_string_value(json_object_get(row, "last_error"));
+    if (broker && !strcmp(broker, "away"))
+        finding_problem("registration", why && *why ? why : "the broker does not know this box",
+                        "look at broker and key_file in rgpud.conf, and at rgpud's log");
+    else if (broker && !strcmp(broker, "registered"))
+        finding_well("registration", "the broker knows this box");
+    json_decref(rows);
 }
 
 static int run_doctor(const struct command *command, int argc, char **argv)
@@ -251,7 +291,7 @@ static int run_doctor(const struct command *command, int argc, char **argv)
     else if (box && ping_is_address(box))
         look_at_addresses(box, box);
     if (box && (boxes || ping_is_address(box)) && !unreachable)
-        look_at_transports(&pool, box);
+        look_at_transports(&pool, box, boxes ? free_gpus(boxes, box) : 1);
     json_decref(boxes);
     pool_close(&pool);
     return findings_bad() ? EXIT_ANSWER_NO : 0;

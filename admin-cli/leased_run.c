@@ -15,6 +15,7 @@
 #include "admin-cli/ticket_file.h"
 #include "common/net/broker_client.h"
 #include "common/base/clock.h"
+#include "common/base/scope.h"
 #include "common/security/ticket.h"
 #include "common/base/units.h"
 
@@ -65,6 +66,8 @@ static int read_request(const struct command *command, const struct command_line
 static int leased_run_explain(const struct broker_client *client, int error)
 {
     fprintf(stderr, "rgpuctl run: %s\n", broker_client_error(client));
+    if (error == -EINVAL)
+        return EXIT_USAGE;
     return error == -ECONNREFUSED || error == -EHOSTUNREACH || error == -ETIMEDOUT ||
                    error == -EPROTO || error == -ENOENT
                ? EXIT_UNREACHABLE
@@ -187,15 +190,38 @@ static pid_t start_program(char **argv, const char *ticket_file)
     _exit(error == ENOENT ? 127 : 126);
 }
 
+// Prints the reason if somebody else has ended the lease, such as an administrator. Returns true if
+// so. Once is enough.
+static bool explain_end(struct broker_client *client, const char *id)
+{
+    static bool is_explained;
+    json_t *answer = NULL;
+    char path[100];
+
+    snprintf(path, sizeof(path), "/v1/leases/%s", id);
+    if (is_explained || broker_client_call(client, "GET", path, NULL, &answer))
+        return is_explained;
+    const json_t *lease = json_object_get(answer, "lease");
+    const char *reason = json_string_value(json_object_get(lease, "reason"));
+    const char *state = json_string_value(json_object_get(lease, "state"));
+    is_explained = reason && *reason && state && !strncmp(state, "end", 3);
+    if (is_explained)
+        fprintf(stderr, "rgpuctl run: lease %s has ended: %s\n", id, reason);
+    json_decref(answer);
+    return is_explained;
+}
+
 static void leased_run_renew(struct broker_client *client, const char *id)
 {
     static bool notice;
     int error = broker_client_renew(client, id, LIFETIME);
 
-    if (error && !notice) {
-        notice = true;
-        fprintf(stderr, "rgpuctl run: lease %s: %s\n", id, broker_client_error(client));
-    }
+    if (!error || notice)
+        return;
+    SCOPED_FREE char *why = strdup(broker_client_error(client));
+    notice = true;
+    if (!explain_end(client, id))
+        fprintf(stderr, "rgpuctl run: lease %s: %s\n", id, why ? why : "not renewed");
 }
 
 // Passes signals on, renews the lease in time, and returns how the program ended.
@@ -242,6 +268,8 @@ static int run_program(struct broker_client *client, const struct broker_lease *
     pid = start_program(argv, ticket_file);
     if (pid > 0)
         status = exit_status(watch_program(client, lease->id, pid, set));
+    if (status)
+        explain_end(client, lease->id);
     ticket_file_remove(&ticket_file);
     return status;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "admin-cli/output/conversation.h"
+#include "admin-cli/try_kernels.h"
 #include "common/base/clock.h"
 #include "common/base/program_path.h"
 #include "common/base/scope.h"
@@ -163,6 +164,21 @@ static int ping_by(const char *transport, char *line, size_t size)
     return 0;
 }
 
+// In a process of its own, by the transport that a program would get.
+static int kernels_here(void)
+{
+    char path[PATH_MAX];
+    int status = -1;
+
+    if (ping_library(path, sizeof(path)))
+        return EXIT_ANSWER_NO;
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child)
+        exit(try_kernels(path));
+    return child > 0 && waitpid(child, &status, 0) >= 0 && !status ? 0 : EXIT_ANSWER_NO;
+}
+
 // The boxes of the environment: RGPU_BOXES, or a ticket.
 static int ping_here(void)
 {
@@ -174,16 +190,17 @@ static int ping_here(void)
         ways += !err;
         printf("%-5s %s%s\n", transports[i], err ? "not here: " : "", line);
     }
-    return ways ? 0 : EXIT_UNREACHABLE;
+    return ways ? kernels_here() : EXIT_UNREACHABLE;
 }
 
 // A box of a pool is reached with a lease of one of its GPUs, as any program reaches it.
 static int ping_with_lease(const struct command *command, const struct command_line *line)
 {
     const char *broker = command_value(command, line, "broker"),
-               *key = command_value(command, line, "key");
+               *key = command_value(command, line, "key"),
+               *gpus = command_value(command, line, "gpus");
     char self[PATH_MAX], constraint[300];
-    char *words[16] = {"run", "--constraint", constraint, "--no-wait"};
+    char *words[20] = {"run", "--constraint", constraint, "--no-wait"};
     int n = 4;
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -198,6 +215,10 @@ static int ping_with_lease(const struct command *command, const struct command_l
     if (key) {
         words[n++] = "--key";
         words[n++] = (char *)key;
+    }
+    if (gpus) {
+        words[n++] = "--gpus";
+        words[n++] = (char *)gpus;
     }
     words[n++] = "--";
     words[n++] = self;
@@ -230,11 +251,13 @@ static int run_ping(const struct command *command, int argc, char **argv)
 
 static const struct command_option ping_options[] = {
     POOL_OPTIONS,
+    {"gpus", "N", "how many GPUs of a box of the pool to lease meanwhile [1]", 'n'},
     {0},
 };
 
 const struct command ping_commands[] = {
-    {"ping", "[BOX|HOST:PORT]", "Measures how a box answers, by each transport.", ping_options,
+    {"ping", "[BOX|HOST:PORT]",
+     "Measures how a box answers, by each transport, and runs a kernel on its GPUs.", ping_options,
      run_ping},
     {0},
 };

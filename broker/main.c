@@ -83,19 +83,7 @@ static void on_watchdog(evutil_socket_t fd, short events, void *argument)
     sd_notify(0, "WATCHDOG=1");
 }
 
-static void on_hangup(evutil_socket_t number, short events, void *argument)
-{
-    struct server *server = argument;
-    struct ticket_keyring before = server->broker->keys;
-
-    (void)number;
-    (void)events;
-    if (load_keys(server->settings, &server->broker->keys) < 0)
-        server->broker->keys = before;
-    else
-        log_info("cluster keys read again: keys=%zu", server->broker->keys.count);
-    explicit_bzero(&before, sizeof(before));
-}
+static void on_hangup(evutil_socket_t number, short events, void *argument);
 
 static int broker_serve(struct server *server)
 {
@@ -282,11 +270,75 @@ static int broker_configure(int *argc, char **argv, struct broker_settings *sett
     return error ? error : more;
 }
 
+// The command line as it was given: a reload reads its settings again after those of the file.
+static struct {
+    int count;
+    char **words;
+} command_line;
+
+// Returns a copy of the words, which the caller frees, or NULL.
+static char **copy_words(int count, char **words)
+{
+    char **copy = calloc((size_t)count + 1, sizeof(*copy));
+
+    if (copy)
+        memcpy(copy, words, (size_t)count * sizeof(*copy));
+    return copy;
+}
+
+static int read_settings_again(struct broker_settings *settings)
+{
+    SCOPED_FREE char **words = copy_words(command_line.count, command_line.words);
+    int count = command_line.count, error;
+
+    if (!words)
+        return -ENOMEM;
+    error = broker_configure(&count, words, settings);
+    return error ? error : fit_connections(settings);
+}
+
+// Becomes the user of the service, whose keys and directory these are.
+static void become_service(void)
+{
+    SCOPED_FREE char **words = copy_words(command_line.count, command_line.words);
+    int count = command_line.count;
+    const char *file = words ? program_take_value(&count, words, "--config") : NULL;
+
+    if (program_become("rgpu-broker", file))
+        log_info("checked as user rgpu-broker");
+}
+
+static void on_hangup(evutil_socket_t number, short events, void *argument)
+{
+    struct server *server = argument;
+    struct ticket_keyring keys = server->broker->keys;
+    struct broker_settings fresh = {0};
+
+    (void)number;
+    (void)events;
+    if (read_settings_again(&fresh) || load_keys(server->settings, &keys) < 0) {
+        log_error("reload failed, the old settings and keys stay");
+    } else {
+        config_report_restart_needed(settings_table, server->settings, &fresh);
+        config_take_reloadable(settings_table, server->settings, &fresh);
+        server->broker->limits = limits_of(server->settings);
+        server->broker->keys = keys;
+        log_info("settings reloaded; cluster keys read again: keys=%zu", keys.count);
+    }
+    explicit_bzero(&keys, sizeof(keys));
+    config_clear(settings_table, &fresh);
+}
+
+#define UNIT_STATE_DIR "/var/lib/rgpu-broker"
+
 static int check_state_dir(const struct broker_settings *settings)
 {
     const char *directory = settings->state_dir ? settings->state_dir : "";
     int error = access(directory, R_OK | W_OK | X_OK) ? -errno : 0;
 
+    // The unit makes its own directory when it starts.
+    if (error == -ENOENT && !strcmp(directory, UNIT_STATE_DIR))
+        return 0;
     if (error)
         config_complain(settings_table, "broker", "state_dir", "state_dir=%s: %s", directory,
                         strerror(-error));
@@ -354,6 +406,12 @@ int main(int argc, char **argv)
     task.backup = program_take_value(&argc, argv, "--backup");
     task.database = program_take_value(&argc, argv, "--database");
     config_keep_places();
+    command_line.count = argc;
+    command_line.words = copy_words(argc, argv);
+    if (!command_line.words)
+        return 1;
+    if (check_config)
+        become_service();
     error = broker_configure(&argc, argv, &settings);
     if (check_config) {
         more = check_start(&settings);
@@ -364,5 +422,6 @@ int main(int argc, char **argv)
         error = task.check || task.backup ? run_task(&task, &settings) : broker_run(&settings);
     }
     config_clear(settings_table, &settings);
+    free(command_line.words);
     return error ? 1 : 0;
 }

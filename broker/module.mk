@@ -19,8 +19,8 @@ INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755:broker \
     systemd/rgpu-broker.sysusers:$(SYSUSERSDIR)/rgpu-broker.conf:0644:broker \
     config/rgpu-brokerd.conf:$(SYSCONFDIR)/rgpu/rgpu-brokerd.conf:config:broker \
     docs/man/rgpu-brokerd.8:$(MANDIR)/man8/rgpu-brokerd.8:0644:broker \
-    config/rgpu-alerts.yml:$(PREFIX)/share/doc/rgpu/rgpu-alerts.yml:0644:broker \
-    config/rgpu-dashboard.json:$(PREFIX)/share/doc/rgpu/rgpu-dashboard.json:0644:broker
+    config/rgpu-alerts.yml:$(PREFIX)/share/rgpu/rgpu-alerts.yml:0644:broker \
+    config/rgpu-dashboard.json:$(PREFIX)/share/rgpu/rgpu-dashboard.json:0644:broker
 
 BROKER_PROGRAM_SOURCES := broker/main.c $(filter-out %/busy_time.c %/view.c,$(wildcard broker/http/*.c broker/api/*.c))
 $(call program,rgpu-brokerd,$(BROKER_PROGRAM_SOURCES),rgpubroker rgpucommon,$(BROKER_LIBS))

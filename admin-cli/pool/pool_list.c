@@ -246,6 +246,24 @@ static int run_leases(const struct command *command, int argc, char **argv)
 
 // ---- health ----
 
+// Returns the problem of a pool whose broker is well, or NULL, and puts it in place of "ok".
+static const char *find_pool_problem(json_t *health)
+{
+    const char *word = NULL, *text = NULL;
+
+    if (!json_is_true(json_object_get(health, "tickets"))) {
+        word = "no-key";
+        text = "the broker issues no tickets: it has no cluster key";
+    } else if (json_integer_value(json_object_get(health, "boxes")) !=
+               json_integer_value(json_object_get(health, "boxes_connected"))) {
+        word = "box-away";
+        text = "a box is away; see rgpuctl boxes";
+    }
+    if (word)
+        json_object_set_new(health, "status", json_string(word));
+    return text;
+}
+
 int pool_health(const struct command *command, int argc, char **argv)
 {
     struct conversation pool;
@@ -256,16 +274,12 @@ int pool_health(const struct command *command, int argc, char **argv)
         return status;
     status = pool_call(&pool, "GET", "/healthz", NULL, &answer);
     if (!status) {
+        const char *problem = find_pool_problem(answer);
         json_object_set_new(answer, "broker", json_string(broker_client_address(pool.client)));
         rows = json_pack("{s:[O]}", "health", answer);
         status = pool_print(&pool, rows, "health", health_columns);
-        if (!status && (json_integer_value(json_object_get(answer, "boxes")) !=
-                            json_integer_value(json_object_get(answer, "boxes_connected")) ||
-                        !json_is_true(json_object_get(answer, "tickets")))) {
-            fprintf(stderr, "rgpuctl health: %s\n",
-                    json_is_true(json_object_get(answer, "tickets"))
-                        ? "a box is away; see rgpuctl boxes"
-                        : "the broker issues no tickets: it has no cluster key");
+        if (!status && problem) {
+            fprintf(stderr, "rgpuctl health: %s\n", problem);
             status = EXIT_ANSWER_NO;
         }
         json_decref(rows);

@@ -70,7 +70,7 @@ struct route {
 struct server {
     struct event_base *base;
     struct broker *broker;
-    const struct broker_settings *settings;
+    struct broker_settings *settings; // a reload changes those that are reloadable
     struct auth *auth;
     struct own_names *own_names; // see same_site.h
     struct user_rates *rates, *lease_rates;

@@ -206,6 +206,8 @@ static json_t *describe_order(const struct broker *broker, const struct pool_lea
 
     if (lease->epoch == broker->epoch)
         json_object_set_new(order, "until", json_integer(lease->ticket_until));
+    if (lease->reason)
+        json_object_set_new(order, "reason", json_string(lease->reason));
     return order;
 }
 

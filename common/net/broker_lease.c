@@ -51,6 +51,12 @@ static int set_compute(json_t *request, const char *text)
     return json_object_set_new(request, "compute", json_integer(percent));
 }
 
+// The constraints that set_constraint knows, for people.
+#define CONSTRAINT_WORDS \
+    "model=, box=, locality= (patterns), near=PLACE, min-memory=SIZE, min-capability=8.0, " \
+    "compute=25%%, policy=pack|spread|best-fit, protection=authenticate|privacy, same-box and " \
+    "different-boxes"
+
 static int set_constraint(json_t *request, const char *name, const char *value)
 {
     static const char *const patterns[] = {"model", "box", "locality", "policy", "protection"};
@@ -155,7 +161,8 @@ int broker_client_acquire(struct broker_client *client, const struct broker_acqu
     int error = broker_acquire_request(acquire, &request, bad, sizeof(bad));
 
     if (error == -EINVAL)
-        return broker_client_explain(client, error, "constraint \"%s\" is not understood", bad);
+        return broker_client_explain(
+            client, error, "constraint \"%s\" is not understood; there are " CONSTRAINT_WORDS, bad);
     if (error)
         return error;
     body = json_pack("{s:o, s:I, s:I, s:b, s:b}", "request", request, "owner",

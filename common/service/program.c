@@ -4,8 +4,13 @@
 #include "version.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void program_print_help(const struct program_about *about)
 {
@@ -97,5 +102,23 @@ bool program_take_flag(int *argc, char **argv, const char *name)
         program_drop(argc, argv, i, 1);
         return true;
     }
+    return false;
+}
+
+bool program_become(const char *user, const char *file)
+{
+    struct passwd *entry = geteuid() ? NULL : getpwnam(user);
+
+    if (!entry || !file || initgroups(user, entry->pw_gid) || setegid(entry->pw_gid))
+        return false;
+    if (!seteuid(entry->pw_uid)) {
+        if (!faccessat(AT_FDCWD, file, R_OK, AT_EACCESS) && !seteuid(0) && !setgid(entry->pw_gid) &&
+            !setuid(entry->pw_uid))
+            return true;
+        if (seteuid(0))
+            abort();
+    }
+    if (setegid(0) || setgroups(0, NULL))
+        abort();
     return false;
 }

@@ -29,6 +29,11 @@ int program_finish(const char *name, int status);
 // Takes `--name VALUE` or `--name=VALUE` out of the words. NULL: it is not there, or nothing
 // follows it.
 const char *program_take_value(int *argc, char **argv, const char *name);
+// Becomes USER, for a check of settings by root: the service runs as USER, so USER must be able to
+// read its keys. Nothing changes for other callers, if there is no such user, or if USER cannot
+// read FILE, which then has settings for another purpose. Returns true if the program is USER now.
+bool program_become(const char *user, const char *file);
+
 // Takes `--name` out of the words.
 bool program_take_flag(int *argc, char **argv, const char *name);
 

@@ -17,6 +17,7 @@
 #include "common/base/scope.h"
 #include "daemon/rgpud/gpus/accounts.h"
 #include "daemon/rgpud/box/askers.h"
+#include "daemon/rgpud/broker/broker_agent.h"
 #include "daemon/rgpud/gpus/figures.h"
 #include "daemon/rgpud/workers/mps_daemon.h"
 #include "daemon/rgpud/lifecycle.h"
@@ -201,9 +202,11 @@ static void admin_move(struct box *box, const char *words, struct evbuffer *out)
         put_move(box, name, out);
 }
 
-static bool is_healthy(const struct box *box)
+static bool is_healthy(const struct box *box, const struct broker_contact *broker)
 {
     if (!box->devices_known || warm_pool_is_broken(&box->probe))
+        return false;
+    if (broker->set && !broker->registered)
         return false;
     for (uint32_t i = 0; i < box->device_count; i++)
         if (warm_pool_is_broken(&box->devices[i].pool) ||
@@ -214,17 +217,24 @@ static bool is_healthy(const struct box *box)
 
 static void put_health(struct box *box, struct evbuffer *out)
 {
+    struct broker_contact broker;
     char listen[1024];
 
+    broker_agent_contact(box, &broker);
     listeners_text(box, listen, sizeof(listen));
-    put_line(out, json_pack("{s:s, s:s, s:s, s:b, s:s, s:i, s:i, s:I, s:i, s:i, s:i, s:s}", "box",
-                            box->name, "version", RGPU_VERSION, "state", box_state_name(box->state),
-                            "healthy", is_healthy(box), "listen", listen, "devices",
-                            (int)box->device_count, "sessions", (int)box->session_count,
-                            "sessions_total", (json_int_t)box->sessions_total, "handshakes",
-                            (int)box->handshakes, "rendezvous", (int)rendezvous_count(box),
-                            "queued", (int)waiting_count(box), "last_error",
-                            box->probe.failures ? box->probe.last_error : ""));
+    put_line(out,
+             json_pack("{s:s, s:s, s:s, s:b, s:s, s:I, s:s, s:i, s:i, s:I, s:i, s:i, s:i, s:s}",
+                       "box", box->name, "version", RGPU_VERSION, "state",
+                       box_state_name(box->state), "healthy", is_healthy(box, &broker), "broker",
+                       !broker.set         ? "none"
+                       : broker.registered ? "registered"
+                                           : "away",
+                       "broker_heard", (json_int_t)broker.heard, "listen", listen, "devices",
+                       (int)box->device_count, "sessions", (int)box->session_count,
+                       "sessions_total", (json_int_t)box->sessions_total, "handshakes",
+                       (int)box->handshakes, "rendezvous", (int)rendezvous_count(box), "queued",
+                       (int)waiting_count(box), "last_error",
+                       box->probe.failures ? box->probe.last_error : broker.why));
 }
 
 static void admin_drain(struct box *box, struct evbuffer *out)

@@ -17,6 +17,7 @@
 #include "daemon/rgpud/box/askers.h"
 #include "daemon/rgpud/gpus/figures.h"
 #include "daemon/rgpud/box/limits.h"
+#include "daemon/rgpud/broker/broker_agent.h"
 #include "daemon/rgpud/sharing/overcommit.h"
 #include "daemon/rgpud/sharing/overcommit_factor.h"
 #include "daemon/rgpud/gpus/shares.h"
@@ -33,8 +34,14 @@ enum {
 
 static void put_box(FILE *out, struct box *box)
 {
+    struct broker_contact broker;
+
     metrics_put(out, "box_serving", "gauge", "1 where new sessions are taken.",
                 box->state == BOX_SERVING);
+    broker_agent_contact(box, &broker);
+    if (broker.set)
+        metrics_put(out, "box_registered", "gauge", "1 where the broker knows the box.",
+                    broker.registered);
     metrics_put(out, "box_sessions", "gauge", "Sessions now.", (double)box->session_count);
     metrics_put(out, "box_sessions_total", "counter", "Sessions so far.",
                 (double)box->sessions_total);

@@ -405,6 +405,8 @@ int main(int argc, char **argv)
     if (take_options(argc, argv, &program.options))
         return 2;
     config_keep_places();
+    if (program.options.check && program_become("rgpu", program.options.config))
+        log_info("checked as user rgpu");
     int err = rgpud_configure(&program);
     if (err || program.options.check) {
         config_clear(settings_table, &box->settings);

@@ -30,6 +30,7 @@ installed = $(if $(without_part),$(error no package is named for $(without_part)
 
 .PHONY: install-files install-list
 install-files: all
+	@install -d $(DESTDIR)$(SYSCONFDIR)/rgpu
 	@for entry in $(installed); do \
 	    source=$${entry%%:*}; rest=$${entry#*:}; target=$(DESTDIR)$${rest%%:*}; \
 	    rest=$${rest#*:}; mode=$${rest%%:*}; \

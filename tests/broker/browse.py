@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-TIMEOUT = 60
+TIMEOUT = int(os.environ.get("BROWSE_SECONDS", "60"))
 
 
 class Refused(Exception):

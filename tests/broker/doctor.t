@@ -16,13 +16,21 @@ out=$("$ctl" ping box1 2>&1) || diag "$out"
 like "$out" '^tcp +round trip [0-9]+ us, to the GPU [0-9.]+ GB/s, from it [0-9.]+ GB/s' "ping measures tcp"
 like "$out" '^shm +round trip [0-9]+ us' "and shm"
 like "$out" '^rdma +not here: .' "and says why a transport is not there"
+is_idle() { [ "$(api GET /v1/boxes/box1 | at box.gpus_used)" = 0 ]; }
+await "the end of the lease" is_idle
 doctor "$ctl" doctor box1
 is $DOCTOR 0 "a pool that is well"
 unlike "$FOUND" problem "has no problem"
 for topic in version library numa rdma memlock broker box address transport; do
     like "$FOUND" "^$topic +ok " "$topic is looked at"
 done
+is "$(grep -c '^gpu .*: a kernel computed right' <<<"$FOUND")" 2 "a kernel runs on each of its GPUs"
 is "$("$ctl" leases | grep -c granted)" 0 "no lease is left behind"
+await "the end of the lease" is_idle
+ok "a GPU that is drained" "$ctl" drain box1:1
+doctor "$ctl" doctor box1
+is "$DOCTOR $(grep -c '^gpu .*: a kernel computed right' <<<"$FOUND")" "0 1" "keeps the others from nothing"
+"$ctl" undrain box1:1
 
 # problem TOPIC REGEX COMMAND...: the doctor finds it, says what to do, and its status tells.
 problem() {
@@ -31,6 +39,33 @@ problem() {
     like "$(grep -A1 "^$1 *problem" <<<"$FOUND")" '^ +to do  .' "with what to do"
     is $DOCTOR 1 "and the status"
 }
+
+# A GPU that computes wrong: copies from it have one bit turned.
+cat >"$TMP/wrong.c" <<'END'
+#include <dlfcn.h>
+#include <string.h>
+static int (*right)(void *, unsigned long long, unsigned long);
+static int wrong(void *to, unsigned long long from, unsigned long size)
+{
+    int result = right(to, from, size);
+    *(char *)to ^= 4;
+    return result;
+}
+void *dlsym(void *handle, const char *name)
+{
+    void *(*real)(void *, const char *) = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+    void *symbol = real(handle, name);
+    if (strcmp(name, "cuMemcpyDtoH_v2"))
+        return symbol;
+    right = (int (*)(void *, unsigned long long, unsigned long))symbol;
+    return (void *)wrong;
+}
+END
+"${CC:-cc}" -D_GNU_SOURCE -shared -fPIC -o "$TMP/wrong.so" "$TMP/wrong.c"
+await "the end of the lease" is_idle
+doctor env LD_PRELOAD="$TMP/wrong.so" "$ctl" doctor box1
+like "$FOUND" '^gpu +0 .*: 1 of 256 numbers of a kernel are wrong' "a GPU that computes wrong is found"
+is $DOCTOR 1 "and is a problem"
 
 # ---- real faults ----
 unset RGPU_BROKER
@@ -69,6 +104,15 @@ else
     skip "mounts of one's own need root"
 fi
 
-stop "$BOX_PID" KILL
+# On a box whose key is another one's.
+api GET /v1/boxes/other/key | at keys >"$TMP/box3.boxkey"
+chmod 600 "$TMP/box3.boxkey"
+mkdir "$TMP/box-box3"
+good_pid=$BOX_PID
+start_box --name box3 --auth ticket --key-file "$TMP/box3.boxkey" --broker "$BROKER" --state-dir "$TMP/box-box3" --admin-socket "$TMP/box3.sock"
+await "the box's doubt" grep -q 'is not believed' "$BOX_LOG"
+problem registration 'see that key_file holds the key of box box3' "$ctl" doctor --socket "$TMP/box3.sock"
+stop "$BOX_PID"
+stop "$good_pid" KILL
 problem address 'refused' "$ctl" doctor box1
 done_testing

@@ -100,6 +100,7 @@ lease=$(take '{}')
 stop "$BOX_PID" KILL
 await "the box's absence" sh -c "'$ctl' boxes | grep -q 'box1 *away'"
 is "$(status_of "$ctl" health)" 1 "health says no while a box is away"
+like "$(cat "$TMP/out")" ' box-away ' "and not that all is ok"
 await "the loss" lease_is "$lease" lost
 like "$("$ctl" leases)" "^$lease +lost" "its lease is lost"
 ok "gone --remove" "$ctl" gone --remove box1

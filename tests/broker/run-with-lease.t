@@ -26,8 +26,13 @@ ok "all leases are over" await "the end" none_left
 is "$(status_of "$ctl" run -n 3 --no-wait -- true)" 1 "more GPUs than there are"
 like "$(cat "$TMP/out")" 'could ever satisfy' "is refused with the reason"
 is "$(status_of "$ctl" run --mode shared -- true)" 2 "a share needs a budget"
-is "$(status_of "$ctl" run --constraint colour=red -- true)" 1 "an unknown constraint"
+is "$(status_of "$ctl" run --constraint colour=red -- true)" 2 "an unknown constraint"
 like "$(cat "$TMP/out")" '"colour=red" is not understood' "is named"
+like "$(cat "$TMP/out")" 'there are model=, .*compute=25%, policy=pack\|spread\|best-fit' "with those that there are"
+is "$(status_of "$ctl" run --transport tpc -- true)" 2 "a transport that does not exist"
+like "$(cat "$TMP/out")" '--transport tpc: auto\|shm\|vm\|rdma\|tcp is what it takes' "is refused before a lease is taken"
+like "$(env -u RGPU_BOXES RGPU_TICKET_FILE="$TMP/gone" LD_LIBRARY_PATH="$BUILD/lib" "$BUILD/tests/programs/saxpy" 2>&1 || true)" \
+    'the file that RGPU_TICKET_FILE names is not there' "a ticket file that is missing is named as such"
 
 start first "$ctl" run -n 2 -- sh -c 'echo started; exec tail -f /dev/null'
 first=$PID

@@ -46,15 +46,6 @@ done
 # There is no GPU here; a machine that has one needs no such line.
 sed -i 's/^#devices = .*/devices = sim:2/' "${machine_root[box]}/etc/rgpu/rgpud.conf"
 
-# A step; where its output goes to another machine by ssh, it does so here too.
-run_step() {
-    if [[ $2 =~ ^(.*)\ \|\ ssh\ root@([a-z0-9]+)\ \'(.*)\'$ ]]; then
-        on "$1" bash -ec "${BASH_REMATCH[1]}" | on "$(machine_called "${BASH_REMATCH[2]}")" bash -ec "${BASH_REMATCH[3]}"
-    else
-        on "$1" bash -ec "$2"
-    fi
-}
-machine_called() { awk -v name="$1" '$2 == name || $3 == name { print $2 }' "$TMP/hosts"; }
 # page_steps PAGE MACHINE [WORD]: each line of the page's blocks for it; packages are there already.
 page_steps() {
     local page=$1 machine=$2 line

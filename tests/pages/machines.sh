@@ -6,6 +6,7 @@
 #     private_machines "$@"            goes on in namespaces of this test's own
 #     boot_machine NAME                NAME of those built
 #     on NAME COMMAND...               as root there
+#     run_step NAME LINE               a step of a page, as root there
 #
 # Packages come from the machine's own mirror. What is kept lies in the user's cache, where the next run
 # finds it; a release of Debian that has changed its packages meanwhile makes no difference.
@@ -127,3 +128,13 @@ on() {
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
         chroot "${machine_root[$name]}" "$@"
 }
+
+# A step; where its output goes to another machine by ssh, it does so here too.
+run_step() {
+    if [[ $2 =~ ^(.*)\ \|\ ssh\ root@([a-z0-9]+)\ \'(.*)\'$ ]]; then
+        on "$1" bash -ec "${BASH_REMATCH[1]}" | on "$(machine_called "${BASH_REMATCH[2]}")" bash -ec "${BASH_REMATCH[3]}"
+    else
+        on "$1" bash -ec "$2"
+    fi
+}
+machine_called() { awk -v name="$1" '$2 == name || $3 == name { print $2 }' "$TMP/hosts"; }

@@ -30,9 +30,9 @@ await "no leases" no_leases
 
 begin --gres=rgpu:1 --no-requeue
 box=$(api GET "/v1/leases?state=granted" | at leases.0.gpus.0.box)
-"$ctl" drain --force "$box" >/dev/null
+"$ctl" drain --force --reason 'fan 3 rattles' "$box" >/dev/null
 ok "what must not be requeued is ended by drain --force" await "its end" job_is "$job" CANCELLED
-ok "the job's output says why" await "the word" told "drained by force"
+ok "the job's output has the administrator's words" await "the word" told "drained by force: fan 3 rattles"
 "$ctl" undrain "$box" >/dev/null
 
 policy end

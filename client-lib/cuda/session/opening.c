@@ -238,6 +238,15 @@ static void tell_of_ticket(int err)
                            : "cannot read the ticket that RGPU_TICKET_FILE names");
 }
 
+static void tell_of_no_box(const char *file)
+{
+    tell(file && *file
+             ? "the file that RGPU_TICKET_FILE names is not there: its lease has ended, or the "
+               "container lacks its directory"
+             : "no GPU box is named: set RGPU_BOXES=host:port, or run under a job that has a "
+               "ticket (RGPU_TICKET_FILE)");
+}
+
 CUresult sessions_open(void)
 {
     watch_describe(describe_sessions);
@@ -261,8 +270,7 @@ CUresult sessions_open(void)
     } else if (boxes && *boxes) {
         result = open_listed(boxes, wish);
     } else {
-        tell("no GPU box is named: set RGPU_BOXES=host:port, or run under a job that has a ticket "
-             "(RGPU_TICKET_FILE)");
+        tell_of_no_box(secure_getenv("RGPU_TICKET_FILE"));
         result = CUDA_ERROR_NO_DEVICE;
     }
     if (result == CUDA_SUCCESS)

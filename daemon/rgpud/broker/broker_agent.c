@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "common/base/clock.h"
 #include "common/base/fault.h"
 #include "common/base/log.h"
 #include "common/base/spread.h"
@@ -53,6 +54,8 @@ struct broker_agent {
     struct event *timer;
     unsigned retry_ms;
     bool was_online;
+    char why[400];      // reason of the last failure; "" if registered
+    double heard;       // time of the last proven answer, or 0
     bool doubted;       // a warning about an unproven answer has been logged
     char instance[33];  // identifies this run of the daemon
     unsigned described; // version of the box's description that the broker has
@@ -77,6 +80,7 @@ static void broker_agent_arm(struct broker_agent *agent, unsigned milliseconds)
 
 static void go_offline(struct broker_agent *agent, const char *why)
 {
+    snprintf(agent->why, sizeof(agent->why), "%s", why);
     if (agent->was_online || agent->retry_ms == RETRY_MIN_MS)
         log_warn("the broker is away broker=%s reason=\"%s\"; sessions go on",
                  broker_connection_peer(agent->connection), why);
@@ -118,6 +122,7 @@ static void registered(struct broker_agent *agent, const json_t *answer)
     agent->retry_ms = RETRY_MIN_MS;
     agent->was_online = true;
     agent->doubted = false;
+    agent->why[0] = '\0';
     agent->orders.ending_count = 0;
     if (broker_orders_adopt(&agent->orders, answer)) {
         go_offline(agent, "what it says of its history cannot be");
@@ -187,6 +192,8 @@ static void answered(void *argument, int status, bool proven, const json_t *answ
 {
     struct broker_agent *agent = argument;
 
+    if (status && proven)
+        agent->heard = clock_seconds();
     if (!status)
         go_offline(agent, "no connection, or no answer in time");
     else if (!proven)
@@ -277,6 +284,20 @@ void broker_agent_review(struct box *box)
     if (agent->state == AGENT_REGISTERED && agent->orders.ending_count > 0 &&
         !broker_orders_wait(&agent->orders))
         broker_agent_arm(agent, 0);
+}
+
+void broker_agent_contact(const struct box *box, struct broker_contact *out)
+{
+    const struct broker_agent *agent = box->agent;
+
+    *out = (struct broker_contact){.set = agent, .heard = -1, .why = ""};
+    if (!agent)
+        return;
+    out->registered = agent->was_online;
+    if (agent->heard > 0)
+        out->heard = (int64_t)(clock_seconds() - agent->heard);
+    if (!out->registered)
+        out->why = *agent->why ? agent->why : "not registered yet";
 }
 
 const char *broker_agent_objection(const struct box *box, const struct session_grant *grant)

@@ -17,6 +17,15 @@ void broker_agent_close(struct box *box);
 // calls it.
 void broker_agent_review(struct box *box);
 
+// The box's knowledge of its broker.
+struct broker_contact {
+    bool set;        // a broker is set
+    bool registered; // it knows this box, and its last answer was proven and in time
+    int64_t heard;   // seconds since its last proven answer, or -1
+    const char *why; // reason if not registered; valid until the next event of the loop
+};
+void broker_agent_contact(const struct box *box, struct broker_contact *out);
+
 // Returns the reason for refusing all sessions of a lease, or NULL.
 const char *broker_agent_objection(const struct box *box, const struct session_grant *grant);
 

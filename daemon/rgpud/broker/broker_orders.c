@@ -41,14 +41,27 @@ static bool runs(const struct box *box, const char *lease)
     return false;
 }
 
-static void broker_orders_end_sessions(struct box *box, const char *lease)
+// Writes the text that a program gets. REASON is the broker's, with an administrator's words, or
+// NULL. A broker that is not ours could send anything, so only printable ASCII is taken.
+static void put_end(const char *reason, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "the lease has ended%s", reason ? ": " : "");
+
+    for (const char *byte = reason ? reason : ""; *byte && used + 1 < size; byte++)
+        text[used++] = *byte < ' ' || *byte > '~' ? '?' : *byte;
+    text[used] = '\0';
+}
+
+static void broker_orders_end_sessions(struct box *box, const char *lease, const char *reason)
 {
     struct worker_process *worker;
+    char text[300];
 
+    put_end(reason, text, sizeof(text));
     TAILQ_FOREACH(worker, &box->workers, link)
         if (worker->session.id && worker->state != WORKER_ENDING &&
             !strcmp(worker->session.grant.lease, lease))
-            worker_end(worker, CONTROL_END_REASON_REVOKED, "the lease has ended");
+            worker_end(worker, CONTROL_END_REASON_REVOKED, text);
 }
 
 static bool is_complete(const struct broker_orders *orders, const struct ending *ending)
@@ -225,7 +238,8 @@ int broker_orders_take(struct broker_orders *orders, const json_t *list, bool co
             continue;
         if (!err)
             err = refuse_from_now_on(orders, entry);
-        broker_orders_end_sessions(orders->box, lease);
+        broker_orders_end_sessions(orders->box, lease,
+                                   json_string_value(json_object_get(entry, "reason")));
         suspension_forget(orders->box, lease);
         if (confirm)
             log_info("lease=%s is to end", lease);

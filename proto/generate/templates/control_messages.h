@@ -23,6 +23,7 @@
 // The transports, best first.
 #define CONTROL_TRANSPORTS(row_) ${' '.join(f'row_({name})' for name, _ in spec.transports)}
 #define CONTROL_TRANSPORT_WORDS "${spec.transport_words}"
+#define CONTROL_TRANSPORT_CHOICES "auto|${spec.transport_words.replace(', ', '|')}"
 
 % end
 % for name, values in spec.enums.items():

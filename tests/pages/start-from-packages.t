@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# docs/admin/start.md from its first line to its last, on bare Debians with the packages and no source tree. seconds: 900
+. "$(dirname "$0")/machines.sh"
+[ -z "${SAN:-}${VALGRIND:-}" ] || skip_all "what is packaged is the plain build"
+[ "$(id -u)" = 0 ] || skip_all "machines of one's own need root"
+requires dpkg-buildpackage dh debootstrap unshare nsenter ip mount pgrep
+[ -e "$BUILD/lib/slurm/gres_rgpu.so" ] || skip_all "the plugins are not built: Slurm's headers are missing"
+page=$TOP/docs/admin/start.md version=$(sed -n 's/^VERSION := //p' "$TOP/Makefile")
+export PACKAGES=$TOP/build/packages-of-tests/start
+# needed FIELD...: what the packages that the page installs name there, and what of that is theirs.
+needed() {
+    local deb field
+    for deb in "$PACKAGES"/rgpu-{tools,broker,box,client}_"${version}"_amd64.deb; do
+        for field; do dpkg-deb -f "$deb" "$field"; done
+    done | tr , '\n' | sed 's/|.*//; s/(.*//; s/ //g' | grep -v '^rgpu' | sort -u
+}
+if [ -z "${IN_PRIVATE:-}" ]; then
+    rm -rf "$PACKAGES"
+    "$TOP/scripts/package" deb --as-built "$version" >"$TMP/deb.log" 2>&1 || bail "make deb: $(tail -n 20 "$TMP/deb.log")"
+    # shellcheck disable=SC2046
+    for machine in host node; do build_machine $machine munge $(needed Depends Recommends); done
+fi
+private_machines "$@"
+READY_SECONDS=90
+MACHINE_ALIAS=([host]=gpu01 [node]=node1)
+for machine in host node; do
+    boot_machine $machine
+    mkdir "${machine_root[$machine]}/root/rgpu"
+    cp "$PACKAGES"/*.deb "${machine_root[$machine]}/root/rgpu"
+done
+tell_hosts
+steps() {
+    local line
+    while IFS= read -r line <&3; do
+        ok "start.md, on $1: $line" run_step "$1" "cd; $line"
+    done 3< <(python3 -B "$TOP/tests/pages/steps.py" "$page" "$@")
+}
+steps host
+steps node
+steps host munge
+steps host broker
+# There is no GPU here; a machine that has one needs no such line.
+sed -i 's/^#devices = .*/devices = sim:2/' "${machine_root[host]}/etc/rgpu/rgpud.conf"
+steps host box
+# As root on the set-up of the page: in order, and not so where the service could not read its key.
+check() { on host "/usr/sbin/$1" --config "/etc/rgpu/$1.conf" --check-config; }
+for daemon in rgpud rgpu-brokerd; do ok "root is told that the settings of $daemon are in order" check $daemon; done
+for pair in rgpud:box.key:rgpu rgpu-brokerd:cluster.key:rgpu-broker; do
+    IFS=: read -r daemon key user <<<"$pair"
+    on host chown root: "/etc/rgpu/$key"
+    fails "$daemon could not read a key of root" check "$daemon"
+    on host chown "$user:" "/etc/rgpu/$key"
+done
+in_pool() { on host rgpuctl boxes | grep -q 'gpu01.* up'; }
+ok "the box is in the pool" await "the box" in_pool
+steps host node
+install -m 755 "$BUILD/tests/programs/saxpy" "${machine_root[node]}/root/your-program"
+steps node try
+like "$(on host rgpuctl usage --json)" '"leases":1' "the lease is counted"
+# ---- what pages and settings name is there ----
+for machine in host node; do
+    missing=$(on $machine bash -c "grep -rhoE '/usr/share/(doc/)?rgpu[a-z0-9/._-]*[a-z]' /etc/rgpu /usr/share/doc/rgpu-*/ /usr/lib/systemd/system/rgpu* 2>/dev/null |
+        sort -u | while read -r file; do [ -e \"\$file\" ] || echo \"\$file\"; done")
+    is "$missing" "" "on $machine there is each file of ours that a page or a setting names"
+done
+# docs/admin/watching.md's own configuration, with the rules where the package has them.
+sed -n '/^ *rule_files:/,/^$/s/^    //p' "$TOP/docs/admin/watching.md" >"$TMP/prometheus.yml"
+if command -v promtool >/dev/null; then
+    sed -i "s|/usr/share/rgpu/|${machine_root[host]}&|" "$TMP/prometheus.yml"
+    like "$(promtool check config "$TMP/prometheus.yml" 2>&1)" 'SUCCESS: [1-9][0-9]* rules found' "Prometheus loads the package's alerts as the page says"
+else
+    skip "promtool is not there"
+fi
+done_testing

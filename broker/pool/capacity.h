@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Computes the free capacity for a scheduler with its own accounting: free GPUs and memory, how
-// often given requests fit, and the GPUs of the scheduler's own leases. All figures are of one
-// instant.
+// Computes the free capacity for a scheduler that keeps its own accounts: free GPUs and memory, how
+// often given requests can be granted, and the GPUs of the scheduler's leases. All figures are of
+// one instant.
 #ifndef RGPU_BROKER_CAPACITY_H
 #define RGPU_BROKER_CAPACITY_H
 
@@ -10,15 +10,16 @@
 #include "broker/pool/pool.h"
 
 struct capacity_query {
-    const char *key_prefix; // selects the leases to list
-    const json_t *requests; // as in an acquire
-    uint32_t limit;         // highest count for one request
-    const json_t *request;  // a request to make room for, or NULL
-    const json_t *keys;     // leases that may be ended for it, in order of preference
-    uint64_t sequence;      // GPUs that earlier waiting requests could use are not free
+    const char *key_prefix; // the leases whose key begins so are listed
+    const json_t *requests; // list of requests, each as in an acquire
+    uint32_t limit;         // maximum count for one request
+    const json_t *request;  // request for which leases would have to end, or NULL
+    const json_t *keys;     // keys of leases that may end for `request`, in order of preference
+    // GPUs that waiting requests of lower sequence can use do not count as free
+    uint64_t sequence;
 };
 
-// Returns the answer, or NULL with the fault of the query in *why.
+// Returns the answer, or NULL and a sentence in *WHY if the query is invalid.
 json_t *capacity_view(struct pool *pool, const struct capacity_query *query, const char **why);
 
 #endif

@@ -2,12 +2,12 @@
 // Authenticates the sender of a request. On the unix socket the kernel reports the sender's user
 // id. Over TCP the request carries a munge credential or an HMAC with a shared key:
 //
-// Authorization: Munge CREDENTIAL            payload: hex SHA-256 of the text below, and a secret
-// Authorization: Rgpu KEY TIME NONCE MAC     MAC: hex HMAC-SHA256(key, text || TIME || NONCE)
-// Authorization: RgpuBox NAME KEY TIME NONCE MAC      the same with the box's own key
-// Content-SHA256: hex SHA-256 of the body
+//     Authorization: Munge CREDENTIAL            payload: hex SHA-256 of the text below, secret
+//     Authorization: Rgpu KEY TIME NONCE MAC     MAC: hex HMAC-SHA256(key, text || TIME || NONCE)
+//     Authorization: RgpuBox NAME KEY TIME NONCE MAC      the same with the box's own key
+//     Content-SHA256: hex SHA-256 of the body
 //
-// text: METHOD " " PATH-WITH-QUERY "\n" hex SHA-256 of the body "\n"
+//     text: METHOD " " PATH-WITH-QUERY "\n" hex SHA-256 of the body "\n"
 //
 // The broker therefore knows the sender before it reads the body. When the body is complete, the
 // broker compares it with the digest.

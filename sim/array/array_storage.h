@@ -2,9 +2,9 @@
 // Memory of arrays. It is memory of the process, in rows without gaps. Kernels and calls reach it
 // by handle only: the program never gets its address.
 //
-// part 0            part 1 ...          a level of a mipmapped array; other arrays have one part
-// [slice][slice]... [slice]...          a layer, a face of a cube, or a step in depth
-// [row][row]...                         a row of texels, or of blocks of a compressed format
+//   part 0            part 1 ...          a level of a mipmapped array; other arrays have one part
+//   [slice][slice]... [slice]...          a layer, a face of a cube, or a step in depth
+//   [row][row]...                         a row of texels, or of blocks of a compressed format
 //
 // Arrays and mipmapped arrays are objects with handles (handle.h). The handles of the levels are
 // revoked with their mipmapped array. The memory of an array is valid while the caller has a

@@ -34,10 +34,10 @@ struct ptx_source {
 
 // Compiles one text, or links several to one module: .extern names are resolved between the texts,
 // .weak ones merged, and names without .visible are private to their text. The logs may be NULL.
-// -EINVAL      not PTX: syntax, types, undeclared or duplicate names, unresolved externs
-// -ENOTSUP     valid PTX that the engine lacks; the log names instruction and line
-// -ENOEXEC     needs a newer PTX ISA, or a newer architecture than sm_90
-// -ENOMEM
+//   -EINVAL      not PTX: syntax, types, undeclared or duplicate names, unresolved externs
+//   -ENOTSUP     valid PTX that the engine lacks; the log names instruction and line
+//   -ENOEXEC     needs a newer PTX ISA, or a newer architecture than sm_90
+//   -ENOMEM
 __attribute__((warn_unused_result)) int ptx_module_compile(const char *text, size_t len,
                                                            struct ptx_log *info,
                                                            struct ptx_log *error,
@@ -175,11 +175,11 @@ struct ptx_launch {
 };
 
 // Runs the grid on the calling thread and threads of a pool, and returns when it has ended.
-// -EINVAL     a dimension is 0, a block has more than 1024 or `max_threads` threads, or shared
-//             memory exceeds PTX_MAX_SHARED
-// -EFAULT     a thread had a fault, which *fault describes; blocks may have written memory
-// -ECANCELED  `cancel` was set
-// -ENOMEM     no local or shared memory for the blocks
+//   -EINVAL     a dimension is 0, a block has more than 1024 or `max_threads` threads, or shared
+//               memory exceeds PTX_MAX_SHARED
+//   -EFAULT     a thread had a fault, which *fault describes; blocks may have written memory
+//   -ECANCELED  `cancel` was set
+//   -ENOMEM     no local or shared memory for the blocks
 __attribute__((warn_unused_result)) int ptx_launch_run(const struct ptx_launch *launch,
                                                        struct ptx_fault *fault);
 

@@ -2,23 +2,23 @@
 // A link: one end of a two-way channel of records between client and worker, over any transport.
 //
 // Each direction has one sender and one receiver at a time, which may be different threads.
-// sending     link_reserve() returns memory for one record and locks the sending direction until
-//             link_commit() or link_cancel(), so any thread may send. Only write to this memory,
-//             because the peer may change it. A committed record is sent soon by itself;
-//             link_flush() sends it now.
-// records     begin with their size (uint32_t), which link_commit() fills in.
-// receiving   link_receive() copies the next record. The caller must ensure that only one thread
-//             receives at a time.
-// bulk        link_send_bulk() sends a record and a payload of any size, without a copy if the
-//             transport can. The receiver must read the payload with link_receive_bulk() after
-//             the record and before the next one. The _ahead variants may return while parts of
-//             the payload are in flight; the memory must stay valid until link_settle().
-// shared memory   with LINK_MEMORY_SHARED both sides map region 0 (staging blocks and a page of
-//             flags), and further regions by number, whose descriptors link_send_region() sends.
-//             The peer may change shared memory at any time.
-// direct access   with LINK_MEMORY_REACHED the client exposes memory with link_expose() and sends
-//             the key in a record. The worker reads and writes that memory by RDMA with
-//             link_transfer_start(). The client's link_staging() is always exposed.
+//   sending     link_reserve() returns memory for one record and locks the sending direction until
+//               link_commit() or link_cancel(), so any thread may send. Only write to this memory,
+//               because the peer may change it. A committed record is sent soon by itself;
+//               link_flush() sends it now.
+//   records     begin with their size (uint32_t), which link_commit() fills in.
+//   receiving   link_receive() copies the next record. The caller must ensure that only one thread
+//               receives at a time.
+//   bulk        link_send_bulk() sends a record and a payload of any size, without a copy if the
+//               transport can. The receiver must read the payload with link_receive_bulk() after
+//               the record and before the next one. The _ahead variants may return while parts of
+//               the payload are in flight; the memory must stay valid until link_settle().
+//   shared memory   with LINK_MEMORY_SHARED both sides map region 0 (staging blocks and a page of
+//               flags), and further regions by number, whose descriptors link_send_region() sends.
+//               The peer may change shared memory at any time.
+//   direct access   with LINK_MEMORY_REACHED the client exposes memory with link_expose() and sends
+//               the key in a record. The worker reads and writes that memory by RDMA with
+//               link_transfer_start(). The client's link_staging() is always exposed.
 // Functions return 0 or -errno unless stated otherwise. After a failure the link is down: every
 // call returns -EPIPE or the first error, and link_error() returns the reason as text.
 #ifndef RGPU_TRANSPORT_LINK_H

@@ -72,7 +72,7 @@ struct transport {
     enum transport_failure failure;
 
     // ---- worker; each is called once, in this order ----
-    // Called while the process can create sockets (before it is confined).
+    //   Called while the process can create sockets (before it is confined).
     int (*listen)(const struct transport_worker *worker);
     // Called when the staging memory exists, before a client connects. If the transport is
     // unavailable, logs the reason and does not offer it.
@@ -88,7 +88,7 @@ struct transport {
     void (*withdraw)(void);
 
     // ---- client ----
-    // Writes the transport's part of the client's greeting to the empty TEXT.
+    //   Writes the transport's part of the client's greeting to the empty TEXT.
     void (*introduce)(char *text, size_t room);
     // Returns NULL if the transport can be tried, else the reason, or "" for a trivial reason.
     // REASON receives an argument for this transport, if there is a specific one.

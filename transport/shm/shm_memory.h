@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that the two ends of a shm link share: one sealed memory file.
 //
-// offset      size                        content
-// 0           4 KiB of SHM_ALIGN          struct shm_header: positions of the rings
-// 64 KiB      SHM_RING_SIZE               ring of records to the worker
-// .           SHM_RING_SIZE               ring of records to the client
-// staging:    region 0 of the session, a mapping of its own that is registered with CUDA
-// +0          4 KiB of SHM_ALIGN          LINK_FLAGS completion flags
-// +64 KiB     block_size * block_count    staging blocks
+//   offset      size                        content
+//   0           4 KiB of SHM_ALIGN          struct shm_header: positions of the rings
+//   64 KiB      SHM_RING_SIZE               ring of records to the worker
+//   .           SHM_RING_SIZE               ring of records to the client
+//   staging:    region 0 of the session, a mapping of its own that is registered with CUDA
+//   +0          4 KiB of SHM_ALIGN          LINK_FLAGS completion flags
+//   +64 KiB     block_size * block_count    staging blocks
 //
 // SHM_ALIGN is a multiple of the page size of every supported machine. A ring is mapped twice in a
 // row, so that every record is contiguous.

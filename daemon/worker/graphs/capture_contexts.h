@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contexts whose streams take part in running captures, by the driver's number of the capture
-// (capture_contexts.c).
+// Contexts whose streams take part in running captures, by the driver's number of the capture.
 #ifndef RGPU_WORKER_CAPTURE_CONTEXTS_H
 #define RGPU_WORKER_CAPTURE_CONTEXTS_H
 
@@ -11,7 +10,7 @@
 bool capture_contexts_any(void);
 // Adds CONTEXT to CAPTURE. Returns false without memory.
 bool capture_context_note(uint64_t capture, uint64_t context) __attribute__((warn_unused_result));
-// Ends the capture. Its result GRAPH (0: none) needs the contexts that took part. Returns false
+// Removes the capture. Its contexts become needs of its result GRAPH (0: none). Returns false
 // without memory.
 bool capture_context_end(uint64_t capture, uint64_t graph);
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One record: it is checked, its context made current, its handler called and its answer sent.
 #include "daemon/worker/intake/pipeline.h"
 
 #include <stdatomic.h>

@@ -2,7 +2,7 @@
 // Connections to the broker. A connection carries one request at a time: the head, then a body if
 // the server requests it, then the answer. Until the sender is identified, the broker reads no more
 // than one head, and each step has a deadline of seconds. If there are too many connections, those
-// of unknown senders are closed first. One thread.
+// of unknown senders are closed first. For one thread only.
 #ifndef RGPU_BROKER_CONNECTION_H
 #define RGPU_BROKER_CONNECTION_H
 

@@ -12,7 +12,7 @@
 struct munge_pool;
 struct munge_job;
 
-// Takes ownership of CONTEXT. Returns NULL without memory or threads.
+// Takes ownership of CONTEXT. Returns NULL if memory is exhausted or no thread can start.
 struct munge_pool *munge_pool_new(struct event_base *base, munge_ctx_t context);
 // Frees the pool. No callback runs afterwards. Threads that still wait for munged are detached.
 void munge_pool_free(struct munge_pool **pool);

@@ -23,7 +23,7 @@ struct user_rates;
 struct user_rates *user_rates_new(int64_t at_once, int64_t per_second);
 void user_rates_free(struct user_rates **rates);
 // Takes one request from the quota of NAME, a user or an address. Returns false if the quota of
-// requests or of processor time is used up, or without memory.
+// requests or of processor time is used up, or if memory is exhausted.
 bool user_rates_take(struct user_rates *rates, const char *name);
 // Returns one request to the quota of NAME.
 void user_rates_give(struct user_rates *rates, const char *name);

@@ -2,7 +2,7 @@
 // State of the broker, and the transaction that every change goes through. An operation (leases.h,
 // boxes.h, tickets.h) decides from the pool, writes the change and one event in one transaction,
 // and modifies the pool in memory after the commit. A failed operation therefore changes nothing,
-// in memory or on disk. One thread.
+// in memory or on disk. For one thread only.
 #ifndef RGPU_BROKER_CORE_H
 #define RGPU_BROKER_CORE_H
 

@@ -7,7 +7,7 @@
 
 struct names;
 
-// Returns NULL without memory or a thread.
+// Returns NULL if memory is exhausted or no thread can start.
 struct names *names_new(void);
 void names_free(struct names **names);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pool in memory: boxes, GPUs, leases, and the hold of each lease on each of its GPUs. The pool
 // is loaded from the database at start and changes only after a database commit. It is independent
-// of SQL and HTTP. One thread.
+// of SQL and HTTP. For one thread only.
 #ifndef RGPU_BROKER_POOL_H
 #define RGPU_BROKER_POOL_H
 
@@ -250,7 +250,8 @@ struct pool_gpu *pool_gpu_named(const struct pool *pool, const char *name);
 struct pool_lease *pool_find_lease(const struct pool *pool, const char *id);
 struct pool_lease *pool_find_key(const struct pool *pool, int64_t key_owner, const char *key);
 
-// Return NULL without memory. pool_place_gpu returns -ENOSPC if the box has POOL_GPUS_PER_BOX GPUs.
+// Return NULL if memory is exhausted. pool_place_gpu returns -ENOSPC if the box has
+// POOL_GPUS_PER_BOX GPUs.
 struct pool_box *pool_add_box(struct pool *pool, const char *name);
 struct pool_gpu *pool_add_gpu(struct pool *pool, const char *uuid);
 int pool_place_gpu(struct pool_gpu *gpu, struct pool_box *box) __attribute__((warn_unused_result));

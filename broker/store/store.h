@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stores the broker's state in an SQLite database. A change is a transaction from store_begin to
 // store_commit with one event (store_add_event). Clients get the answer to a change once the commit
-// is durable. All functions log errors and return the outcome. One thread.
+// is durable. All functions log errors and return the outcome. For one thread only.
 #ifndef RGPU_BROKER_STORE_H
 #define RGPU_BROKER_STORE_H
 

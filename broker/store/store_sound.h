@@ -7,7 +7,8 @@
 
 struct store_sound;
 
-// Starts the check. The database must be open. Returns NULL without memory or a thread.
+// Starts the check. The database must be open. Returns NULL if memory is exhausted or no thread can
+// start.
 struct store_sound *store_sound_begin(const char *path);
 // Waits for the check, frees, and returns its outcome; problems are logged. Returns OUTCOME_DONE if
 // *SOUND is NULL. The caller must not write to the database before.

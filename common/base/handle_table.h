@@ -28,7 +28,8 @@ enum { HANDLE_TYPE_MAX = 127, HANDLE_INDEX_LIMIT = 1 << 22 };
 struct handle_table *handle_table_new(unsigned domain);
 void handle_table_free(struct handle_table **table);
 
-// Creates a handle for OBJECT, which must not be NULL. Returns 0 without memory or free index.
+// Creates a handle for OBJECT, which must not be NULL. Returns 0 if memory or indexes are
+// exhausted.
 uint64_t handle_mint(struct handle_table *table, unsigned type, void *object)
     __attribute__((warn_unused_result));
 

@@ -14,8 +14,8 @@ bool memory_make_resident(void *base, size_t size) __attribute__((warn_unused_re
 // the kernel did not do it.
 bool memory_enter_pages(void *base, size_t size, bool write);
 // Prepares pages of the program for locking, as a driver does: makes all of them present, for
-// writing if WRITE is set. Returns 0, -ENOMEM without memory, or -EFAULT if a page is not mapped or
-// not accessible in this way.
+// writing if WRITE is set. Returns 0, -ENOMEM if memory is exhausted, or -EFAULT if a page is not
+// mapped or not accessible in this way.
 int memory_make_lockable(void *base, size_t size, bool write);
 
 #endif

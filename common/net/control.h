@@ -74,7 +74,7 @@ int control_receive_packet_with(int fd, struct control_frame *frame, int *fds, s
 // client_sockets in rgpud.conf and RGPU_CLIENT_SOCKETS.
 #define CONTROL_CLIENT_SOCKETS "/run/rgpu-clients"
 
-// First bytes of an exported shared memory handle.
+// First bytes of a token that names exported memory.
 #define CONTROL_EXPORT_MAGIC "rgpushr1"
 
 // Reads the kernel's boot id, which is the same in all containers of a host. Returns 0, or -errno

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A token bucket: allows a burst, and then a fixed amount per second. One thread.
+// A token bucket: allows a burst, and then a fixed amount per second. For one thread only.
 #ifndef RGPU_COMMON_ALLOWANCE_H
 #define RGPU_COMMON_ALLOWANCE_H
 

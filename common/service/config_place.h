@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records where each setting was set, from config_place_keep() on, so that later errors can name
-// file and line. One thread.
+// file and line. For one thread only.
 #ifndef RGPU_COMMON_CONFIG_PLACE_H
 #define RGPU_COMMON_CONFIG_PLACE_H
 

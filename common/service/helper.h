@@ -18,7 +18,7 @@ struct helper_job {
         struct helper_job *job); // runs in the event loop and frees the job; NULL: `run` frees it
 };
 
-// MOST: maximum jobs in the queue. Returns NULL without memory or threads.
+// MOST: maximum jobs in the queue. Returns NULL if memory is exhausted or no thread can start.
 struct helper *helper_new(unsigned threads, unsigned most);
 // Returns a descriptor that is readable when helper_finish() has work.
 int helper_descriptor(const struct helper *helper);

@@ -127,8 +127,9 @@ struct link_registered;
 struct link_local {
     void *base; // address in transfers
     size_t size;
-    int dmabuf; // dma-buf that contains the memory at byte OFFSET; -1: use the address. The caller
-    uint64_t offset; // may close it afterwards.
+    // dma-buf with the memory, which the caller may close after the call; -1: use `base`
+    int dmabuf;
+    uint64_t offset; // byte offset of the memory in the dma-buf
     bool exposed;    // the peer can access it with its key
 };
 // Worker: registers memory, until link_unregister() before link_free(). Returns -EOPNOTSUPP if the

@@ -13,7 +13,7 @@ struct state_saver;
 // logged.
 typedef void state_saver_done(void *argument, uint64_t number, int err);
 
-// Returns NULL without memory or a thread.
+// Returns NULL if memory is exhausted or no thread can start.
 struct state_saver *state_saver_open(struct event_base *base, const char *directory,
                                      state_saver_done *done, void *argument);
 // Starts to write TEXT to the file NAME (state_file.h); takes ownership of TEXT. NAME and POINT

@@ -10,8 +10,8 @@
 
 struct pool_account;
 
-// Returns the account of a pool on DEVICE; NULL without memory, or if the session has no budget
-// there.
+// Returns the account of a pool on DEVICE; NULL if memory is exhausted, or if the session has no
+// budget there.
 struct pool_account *pool_account(CUmemoryPool pool, int device);
 // Allocates SIZE bytes from the pool and counts the memory that the pool takes for them. Returns
 // OUT_OF_MEMORY if it exceeds the budget, or an error of the driver.

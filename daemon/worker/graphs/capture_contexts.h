@@ -8,10 +8,10 @@
 
 // Returns true if any capture is in progress.
 bool capture_contexts_any(void);
-// Adds CONTEXT to CAPTURE. Returns false without memory.
+// Adds CONTEXT to CAPTURE. Returns false if memory is exhausted.
 bool capture_context_note(uint64_t capture, uint64_t context) __attribute__((warn_unused_result));
-// Removes the capture. Its contexts become needs of its result GRAPH (0: none). Returns false
-// without memory.
+// Removes the capture. Its result GRAPH (0: none) then needs all of its contexts. Returns false if
+// memory is exhausted.
 bool capture_context_end(uint64_t capture, uint64_t graph);
 
 #endif

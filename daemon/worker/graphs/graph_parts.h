@@ -29,12 +29,13 @@ void part_drop(uint64_t handle, enum part_reach reach);
 // Moves the part into OWNER.
 void part_move(uint64_t handle, uint64_t owner);
 
-// Adds CONTEXTS to the contexts that a graph or node needs, or replaces them. Returns false without
-// memory.
+// Adds CONTEXTS to the contexts that a graph or node needs, or replaces them. Returns false if
+// memory is exhausted.
 enum part_need_how { PART_NEEDS_ALSO, PART_NEEDS_ONLY };
 bool part_need(uint64_t handle, const struct context_set *contexts, enum part_need_how how)
     __attribute__((warn_unused_result));
-// Adds the contexts that the part and all parts inside need to OUT. Returns false without memory.
+// Adds the contexts that the part and all parts inside need to OUT. Returns false if memory is
+// exhausted.
 bool part_contexts(uint64_t handle, struct context_set *out) __attribute__((warn_unused_result));
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "daemon/worker/request/serve.h"
 
-// If a request has failed without memory, logs what was exhausted: the GPU, a budget, or a limit of
+// Logs why memory was exhausted, if that made the request fail: the GPU, a budget, or a limit of
 // the process. Thread-safe.
 void shortage_note(const struct serve *serve);
 

@@ -24,10 +24,10 @@ struct kernel_window {
     uint32_t blocks, tags;
     uint32_t epoch; // session.memory_epoch when the memory was last checked
     struct wire_proxy_queue *proxy_queue;
-    CUdeviceptr counters;                // device address of the counters that follow the proxy queue
-    uint32_t *signals;                   // number of received signals, by block and tag
-    unsigned stores;                     // puts of other boxes that are being stored
-    uint32_t next;                       // number of the next put request
+    CUdeviceptr counters; // device address of the counters that follow the proxy queue
+    uint32_t *signals;    // number of received signals, by block and tag
+    unsigned stores;      // puts of other boxes that are being stored
+    uint32_t next;        // number of the next put request
     struct wire_put_request put_request; // put request that is being sent; turn 0: none
     uint64_t sent;                       // bytes of it that were sent
     bool reported;                       // an invalid put request was logged

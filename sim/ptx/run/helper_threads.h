@@ -13,7 +13,7 @@ typedef void grid_worker(struct grid *grid);
 // returned. RUN must be the same function in every call.
 void helpers_run(struct grid *grid, unsigned helpers, grid_worker *run);
 
-// Returns an unused or new worker, or NULL without memory.
+// Returns an unused or new worker, or NULL if memory is exhausted.
 struct worker *worker_take(void);
 void worker_give(struct worker *worker);
 

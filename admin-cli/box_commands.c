@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands that ask the daemon of this machine through its administration socket.
+// Commands that query the daemon of this machine through its administration socket.
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes a program that `rgpuctl run` starts load rgpu's libraries instead of NVIDIA's.
+// Makes the program of `rgpuctl run` load rgpu's libraries instead of NVIDIA's.
 #ifndef RGPU_ADMIN_CLIENT_LIBRARY_H
 #define RGPU_ADMIN_CLIENT_LIBRARY_H
 
 #include <stddef.h>
 
-// Puts the directory of rgpu's libraries into the environment. Returns 0, or the exit status after
-// printing the error.
+// Adds the directory of rgpu's libraries to LD_LIBRARY_PATH. Returns 0, or the exit status after it
+// has printed an error.
 int client_library_use(void);
-// The same for libnccl.so.2, for a program with GPUs of BOXES boxes. To be called after
-// client_library_use; RGPU_NCCL has been checked.
+// Also preloads rgpu's libnccl.so.2 (LD_PRELOAD), as RGPU_NCCL and the number of boxes demand: see
+// nccl_preload(). Must follow client_library_use; RGPU_NCCL must be valid.
 void client_library_use_nccl(size_t boxes);
 
 #endif

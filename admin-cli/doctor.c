@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpuctl doctor: checks everything between a program on this machine and a remote GPU. Prints for
-// each part that it is well, or the problem and its remedy.
+// rgpuctl doctor: checks everything between a program on this machine and a remote GPU. Prints each
+// problem with its remedy.
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checks of rgpuctl doctor on this machine: RDMA devices with their ports and GIDs, their
-// permissions, locked memory, NUMA nodes, munge.
+// Checks RDMA devices with their ports, GIDs and permissions, the limit of locked memory, NUMA
+// nodes, and munge.
 #include "admin-cli/doctor_host.h"
 
 #include <dirent.h>

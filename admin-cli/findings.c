@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See findings.h. Each line reports a success, or a problem and its remedy.
 #include "admin-cli/findings.h"
 
 #include <stdarg.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report of rgpuctl doctor, line by line.
+// Prints the lines of `rgpuctl doctor`.
 #ifndef RGPU_ADMIN_CLI_FINDINGS_H
 #define RGPU_ADMIN_CLI_FINDINGS_H
 
 void finding_well(const char *topic, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// Prints a problem: WHAT is wrong, and with FORMAT the remedy.
+// Prints a problem: WHAT is wrong, and the remedy (FORMAT).
 void finding_problem(const char *topic, const char *what, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-// Returns the number of problems.
+// Returns the number of problems printed.
 int findings_bad(void);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes a lease, runs a program under it, and releases it afterwards. The lease must be renewed, so
-// it expires even if this process is killed.
+// The lease has a lifetime and is renewed while the program runs, so it expires if this process is
+// killed.
 #include "admin-cli/leased_run.h"
 
 #include <errno.h>

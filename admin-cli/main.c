@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpuctl: one program for users and administrators of rgpu; the commands are in tables.
+// rgpuctl: command line tool for users and administrators of rgpu.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command that has a lease go to another GPU of its box. It waits until the sessions are there,
-// or until it is known why they stay.
+// rgpuctl move: moves a lease to another GPU of its box and waits for the result.
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

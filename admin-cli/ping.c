@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpuctl ping: how fast a box answers, and how fast data go to its GPU and back, by each
-// transport. It is measured with the client library itself, as a program would use it, in a process
-// for each transport.
+// rgpuctl ping: measures latency of a box and bandwidth to and from its GPU, for each transport,
+// with the client library in a child process for each transport.
 #include "admin-cli/ping.h"
 
 #include <dlfcn.h>

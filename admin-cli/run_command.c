@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpuctl run: an ordinary program with our libcuda.so.1 in place of the driver's, on the GPUs of a
-// lease or on given boxes.
+// rgpuctl run: runs a program with rgpu's libcuda.so.1 instead of the driver's, on the GPUs of a
+// lease or of given boxes.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands that take the sessions of a lease off the GPUs and bring them back. A command polls the
-// broker until its change is complete, which takes as long as other leases hold the memory.
+// Commands that suspend and resume a lease. They poll the broker until the change is complete. A
+// resume may take long, because other leases must free the GPUs first.
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

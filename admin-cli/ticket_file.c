@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tickets in files of their own.
 #include "admin-cli/ticket_file.h"
 
 #include <errno.h>

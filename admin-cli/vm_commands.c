@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows into virtual machines of this host: `rgpuctl vm attach NAME` and the like, which ask the
-// box of this machine, and print the options for QEMU or libvirt.
+// rgpuctl vm: attaches windows to virtual machines of this host, through the box of this machine,
+// and prints the options for QEMU or libvirt.
 #include <errno.h>
 #include <pwd.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpu-brokerd: keeps the pool of GPUs and grants leases out of it.
+// rgpu-brokerd: manages the pool of GPUs and grants leases.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

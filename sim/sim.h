@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Defines macros that export API functions, and the check that each of them makes first. All files
-// of the software GPU include it.
+// Macros for all files of the software GPU: exported API functions, and the checks that they make
+// first.
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
 
@@ -13,13 +13,13 @@
 
 #define SIM_EXPORT __attribute__((visibility("default")))
 
-// SIM_API(cuName, parameters) { body }: declares and starts the definition of an exported call.
+// SIM_API(cuName, parameters) { body }: defines an exported API function.
 #define SIM_API(name, ...) \
     SIM_EXPORT CUresult name(__VA_ARGS__); \
     SIM_EXPORT CUresult name(__VA_ARGS__)
 
-// A call that takes a stream exists twice: in the _ptsz form the NULL stream means the calling
-// thread's default stream. The parameter list must name it `stream`.
+// Defines an API function with a stream parameter, which must be named `stream`, and its _ptsz
+// variant. In the variant, NULL stands for the calling thread's default stream.
 #define SIM_STREAM_API(name, parameters, call) \
     SIM_EXPORT CUresult name parameters; \
     SIM_EXPORT CUresult name##_ptsz parameters; \
@@ -34,8 +34,8 @@
         return call; \
     }
 
-// Declares a synchronous call without a stream parameter; `stream` is the default stream of its
-// form.
+// Defines a synchronous API function without stream parameter, and its _ptds variant. In CALL,
+// `stream` is the default stream of the variant.
 #define SIM_DEFAULT_STREAM_API(name, parameters, call) \
     SIM_EXPORT CUresult name parameters; \
     SIM_EXPORT CUresult name##_ptds parameters; \
@@ -54,11 +54,11 @@
 
 // Returns NOT_INITIALIZED before cuInit and in a forked child.
 CUresult sim_check_started(void);
-// Also returns NOT_PERMITTED inside a stream callback. Waits while the process is locked for a
-// checkpoint.
+// As sim_check_started. Also returns NOT_PERMITTED in a stream callback, and waits while a
+// checkpoint locks the process.
 CUresult sim_check_ready(void);
 
-// Records whether the calling thread runs a host function or a stream callback.
+// Sets whether the calling thread runs a host function or stream callback.
 void sim_set_in_callback(bool inside);
 
 #define SIM_RETURN_IF(condition, error) \
@@ -67,7 +67,7 @@ void sim_set_in_callback(bool inside);
             return error; \
     } while (0)
 
-// Returns the error of a failed call to the caller.
+// Returns from the calling function if the call fails.
 #define SIM_TRY(call) \
     do { \
         CUresult try_result = (call); \

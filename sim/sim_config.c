@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the settings of the software GPU from the environment.
 #include "sim/sim_config.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Computes the identities of simulated devices.
 #include "sim/uuid.h"
 
 #include <stdint.h>

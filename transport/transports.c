@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of transports.
 #include <string.h>
 
 #include "transport/link/transport.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Command lines of rgpuctl's commands, and the help that follows from their tables.
+// Parses command lines and prints help, by the tables of commands.
 #include "admin-cli/output/command.h"
 
 #include <ctype.h>

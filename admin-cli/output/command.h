@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands of rgpuctl: each is one row of a table with its options, from which come the dispatch,
-// --help and the completion of the shell.
+// Commands of rgpuctl. A command is a row of a table; dispatch, --help and shell completion use the
+// tables.
 #ifndef RGPU_ADMIN_CLI_COMMAND_H
 #define RGPU_ADMIN_CLI_COMMAND_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-// Rows of the tables leave out members that are zero.
+// Rows of the tables omit members that are zero.
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-// Exit statuses (`run` ends with its program's own, or 126 and 127 as a shell does).
+// Exit statuses. `run` ends with its program's status, or with 126 or 127 as a shell does.
 enum {
-    EXIT_ANSWER_NO = 1, // done, and the answer is no: not healthy, refused
+    EXIT_ANSWER_NO = 1, // the command worked, and the answer is negative: not healthy, refused
     EXIT_USAGE = 2,
-    EXIT_UNREACHABLE = 3, // no answer
+    EXIT_UNREACHABLE = 3, // the daemon or broker does not answer
 };
 
 enum { COMMAND_OPTIONS_MAX = 24, COMMAND_ARGUMENTS_MAX = 128 };
@@ -23,40 +23,41 @@ struct command_option {
     const char *name;     // without the dashes
     const char *argument; // NULL: a flag
     const char *help;
-    char letter;        // a short form such as -n, or 0
-    const char *values; // "a|b": one of these words; "1..64": a number; NULL: the command checks it
+    char letter; // short form, such as n for -n, or 0
+    // "a|b": one of these words; "1..64": a number in this range; NULL: the command checks it
+    const char *values;
 };
 
 struct command {
     const char *name;
-    const char *arguments;                // what follows the options, for the usage line
+    const char *arguments;                // arguments after the options, for the usage line
     const char *help;                     // one line
-    const struct command_option *options; // ends with a row without a name; may be NULL
+    const struct command_option *options; // ends with a row whose name is NULL; may be NULL
     int (*run)(const struct command *command, int argc, char **argv);
-    bool wraps; // the first argument is a program, and what follows is its own
+    bool wraps; // the first argument is a program, and all later words are the program's arguments
 };
 
-// The parsed command line. VALUES has an entry for each option of the table: the argument, or ""
-// for a flag that is given, else NULL.
+// A parsed command line. VALUES has an entry for each option of the table: its argument, "" for a
+// given flag, or NULL.
 struct command_line {
     const char *values[COMMAND_OPTIONS_MAX];
     int argc; // arguments after the options
     char **argv;
-    char *words[COMMAND_ARGUMENTS_MAX + 1]; // where argv points, unless the command wraps a program
+    char *words[COMMAND_ARGUMENTS_MAX + 1]; // memory for argv, unless the command wraps a program
 };
 
-// Parses the command line; argv[0] is the command's name. Options may follow arguments, up to "--";
-// if the command wraps a program, they end at the program's name. Returns a negative number if the
-// command can run, else the exit status after printing help or an error. OUT must not be copied.
+// Parses a command line; argv[0] is the command's name. Options and arguments may be mixed, up to
+// "--"; if the command wraps a program, options end at the program's name. Returns a negative
+// number if the command can run; else prints help or an error and returns the exit status. OUT must
+// not be copied.
 int command_parse(const struct command *command, int argc, char **argv, struct command_line *out);
-// The same without output. Returns true if the command line is valid for this command, and fills in
-// OUT.
+// As command_parse without output. Returns true if the command line is valid.
 bool command_look(const struct command *command, int argc, char **argv, struct command_line *out);
 const char *command_value(const struct command *command, const struct command_line *line,
                           const char *name);
 void command_print_help(const struct command *command);
 
-// The groups; each ends with a row without a name.
+// Commands by topic; each table ends with a row whose name is NULL.
 extern const struct command run_commands[];
 extern const struct command box_commands[];
 extern const struct command pool_list_commands[];

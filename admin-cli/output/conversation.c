@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands' way to the broker, and how its answers become tables and exit statuses.
 #include "admin-cli/output/conversation.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions shared by the commands that send requests to the broker.
+// Functions for commands that send requests to the broker.
 #ifndef RGPU_ADMIN_CLI_CONVERSATION_H
 #define RGPU_ADMIN_CLI_CONVERSATION_H
 
@@ -16,54 +16,57 @@
         "key", "FILE", "shared key instead of munge [RGPU_BROKER_KEY]", 0 \
     }
 
-// One command's conversation with the broker.
+// A command, its parsed command line, and its connection to the broker.
 struct conversation {
     const struct command *command;
     struct command_line line;
     struct broker_client *client;
 };
 
-// Parses the command line and finds the broker. Negative: go on, then pool_close; else the exit
-// status. MIN and MAX: how many arguments there must be.
+// Parses the command line, with MIN to MAX arguments, and opens a client of the broker. Returns a
+// negative number if the command can go on; it must then call pool_close. Otherwise returns the
+// exit status.
 int pool_open(struct conversation *pool, const struct command *command, int argc, char **argv,
               int min, int max);
 void pool_close(struct conversation *pool);
 const char *pool_option(const struct conversation *pool, const char *name);
 
-// A call; a failure is explained on standard error. 0, or the exit status.
+// Sends a request. Prints errors. Returns 0, or the exit status.
 int pool_call(struct conversation *pool, const char *method, const char *path, const json_t *body,
               json_t **answer);
-// The exit status for an error of the client, which is explained on standard error.
+// Prints an error of the client and returns the exit status for it.
 int pool_explain(const struct conversation *pool, int error);
-// Waits at most SECONDS until the event log has grown beyond *last, and sets *last.
+// Waits at most SECONDS until the event log has events after *LAST, and sets *LAST to the number of
+// the last one. Returns 0, or the exit status.
 int pool_await_event(struct conversation *pool, unsigned seconds, json_int_t *last);
 
-// Prints the list MEMBER of ANSWER as a table, or one JSON object per line with --json.
+// Prints the list MEMBER of ANSWER: as a table, or with --json as one JSON object per line.
 int pool_print(const struct conversation *pool, const json_t *answer, const char *member,
                const struct table_column *columns);
 
-// Adds "user", the name of "owner", to each row.
+// Adds "user" to each row: the name of the user id in "owner".
 void pool_name_owners(json_t *rows);
 
-// Adds "why" to each row with a "drain": "fan 3 rattles (root, 2026-11-22 07:40)".
+// Adds "why" to each row with a "drain", such as "fan 3 rattles (root, 2026-11-22 07:40)".
 void pool_tell_drains(json_t *rows);
-// The same of one, into TEXT.
+// Writes such a text for one drain to TEXT.
 void pool_tell_drain(const json_t *drain, char *text, size_t size);
 
-// Commands that are the box's or the pool's: the pool's where a name is given, or, where
-// WITHOUT_NAME allows, a broker is known; never with --socket.
+// For commands that query either the box of this machine or the pool. Returns true for the pool: an
+// argument names something in it, --broker is given or, if WITHOUT_NAME is set, a broker is
+// configured. Always returns false with --socket.
 bool pool_is_meant(const struct command *command, int argc, char **argv, bool without_name);
 int pool_sessions(const struct command *command, int argc, char **argv);
 int pool_health(const struct command *command, int argc, char **argv);
 // Reports on standard error if the Slurm daemons of this machine have not loaded rgpu's plugins.
-// Returns the exit status to go on with.
+// Returns STATUS, or EXIT_ANSWER_NO if STATUS is 0 and a plugin is missing.
 int slurm_health(int status);
 int pool_usage(const struct command *command, int argc, char **argv);
 int pool_drain(const struct command *command, int argc, char **argv);
-// Says that a lease stays where it is, and why. EXIT_ANSWER_NO.
+// Prints that a lease is not moved and why. Returns EXIT_ANSWER_NO.
 int move_explain(const struct command *command, const char *lease, const char *reason);
-// Waits until what of the lease goes to another GPU is there. The exit status; where it stays, that
-// is explained.
+// Waits until a lease has been moved. Returns the exit status; prints the reason if it is not
+// moved.
 int pool_await_move(struct conversation *pool, const char *lease);
 
 #endif

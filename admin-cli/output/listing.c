@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Printing a list.
 #include "admin-cli/output/listing.h"
 
 int listing_print(const struct command *command, const struct command_line *line,

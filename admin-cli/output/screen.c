@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The terminal of rgpuctl top.
 #include "admin-cli/output/screen.h"
 
 #include <errno.h>

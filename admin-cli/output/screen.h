@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A terminal that the program redraws periodically and whose keys it reads one by one.
+// A full-screen display on a terminal, with input by single keys.
 #ifndef RGPU_ADMIN_CLI_SCREEN_H
 #define RGPU_ADMIN_CLI_SCREEN_H
 
 #include <stdbool.h>
 
-// If standard input is a terminal, its keys come unread, until screen_close; signals that end the
-// program end screen_key first.
+// Prepares the terminal. If standard input is a terminal, keys are read unbuffered until
+// screen_close. Signals that end the program make screen_key return -1.
 void screen_open(void);
 void screen_close(void);
 
@@ -15,7 +15,7 @@ struct screen_size {
 };
 struct screen_size screen_size(void);
 
-// Returns the next key within SECONDS, 0 if there is none, -1 if the program must end.
+// Returns the next key, 0 if none is pressed within SECONDS, or -1 if the program must end.
 int screen_key(int seconds);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tables through libsmartcols.
+// Prints tables with libsmartcols.
 #include "admin-cli/output/table.h"
 
 #include <errno.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tables within a width.
 #include "admin-cli/output/table_fit.h"
 
 #include <string.h>
 
-// The least characters by which a text is still recognised.
+// Minimum length of a shortened text.
 enum { NAME_LEAST = 9, SENTENCE_LEAST = 14, NARROW = 40 };
 
 static bool begins_character(char c)

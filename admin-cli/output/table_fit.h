@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes a table fit the width of its output: shortens long texts first, as far as they stay useful,
-// and then leaves out columns.
+// Fits a table to a width: first shortens long texts, as far as they stay useful, then removes
+// columns.
 #ifndef RGPU_ADMIN_CLI_TABLE_FIT_H
 #define RGPU_ADMIN_CLI_TABLE_FIT_H
 
@@ -12,17 +12,17 @@
 struct table_grid {
     const struct table_column *columns;
     size_t column_count, row_count;
-    char **cells; // row by row; owned by the caller
+    char **cells; // row by row; owned by the caller, who frees the strings
     bool left_out[TABLE_COLUMNS_MAX];
 };
 
-// Shortens cells and leaves columns out until a line, with a space between columns, has at most
-// `width` characters.
+// Shortens cells and sets left_out until a line, with a space between columns, has at most `width`
+// characters.
 void table_fit(struct table_grid *grid, unsigned width);
 
-// Returns the width of a text on a terminal if each character takes one place.
+// Returns the number of characters of a UTF-8 text.
 size_t text_width(const char *text);
-// Shortens to at most `width` characters: with ".." in the middle, or where `at_end` at the end.
+// Shortens to `width` characters, with ".." in the middle, or at the end if `at_end` is set.
 void text_shorten(char *text, size_t width, bool at_end);
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Choosing columns and rows of a list, and sorting it.
 #include "admin-cli/output/table_wish.h"
 
 #include <errno.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The user's choice for a list: its columns, its rows, and their order.
+// The user's selection and order of a table's columns and rows.
 #ifndef RGPU_ADMIN_CLI_TABLE_WISH_H
 #define RGPU_ADMIN_CLI_TABLE_WISH_H
 
 #include "admin-cli/output/table.h"
 
 struct table_wish {
-    const char *format; // titles with commas between, in any case; NULL: all columns
-    const char *sort;   // a title, with '-' in front for the largest first; NULL: as they come
-    const char *only;   // TITLE=GLOB[,TITLE=GLOB...] that rows must match; NULL: all
+    const char *format; // titles separated by commas, ignoring case; NULL: all columns
+    const char *sort;   // a title, with a prefix '-' for descending order; NULL: unsorted
+    const char *only;   // TITLE=GLOB[,TITLE=GLOB...], which rows must match; NULL: all rows
 };
 
 #define TABLE_WISH_OPTIONS \
@@ -20,8 +20,8 @@ struct table_wish {
             "0..10000" \
     }
 
-// Selects and sorts the wanted rows of ROWS into a new array *out, and stores the wanted columns in
-// SHOWN. ROWS does not change. -EINVAL after printing the word that names no column.
+// Sets *OUT to a new array of the selected rows in order, and SHOWN to the selected columns.
+// Returns 0, or -EINVAL after it has printed the unknown column.
 int table_wish(const struct table_wish *wish, const struct table_column *columns,
                const json_t *rows, struct table_column shown[TABLE_COLUMNS_MAX], json_t **out)
     __attribute__((warn_unused_result));

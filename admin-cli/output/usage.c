@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shows the use of the pool by users.
+// rgpuctl usage: the users' use of the pool.
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting for a lease that goes to another GPU, as moves and drains do.
+// Waits for the move of a lease, for the commands move and drain.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The history of the pool, and what happens in it from now on.
+// rgpuctl events: the event log of the pool, and new events as they happen.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

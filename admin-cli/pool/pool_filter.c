@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Filters over the lists of the pool, which belong together.
 #include "admin-cli/pool/pool_filter.h"
 
 #include <fnmatch.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands that show the pool.
+// Commands that list the pool.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

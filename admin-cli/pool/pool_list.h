@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lists of the pool: where the broker has them, and their columns.
+// Lists of the pool: their API paths and columns.
 #ifndef RGPU_ADMIN_CLI_POOL_LIST_H
 #define RGPU_ADMIN_CLI_POOL_LIST_H
 
@@ -8,13 +8,13 @@
 enum pool_list { LIST_BOXES, LIST_GPUS, LIST_LEASES, LIST_SESSIONS, LISTS };
 
 struct pool_list_row {
-    const char *path, *member; // of the broker's answer
+    const char *path, *member; // API path, and member of the answer with the list
     const struct table_column *columns;
 };
 extern const struct pool_list_row pool_lists[LISTS];
 
-// Adds values that the columns show and the broker's answer lacks: names of users, reasons of
-// drains and waits, places of leases, ages.
+// Adds values that the API does not return: names of users, reasons of drains and waits, locations
+// of leases, ages.
 void pool_list_complete(enum pool_list list, json_t *rows);
 
 #endif

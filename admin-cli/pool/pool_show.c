@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything about one box, GPU or lease of the pool.
+// Commands that show everything about one box, GPU or lease.
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

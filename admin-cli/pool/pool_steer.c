@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands with which administrators steer the pool.
+// Commands of administrators that change the pool.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

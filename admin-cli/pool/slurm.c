@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpuctl and Slurm: what its files must contain, and whether its daemons have loaded our plugins.
+// rgpuctl slurm: prints the lines that Slurm's configuration needs, and checks if the Slurm daemons
+// have loaded rgpu's plugins.
 #include <ctype.h>
 #include <dirent.h>
 #include <limits.h>

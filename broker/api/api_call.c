@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls: sends answers, at once or after the change is durable; waits; and reads the parameters of
-// requests.
+// Sends answers, at once or when the commit is durable; makes calls wait; and parses requests.
 #include "broker/api/api_call.h"
 
 #include <errno.h>

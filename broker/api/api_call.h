@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An API call is one HTTP request until its answer. The handler either answers or leaves the call
-// waiting; a waiting call's handler runs again after a change, until it answers.
+// An API call is one HTTP request, from its head to its answer. The route's handler either answers
+// the call or leaves it waiting. The server runs the handler of a waiting call again after each
+// change of the pool. All functions run in the broker's main thread.
 #ifndef RGPU_BROKER_API_CALL_H
 #define RGPU_BROKER_API_CALL_H
 
@@ -23,29 +24,31 @@ struct server;
 
 struct api_call {
     TAILQ_ENTRY(api_call)
-    waiting; // in server->calls if `ready` is set, else in server->box_calls
+    waiting; // link in server->calls, in server->box_calls if `ready` is NULL, or in server->held
     struct server *server;
     struct connection *connection;
     const struct http_head *head;
     const struct route *route; // NULL if no route has this path and method
     bool path_known;
     struct identity who;
-    struct auth_job *job;           // munge's pending answer about the caller, or NULL
-    char actor[POOL_NAME_MAX + 32]; // for the event log
+    struct auth_job *job;           // munge's pending answer about the sender, or NULL
+    char actor[POOL_NAME_MAX + 32]; // name of the sender for the event log
     char *path;
     const char *arguments[CALL_ARGUMENTS]; // decoded path segments that stand for `*`
     char *segments;
     struct evkeyvalq query;
     json_t *body; // NULL without a body
-    // true if the handler can go on; cheap, called after every change
+    // Returns true if the handler can go on. It must be cheap: the server calls it after each
+    // change.
     bool (*ready)(const struct api_call *call);
-    int64_t mark; // value that `ready` compares with
+    int64_t mark; // number of an event or session query that `ready` waits for
     struct event *timer;
     bool waits, expired;
-    bool is_acquire;          // the time until its answer goes into the histogram
-    const char *headers;      // additional headers of the answer, or NULL
-    double arrived;           // monotonic seconds
-    struct held_answer *held; // if set, the call is in server->held through `waiting`
+    bool is_acquire; // true: the call's duration enters the histogram of acquires
+    // additional header lines of the answer, each ending with CR LF; or NULL
+    const char *headers;
+    double arrived;           // time of arrival, seconds of the monotonic clock
+    struct held_answer *held; // answer that is sent once its commit is durable, or NULL
 };
 
 TAILQ_HEAD(call_list, api_call);
@@ -53,7 +56,8 @@ TAILQ_HEAD(call_list, api_call);
 // Permissions of a route: one bit for each role.
 enum permission {
     ALLOW_ANYBODY = 1, // even without authentication
-    ALLOW_READERS = 2, // all authenticated callers; everybody if anonymous_read is set
+    // every authenticated sender; all senders if the setting anonymous_read is set
+    ALLOW_READERS = 2,
     ALLOW_USERS = 4,
     ALLOW_BOXES = 8,
     ALLOW_SCHEDULERS = 16,
@@ -62,7 +66,7 @@ enum permission {
 
 struct route {
     enum evhttp_cmd_type method;
-    const char *pattern; // `*` stands for one segment
+    const char *pattern; // path; `*` stands for one segment
     unsigned allow;
     void (*handle)(struct api_call *call);
 };
@@ -77,8 +81,9 @@ struct server {
     struct connections *connections;
     struct http_listeners *listeners;
     struct event *tick;
-    struct call_list calls, box_calls; // waiting calls
-    struct call_list held;             // calls with an answer that is sent once a commit is durable
+    struct call_list calls, box_calls; // calls that wait: for `ready`, and of boxes for orders
+    // calls whose answer waits until the database commit is durable
+    struct call_list held;
     struct event *durable;
     struct overview *overview;
     void *box_states;   // struct box_http of each box, see box_http.h
@@ -90,40 +95,41 @@ struct server {
     double started;
 };
 
-// ---- answers; each ends the call ----
+// ---- answers: each function sends the answer and frees the call ----
 
 void api_answer(struct api_call *call, int status, json_t *body);
-// Answers with a secret: as member `name` over the unix socket; over TCP as "sealed_`name`", which
-// only the signer of the request can open. Takes over `body`.
+// Answers with a secret in member `name`. Over TCP the member is named "sealed_`name`" and is
+// encrypted, so that only the signer of the request can read it. Takes ownership of `body`.
 void api_answer_secret(struct api_call *call, int status, json_t *body, const char *name,
                        const char *secret);
 void api_answer_text(struct api_call *call, const char *type, const char *text, size_t size);
-// Refuses the call with the status and code of the outcome and this text.
+// Answers with the HTTP status and code of `outcome` (outcome.h) and the formatted text.
 __attribute__((format(printf, 3, 4))) void api_refuse(struct api_call *call, enum outcome outcome,
                                                       const char *format, ...);
-// Refuses the call with the outcome's own text.
+// Answers with the HTTP status, code and text of `outcome` (outcome.h).
 void api_fail(struct api_call *call, enum outcome outcome);
 
-// Refuses a user who sends requests too fast or uses too much of the broker's processor time.
+// Answers 429: the user's quota of requests or processor time is used up (user_rates.h).
 void api_refuse_fast(struct api_call *call);
 
-// Leaves the call waiting for at most `seconds`. The handler runs again when `ready` returns true
-// (NULL: when the box has orders), or when the time is up. Then `api_expired` returns true, and the
-// handler must answer.
+// Leaves the call waiting for at most `seconds`. The handler runs again when `ready` returns true,
+// or after the timeout; api_expired then returns true and the handler must answer. With `ready`
+// NULL the call of a box waits until there are orders for the box.
 void api_wait(struct api_call *call, double seconds, bool (*ready)(const struct api_call *call));
 bool api_expired(const struct api_call *call);
 
 // ---- accounting ----
 
 enum { API_ACCOUNT_MAX = 64 };
-// Writes the name under which the call counts towards the limits of one user. Returns false for
-// boxes, schedulers and administrators: they have no limits, because the pool depends on them.
+// Writes the name of the account whose quota the call uses: the user, or the address of an unknown
+// sender. Returns false for boxes, schedulers and administrators: they have no quota, because the
+// pool depends on them.
 bool api_account(const struct api_call *call, char account[API_ACCOUNT_MAX]);
 
-// Work between api_work_begin and api_work_end is charged to the caller, even if the call ends
-// meanwhile.
+// Processor time between api_work_begin and api_work_end. It is charged to the sender's account
+// even if the call ends in between.
 struct api_work {
-    char account[API_ACCOUNT_MAX]; // empty: charged to no account
+    char account[API_ACCOUNT_MAX]; // empty: no account is charged
     int64_t began;
 };
 void api_work_begin(const struct api_call *call, struct api_work *work);
@@ -131,18 +137,17 @@ void api_work_end(struct server *server, const struct api_work *work);
 
 // ---- for the server ----
 
-// Ends a call whose client is gone.
+// Frees a call whose client has disconnected.
 void api_end(struct api_call *call);
-// Sends the held answers whose commits have become durable.
+// Sends the held answers whose commits are durable.
 void give_held(struct server *server);
 
-// ---- arguments ----
-
 const char *api_query(const struct api_call *call, const char *name);
-// Returns a number from the query, or `standard`.
+// Returns a number of the query string, or `standard` if it is missing or malformed.
 int64_t api_query_number(const struct api_call *call, const char *name, int64_t standard);
 
-// Serves the queue and all waiting calls after a change.
+// Grants GPUs to waiting leases, and runs the handlers of waiting calls that can go on. Must be
+// called after every change of the pool.
 void server_changed(struct server *server);
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The HTTP side's state of each box, by the box's name.
 #include "broker/api/box_http.h"
 
 #include <search.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stores the HTTP side's state of each box, beside the pool's.
+// Stores what the HTTP server knows about each box, as a tree by box name.
 #ifndef RGPU_BROKER_BOX_HTTP_H
 #define RGPU_BROKER_BOX_HTTP_H
 
@@ -9,16 +9,16 @@
 
 struct box_http {
     char name[POOL_NAME_MAX];
-    struct api_call *call; // the box's call that waits for orders, or NULL
-    // Numbers of session queries (session_query.h): the last one before the box's report, the last
-    // one that includes this box, and the value of `wanted` in the last answer to the box.
+    struct api_call *call; // waiting call in which the box receives orders, or NULL
+    // Numbers of session queries (session_query.h): the last query before the box's last report,
+    // the last query that concerns this box, and the query number that was last sent to the box.
     int64_t query, wanted, reported;
-    bool busy_kept;       // its last reported GPU time is in the database
-    uint64_t suspensions; // value of pool_box.suspensions in the last answer to the box
+    bool busy_kept; // true: the GPU time that the box last reported is in the database
+    // value of pool_box.suspensions when the box last received its suspensions
+    uint64_t suspensions;
 };
 
-// Returns the state of the box with this name; creates it if it does not exist. The root is NULL
-// while there are none.
+// Returns the entry for the box; creates it if necessary. *BOX_STATES is NULL for an empty tree.
 struct box_http *box_http(void **box_states, const char *name);
 void box_http_remove(void **box_states, const char *name);
 void box_http_free(void **box_states);

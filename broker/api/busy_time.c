@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See busy_time.h.
 #include "broker/api/busy_time.h"
 
 #include <stdio.h>

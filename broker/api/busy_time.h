@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Accounts the GPU time of leases. Each box reports running counts; the increase since its previous
-// report is added to the hour of the report. The database stores the last value of each count, so a
-// restart of broker or box neither repeats nor loses time.
+// Adds up the GPU time of leases. Each box reports a running count of busy milliseconds for each
+// lease; the increase since the previous report is added to the current hour. The database stores
+// the last value of each count, so a restart of the broker or of a box loses or repeats no time.
 #ifndef RGPU_BROKER_BUSY_TIME_H
 #define RGPU_BROKER_BUSY_TIME_H
 
@@ -9,8 +9,8 @@
 
 #include "broker/leases/core.h"
 
-// Takes over LIST, an untrusted report of a box. Returns true if finished counts are in the
-// database, and the box may forget them. Other counts are written once a minute.
+// Reads LIST, an untrusted report of a box. Returns true if all counts of ended sessions are in the
+// database; the box may then delete them. Counts of running sessions are written once a minute.
 bool busy_time_take(struct broker *broker, struct pool_box *box, const json_t *list);
 
 #endif

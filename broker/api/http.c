@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server: routes, a request's way from its head to its handler, and what happens in between.
+// Routes requests: authenticates the sender, checks permissions and quotas, and calls the handler.
 #include "broker/api/http.h"
 
 #include <errno.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The HTTP side of the broker: takes requests from connections, authenticates their senders, and
-// calls the handler of the route.
+// The broker's HTTP server: receives requests, authenticates their senders, and calls the handler
+// of the route. `server_start` and `server_stop` are called once, in the main thread.
 #ifndef RGPU_BROKER_HTTP_H
 #define RGPU_BROKER_HTTP_H
 
 #include "broker/api/api_call.h"
 
-// Priorities of events. libevent gives events without a priority the middle one, which is that of
-// requests.
+// Priorities of libevent events: timers run before requests. Events without an explicit priority
+// get libevent's middle value, which is PRIORITY_REQUESTS.
 enum { PRIORITY_TIME, PRIORITY_REQUESTS };
 
 int server_start(struct server *server) __attribute__((warn_unused_result));

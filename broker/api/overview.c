@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The overview: the data of the status page.
 #include "broker/api/overview.h"
 
 #include <stdarg.h>

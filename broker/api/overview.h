@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Computes an overview of the pool for one page: figures, problems first, and the requested rows of
-// each list. The parts that are the same for all viewers are computed at most once a second.
+// Computes the data of the status page: figures of the pool, boxes and GPUs with problems first,
+// and the requested rows of each list. The part that is the same for all viewers is computed at
+// most once a second.
 #ifndef RGPU_BROKER_OVERVIEW_H
 #define RGPU_BROKER_OVERVIEW_H
 
@@ -9,17 +10,18 @@
 #include "broker/leases/core.h"
 
 struct overview_query {
-    const char *find;                        // rows that contain this in a name; "" for all
-    size_t limit;                            // rows of each list
-    size_t boxes, leases, waiting, sessions; // index of the first requested row
+    const char *find;                        // only rows with this text in a name; "" for all rows
+    size_t limit;                            // maximum number of rows of each list
+    size_t boxes, leases, waiting, sessions; // number of rows to skip in each list
 };
 
-// Returns NULL without memory.
+// Returns NULL if memory is exhausted.
 struct overview *overview_new(void);
 void overview_free(struct overview **overview);
 
-// `sessions`: by box, from its last report. "last" in the answer is the last event that the answer
-// includes.
+// Returns a new reference to the answer, or NULL if memory is exhausted. `sessions` maps a box name
+// to the sessions of its last report. Member "last" of the answer is the number of the last event
+// that it includes.
 json_t *overview_answer(struct overview *overview, const struct broker *broker, json_t *sessions,
                         const struct overview_query *query);
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The broker's counters and the pool's figures in Prometheus' text format.
 #include "broker/api/pool_metrics.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists the API's routes by topic; each table ends with a row without a pattern.
+// Routes of the API by topic. Each table ends with a row whose pattern is NULL.
 #ifndef RGPU_BROKER_ROUTES_H
 #define RGPU_BROKER_ROUTES_H
 

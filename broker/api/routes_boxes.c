@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The API's part on boxes and GPUs: what boxes report, and what administrators steer.
+// Routes of the API for boxes and GPUs: reports of boxes, and orders of administrators.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

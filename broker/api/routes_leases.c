@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The API's part on leases and tickets.
+// Routes of the API for leases and tickets.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

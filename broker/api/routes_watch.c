@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The API's part for watching: events, metrics, health, the status page.
+// Routes of the API for monitoring: events, metrics, health, status page.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sessions of the whole pool. A caller gets the sessions that run now. Boxes report only once in a
-// heartbeat, so the broker answers the call in which a box waits for orders, and the box reports
-// again. At 5,000 boxes that is a third of a second of processor time. So a query starts at most
-// once a second for all callers. It reaches the boxes in small groups, and the broker serves other
-// requests between them. A box without leases and sessions is left out.
+// Boxes report their sessions only with each heartbeat. A query makes them report at once: the
+// broker answers the call in which the box waits for orders, and the box sends a report. For 5,000
+// boxes this costs a third of a second of processor time. Therefore a query starts at most once a
+// second for all callers, goes to small groups of boxes with other requests served in between, and
+// leaves out boxes without leases and sessions.
 #include "broker/api/session_query.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pool as JSON.
 #include "broker/api/view.h"
 
 #include "broker/pool/columns.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The broker's settings.
 #include "broker/http/broker_settings.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections: reading heads and bodies, writing answers, deadlines, and how many there may be.
+// Reads heads and bodies, writes answers, and enforces deadlines and the maximum number of
+// connections.
 #include "broker/http/connection.h"
 
 #include <arpa/inet.h>

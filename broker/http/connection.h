@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Manages connections to the broker. Each carries one request at a time: a head within seconds;
-// then, if the server has identified the sender and wants it, a body; then an answer. An unknown
-// sender can make the broker store one head only. If there are too many connections, those of
-// unknown senders are closed first.
+// Connections to the broker. A connection carries one request at a time: the head, then a body if
+// the server requests it, then the answer. Until the sender is identified, the broker reads no more
+// than one head, and each step has a deadline of seconds. If there are too many connections, those
+// of unknown senders are closed first. For one thread only.
 #ifndef RGPU_BROKER_CONNECTION_H
 #define RGPU_BROKER_CONNECTION_H
 
@@ -17,57 +17,59 @@
 struct connection;
 struct connections;
 
-// Callbacks of the server.
+// Callbacks of the server. `request` is the pointer given to connection_attach.
 struct connection_handler {
-    // A head is complete; `head` lives until the answer. The server attaches its request, reports
-    // when it has identified the sender, and reads the body or answers, immediately or later.
+    // Receives a complete head, which stays valid until the answer. The server must call
+    // connection_attach, then connection_identified once it knows the sender, then
+    // connection_read_body or connection_answer. All but the first may happen later.
     void (*head)(void *server, struct connection *connection, const struct http_head *head);
     void (*body)(void *request, const char *text, size_t size);
-    void (*gone)(void *request); // the client no longer waits for the answer
-    void (*late)(void *request); // the sender is still unknown: the server must answer immediately
+    void (*gone)(void *request); // the client has disconnected before the answer
+    // the sender was not identified in time: the server must answer now
+    void (*late)(void *request);
 };
 
 struct connection_limits {
-    size_t all, per_address; // each user counts as one address on the unix socket
+    size_t all, per_address; // maximum counts; on the unix socket each user counts as one address
 };
 
-// Over the network, one user or box may have at most 1/CONNECTION_OWNER_PART of all connections.
+// Over TCP, one user or box may have at most 1/CONNECTION_OWNER_PART of all connections.
 enum { CONNECTION_OWNER_PART = 4, CONNECTION_OWNER_MAX = 128 };
 
 struct connections *connections_new(struct event_base *base,
                                     const struct connection_handler *handler, void *server,
                                     const struct connection_limits *limits);
-// Sends as much pending output as the sockets accept without blocking, and closes all connections.
+// Closes and frees all connections. Pending output is sent as far as it does not block.
 void connections_free(struct connections **connections);
 size_t connections_count(const struct connections *connections);
 uint64_t connections_refused(const struct connections *connections);
 
-// Takes over a connected socket; closes it if there are too many connections.
+// Takes ownership of the connected socket FD. Closes it if there are too many connections.
 void connection_accept(struct connections *connections, int fd, const struct sockaddr *address);
 
-// Returns true for the unix socket, with the peer's user as the kernel reports it.
+// Returns true if the connection came over the unix socket; then *UID is the peer's user id.
 bool connection_is_local(const struct connection *connection, uid_t *uid);
-// The peer for the log: "10.0.0.7" or "uid=1000".
+// Returns the peer for log messages, such as "10.0.0.7" or "uid=1000".
 const char *connection_peer(const struct connection *connection);
 
-// Sets the argument of the handler's functions for this request.
+// Sets the argument of the callbacks for the current request.
 void connection_attach(struct connection *connection, void *request);
-// Records the identified sender: OWNER, or NULL if unknown. A connection with an owner is not
-// closed to make room. Returns false if OWNER is `bounded` and has its maximum of connections; the
-// answer then closes this one.
+// Sets the sender of the current request: OWNER is its name, or NULL if it is unknown. A connection
+// with an owner is not closed in favour of others. Returns false if OWNER has too many connections
+// and BOUNDED is set; the connection then closes after the answer.
 bool connection_identified(struct connection *connection, const char *owner, bool bounded);
-// Requests the body; the handler's `body` follows, maybe before this returns.
+// Starts to read the body. The callback `body` may run before this function returns.
 void connection_read_body(struct connection *connection);
 
 struct connection_answer {
     int status;
-    const char *type;    // of the body
-    const char *headers; // additional headers, each with CR LF at its end, or NULL
+    const char *type;    // content type of `text`
+    const char *headers; // additional header lines, each ending with CR LF; or NULL
     const char *text;
     size_t size;
 };
 
-// Answers the request and ends it.
+// Sends the answer, which is copied, and ends the request.
 void connection_answer(struct connection *connection, const struct connection_answer *answer);
 
 #endif

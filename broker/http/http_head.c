@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Heads of HTTP requests.
 #include "broker/http/http_head.h"
 
 #include <stddef.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Listening sockets.
 #include "broker/http/http_listeners.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens the sockets that the broker listens on: addresses and the unix socket. Pauses accepting
-// while there are no descriptors for new connections.
+// Opens the TCP and unix sockets on which the broker accepts connections. Accepting pauses while
+// the process has no free file descriptors.
 #ifndef RGPU_BROKER_HTTP_LISTENERS_H
 #define RGPU_BROKER_HTTP_LISTENERS_H
 
@@ -9,14 +9,15 @@
 
 struct http_listeners;
 
-// Checks the addresses and the path of the settings; logs each problem.
+// Checks the setting's addresses and socket path. Logs each problem. Returns 0 or -EINVAL.
 int http_listeners_check(const struct broker_settings *settings)
     __attribute__((warn_unused_result));
-// Opens the sockets and prints each address; logs each failure.
+// Opens the sockets and prints each address to standard output. Logs each failure. Returns 0 or
+// -errno.
 int http_listeners_open(struct event_base *base, struct connections *connections,
                         const struct broker_settings *settings, struct http_listeners **listeners)
     __attribute__((warn_unused_result));
-// Closes the sockets and removes the unix socket's path, if that is still ours.
+// Closes the sockets. Removes the unix socket's file unless another process has replaced it.
 void http_listeners_close(struct http_listeners **listeners);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the munge queries as jobs of a helper.
+// A decode is a job of a helper thread (common/service/helper.h).
 #include "broker/http/munge_pool.h"
 
 #include <stdatomic.h>

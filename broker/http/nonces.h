@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The nonces of signed requests, each of which serves once. One thread.
+// Nonces of signed requests. A nonce is accepted once, so that a request cannot be replayed. For
+// one thread only.
 #ifndef RGPU_BROKER_NONCES_H
 #define RGPU_BROKER_NONCES_H
 
@@ -11,13 +12,13 @@ TAILQ_HEAD(nonce_list, used_nonce);
 
 struct nonces {
     void *tree;
-    struct nonce_list order; // by the time of their use
+    struct nonce_list order; // oldest first
 };
 
-// The structure is zeroed before.
+// NONCES must be zeroed before.
 void nonces_init(struct nonces *nonces);
-// Notes TEXT, a nonce of API_NONCE_TEXT bytes, for SECONDS. Returns false if it is known, or
-// without memory.
+// Stores TEXT, a nonce of API_NONCE_TEXT bytes, for SECONDS. Returns false if it is stored already,
+// or if memory is exhausted.
 bool nonces_use(struct nonces *nonces, const char *text, int64_t seconds);
 void nonces_free(struct nonces *nonces);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of other web sites. A page's script can choose neither Host, Origin nor Sec-Fetch-Site;
-// the browser sets them.
+// Uses headers that the browser sets and that scripts of a page cannot change.
 //
-// Host: an attacker's name can be made to resolve to this broker (DNS rebinding), and the page
-// under that name is then of the same origin. An address cannot be redirected so.
-// Origin, Sec-Fetch-Site: the page that sends the request is from elsewhere.
-// Content-Type: a page needs the server's consent to send JSON elsewhere, and gets none here.
+// - Host: an attacker's host name can resolve to the broker's address (DNS rebinding); a page from
+//   that name then has the same origin as the broker. So only the broker's own names and addresses
+//   are accepted.
+// - Origin, Sec-Fetch-Site: they show that the page is from another site.
+// - Content-Type: a page needs the server's permission (CORS) to send JSON to another site, and the
+//   broker gives none.
 #include "broker/http/same_site.h"
 
 #include <string.h>

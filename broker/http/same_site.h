@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Refuses requests that a page of another web site makes a browser send. A browser on an
-// administrator's machine reaches the broker through a forwarded port, and the kernel then reports
-// the administrator as the sender of every request.
+// Refuses requests that a page of another web site makes a browser send. On the unix socket the
+// broker takes the peer's user for the sender. A browser that reaches that socket through a
+// forwarded port would therefore act for the administrator, whichever page sent the request.
 #ifndef RGPU_BROKER_SAME_SITE_H
 #define RGPU_BROKER_SAME_SITE_H
 
@@ -11,8 +11,8 @@
 #include "broker/pool/outcome.h"
 #include "common/net/own_names.h"
 
-// Returns OUTCOME_DONE if no other site can have sent the request. `local`: it came over the unix
-// socket, where credentials in the request do not count.
+// Returns OUTCOME_DONE if no page of another site can have sent the request. `local`: the request
+// came over the unix socket; credentials in its headers then prove nothing.
 enum outcome same_site_check(const struct own_names *names, const struct http_head *head,
                              bool local) __attribute__((warn_unused_result));
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See away.h.
 #include "broker/leases/away.h"
 
 #include <stdlib.h>

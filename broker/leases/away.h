@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Suspends and resumes leases. The broker orders the suspension, the boxes carry it out and report
-// it; then the lease's GPUs can go to other leases. A returning lease gets its GPUs back before any
-// lease in the queue, as soon as all of them are free. Its boxes then bring its sessions back.
+// Suspends and resumes leases. The broker orders a suspension; the boxes save the lease's sessions
+// and report it; then other leases can use the GPUs. A lease that resumes gets its GPUs back as
+// soon as all of them are free, before any queued lease. Its boxes then restore the sessions.
 #ifndef RGPU_BROKER_AWAY_H
 #define RGPU_BROKER_AWAY_H
 
 #include "broker/leases/core.h"
 
-// OUTCOME_QUEUED: the lease holds nothing yet; OUTCOME_ENDED: it has ended. A repeated order is no
-// error.
+// Order the suspension or the resumption of a lease; a repeated order succeeds. OUTCOME_QUEUED: the
+// lease has no GPUs yet; OUTCOME_ENDED: it has ended.
 enum outcome broker_suspend_lease(struct broker *broker, struct pool_lease *lease,
                                   const char *actor) __attribute__((warn_unused_result));
 enum outcome broker_resume_lease(struct broker *broker, struct pool_lease *lease, const char *actor)
     __attribute__((warn_unused_result));
 
-// Takes over a box's report about its suspensions: [{"lease":, "state":, "reason":}].
+// Handles a box's report on its suspensions: [{"lease":, "state":, "reason":}].
 enum outcome broker_hear_suspensions(struct broker *broker, struct pool_box *box,
                                      const json_t *list, const char *actor)
     __attribute__((warn_unused_result));
-// Lists the leases that are to be suspended on a box. IDLE: those that its box suspended because
-// they are idle, until they make a request.
+// Returns the leases that the box must suspend, or, if IDLE is set, those that the box itself has
+// suspended because their programs are idle.
 json_t *broker_suspensions(const struct broker *broker, const struct pool_box *box, bool idle);
 
-// Grants the GPUs of returning leases as far as they are free.
+// Grants the GPUs of resuming leases whose GPUs are all free.
 void broker_serve_returning(struct broker *broker);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of registered boxes: reports, drain, absence.
+// Reports, absence and removal of registered boxes.
 #include "broker/leases/boxes.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Holds the broker's state and its rules of change. Each operation (leases.h, boxes.h, tickets.h)
-// decides on the pool, writes its change and one event in one transaction, and changes the pool
-// only after the commit. A failed operation has changed nothing, neither in memory nor on disk.
+// State of the broker, and the transaction that every change goes through. An operation (leases.h,
+// boxes.h, tickets.h) decides from the pool, writes the change and one event in one transaction,
+// and modifies the pool in memory after the commit. A failed operation therefore changes nothing,
+// in memory or on disk. For one thread only.
 #ifndef RGPU_BROKER_CORE_H
 #define RGPU_BROKER_CORE_H
 
@@ -14,13 +15,13 @@
 #include "common/security/ticket.h"
 
 struct broker_limits {
-    double away_seconds;        // silence after which a box is away
-    int64_t ticket_seconds;     // validity of a ticket unless the caller requests another
-    bool privacy;               // all leases require privacy
-    int64_t max_ticket_seconds; // longest validity that a caller may request
-    int64_t history_seconds;    // how long ended leases are kept
+    double away_seconds;        // time without a report after which a box counts as away
+    int64_t ticket_seconds;     // default lifetime of a ticket
+    bool privacy;               // all leases require encrypted connections
+    int64_t max_ticket_seconds; // maximum lifetime of a ticket
+    int64_t history_seconds;    // time for which ended leases are kept
     int64_t keep_events;
-    int64_t max_lifetime; // longest lifetime of a lease, 0: no limit
+    int64_t max_lifetime; // maximum lifetime of a lease in seconds, 0: no limit
 };
 
 // Counters since the start of the broker: name, and help text for /metrics.
@@ -45,42 +46,45 @@ struct broker {
     struct broker_limits limits;
     struct broker_counters counters;
     struct histogram commits;
-    struct ticket_keyring keys; // of the cluster; count 0: no tickets are issued
-    char run[33];               // id of this start, see history.h
+    struct ticket_keyring keys; // cluster keys; if there are none, no tickets are issued
+    char run[33];               // random id of this start of the broker, see history.h
     int64_t epoch;
-    uint64_t last_sequence; // highest in the queue
+    uint64_t last_sequence; // highest sequence number in the queue
     int64_t last_event;
-    bool queue_dirty;          // capacity may have become free
-    int64_t wall_minus_steady; // detects changes of the wall clock
+    bool queue_dirty; // a queued lease may have become grantable
+    // difference of wall clock and monotonic clock; a new value shows that the wall clock was set
+    int64_t wall_minus_steady;
     double next_trim, last_tick;
     struct storage storage;
-    struct holder *holder; // of the state directory; NULL in tests
+    struct holder *holder; // lock of the state directory; NULL in tests
 };
 
-// A change and its author, for the event log: "admin uid=0", "box gpu01", "broker".
+// One change, for the event log. ACTOR names its author, such as "admin uid=0", "box gpu01",
+// "broker".
 struct change {
     const char *kind, *actor;
     const struct pool_box *box;
     const struct pool_gpu *gpu;
     const struct pool_lease *lease;
-    json_t *detail; // taken over by broker_commit, and by broker_begin if it fails
+    json_t *detail; // broker_commit takes ownership; so does a broker_begin that fails
 };
 
-// Begins a change; for the files of the core only. On a full disk only broker_begin_release
-// succeeds, for changes that free GPUs.
+// Begin a transaction; only for files of broker/leases. On a full disk only broker_begin_release
+// succeeds. Changes that free GPUs use it.
 enum outcome broker_begin(struct broker *broker, const struct change *change)
     __attribute__((warn_unused_result));
 enum outcome broker_begin_release(struct broker *broker, const struct change *change)
     __attribute__((warn_unused_result));
-// Writes the event and commits; rolls back if `error` is set. Returns the first error.
+// Writes the event and commits if ERROR is OUTCOME_DONE; otherwise rolls back. Returns the first
+// error.
 enum outcome broker_commit(struct broker *broker, enum outcome error, const struct change *change)
     __attribute__((warn_unused_result));
-// Saves the new state of CHANGE's lease as one change.
+// Writes the present state of CHANGE's lease to the database, in a transaction of its own.
 enum outcome broker_save_lease(struct broker *broker, const struct change *change)
     __attribute__((warn_unused_result));
 
-// Reads the "reason" from a box's report, without bytes that could control a terminal. Returns
-// false if there is none.
+// Copies member "reason" of a box's report without control characters, which could harm a terminal.
+// Returns false if there is no reason.
 enum { BOX_REASON_MAX = 256 };
 bool broker_read_reason(const json_t *said, char reason[BOX_REASON_MAX]);
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drains, with the administrator's reasons.
 #include "broker/leases/drain.h"
 
 #include <ctype.h>

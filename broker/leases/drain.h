@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drains boxes and GPUs, that is, takes them out of service, and puts them back. Knows no HTTP.
+// Drains boxes and GPUs (takes them out of service), and puts them back. Independent of HTTP.
 #ifndef RGPU_BROKER_DRAIN_H
 #define RGPU_BROKER_DRAIN_H
 
 #include "broker/leases/core.h"
 
 struct drain_order {
-    bool drained;       // false: put back into service; the reason is deleted
-    bool force;         // end the leases that hold it
-    const char *reason; // NULL: keep the reason of an earlier drain, or none
+    bool drained;       // false: put back into service and delete the reason
+    bool force;         // end the leases that hold GPUs there
+    const char *reason; // NULL: keep the reason of an earlier drain
     const char *actor;
 };
 
@@ -17,7 +17,7 @@ enum outcome broker_drain_box(struct broker *broker, struct pool_box *box,
 enum outcome broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu,
                               const struct drain_order *order) __attribute__((warn_unused_result));
 
-// Returns true if a text may be a reason: one line, and not too long.
+// Returns true if REASON is one line of at most DRAIN_REASON_MAX bytes.
 bool drain_reason_is_good(const char *reason);
 
 #endif

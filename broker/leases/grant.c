@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Grants a lease: assigns its share of GPUs, in memory and in the database, and sets its lifetime.
 #include "broker/leases/grant.h"
 
 #include <stdlib.h>

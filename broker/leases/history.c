@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs, epochs, and what boxes remember of them.
 #include "broker/leases/history.h"
 
 #include <errno.h>

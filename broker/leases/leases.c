@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of leases: acquire, end, renew.
 #include "broker/leases/leases.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See moving.h.
 #include "broker/leases/moving.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pass over the queue: grants freed GPUs to the heads of its classes.
+// Grants freed GPUs to the first lease of each class (queue.h).
 #include "broker/leases/queue_pass.h"
 
 #include "broker/leases/away.h"

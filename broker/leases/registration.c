@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registers boxes: parses and checks a box's description of itself, and stores it in the database
-// and the pool.
+// Registers boxes: checks the description of a box and stores it in the database and the pool.
 #include <stdlib.h>
 #include <string.h>
 

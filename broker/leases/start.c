@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening and closing the broker.
 #include "broker/leases/start.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens the broker: its database, its pool, its history.
+// Opens the broker's database, loads the pool from it, and begins a run (history.h). Logs errors.
 #ifndef RGPU_BROKER_START_H
 #define RGPU_BROKER_START_H
 

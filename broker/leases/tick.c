@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The broker's periodic work: expires leases, detects lost boxes and clock jumps, and removes old
-// records.
 #include "broker/pool/holder.h"
 #include "broker/pool/forecast.h"
 #include "broker/pool/queue.h"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles the passage of time: expiry of leases, silent boxes, clock changes, trimming.
+// Periodic work: ends expired leases, detects silent boxes and changes of the wall clock, and
+// deletes old records.
 #ifndef RGPU_BROKER_TICK_H
 #define RGPU_BROKER_TICK_H
 
 #include "broker/leases/core.h"
 
-// Called once a second.
+// Must be called once a second.
 void broker_tick(struct broker *broker);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tickets out of leases: one token for each box of the lease.
+// A bundle has one token for each box of the lease.
 #include "broker/leases/tickets.h"
 
 #include <errno.h>

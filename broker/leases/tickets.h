@@ -5,13 +5,15 @@
 
 #include "broker/leases/core.h"
 
-// Issues a bundle (see common/security/ticket.h) for a granted lease; the caller frees it. `chosen`
-// has a flag for each GPU of the lease: the ticket opens those that are set; NULL: all.
-// OUTCOME_NO_KEY; OUTCOME_TOO_LONG: `seconds` exceeds the limit.
+// Issues a bundle of tickets (common/security/ticket.h) for a granted lease; the caller frees
+// *BUNDLE. CHOSEN has one flag for each GPU of the lease and selects those that the tickets open;
+// NULL selects all. SECONDS is the tickets' lifetime. OUTCOME_NO_KEY: there is no cluster key;
+// OUTCOME_TOO_LONG: SECONDS exceeds the limit.
 enum outcome broker_issue_ticket(struct broker *broker, struct pool_lease *lease,
                                  const bool *chosen, int64_t seconds, const char *actor,
                                  char **bundle) __attribute__((warn_unused_result));
-// Writes the bundle of a lease whose ticket_until is not before `until`, which is within the limit.
+// As broker_issue_ticket, but with the end of the lifetime UNTIL, in seconds since 1970. UNTIL must
+// not exceed the lease's ticket_until, which the database already contains.
 enum outcome broker_write_ticket(struct broker *broker, const struct pool_lease *lease,
                                  const bool *chosen, int64_t until, char **bundle)
     __attribute__((warn_unused_result));

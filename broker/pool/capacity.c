@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Computes what could be granted just now.
 #include "broker/pool/capacity.h"
 
 #include <errno.h>

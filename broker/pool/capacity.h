@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Computes the free capacity for a scheduler with its own accounting: free GPUs and memory, how
-// often given requests fit, and the GPUs of the scheduler's own leases. All figures are of one
-// instant.
+// Computes the free capacity for a scheduler that keeps its own accounts: free GPUs and memory, how
+// often given requests can be granted, and the GPUs of the scheduler's leases. All figures are of
+// one instant.
 #ifndef RGPU_BROKER_CAPACITY_H
 #define RGPU_BROKER_CAPACITY_H
 
@@ -20,7 +20,7 @@ struct capacity_query {
     uint64_t sequence; // GPUs that earlier waiting requests could use are not free
 };
 
-// Returns the answer, or NULL with the fault of the query in *why.
+// Returns the answer, or NULL and a sentence in *WHY if the query is invalid.
 json_t *capacity_view(struct pool *pool, const struct capacity_query *query, const char **why);
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Claims of waiting requests on GPUs.
 #include "broker/pool/claims.h"
 
 #include <fnmatch.h>

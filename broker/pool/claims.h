@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides which GPUs are left to waiting requests. The claim on a GPU is cached with it until the
-// queue or the GPU changes, because each new request examines every free GPU and the queue may be
-// long.
+// Decides which GPUs are kept for waiting requests. A claim is cached in its GPU until the queue or
+// the GPU changes, because every new request examines all free GPUs and the queue may be long.
 #ifndef RGPU_BROKER_CLAIMS_H
 #define RGPU_BROKER_CLAIMS_H
 
 #include "broker/pool/pool.h"
 
-// Matches TEXT against a glob of a request, ignoring case; an empty pattern matches everything.
+// Matches TEXT against a glob, ignoring case. An empty pattern matches everything.
 bool pattern_matches(const char *pattern, const char *text);
 
-// Returns true if the request can use GPUs that can limit a lease to a part (PARTS), or that
-// cannot.
+// Returns true if the request accepts the GPU. A request with a compute limit needs a GPU on which
+// the box can enforce such a limit. PARTS: the box can.
 bool parts_are_kind(const struct request *request, bool parts);
-// Returns true if a GPU is of the requested kind, at any location. `of_model`: the GPU's model
-// matches.
+// Returns true if the GPU has the properties that the request demands, regardless of its box.
+// OF_MODEL: the GPU's model matches the request's glob.
 bool gpu_is_kind(const struct request *request, const struct pool_gpu *gpu, bool of_model);
 bool box_matches(const struct request *request, const struct pool_box *box);
 
-// Returns true if the GPU is of a kind that the request could use, ignoring its current holders.
+// Returns true if the request could use the GPU, regardless of its present holders.
 bool request_wants(const struct request *request, const struct pool_gpu *gpu);
 
 // Returns true if the GPU is kept for another request, which a scheduler has planned.

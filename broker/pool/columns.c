@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The columns of the database, and their values.
+// Tables of the columns, and conversion of their values.
 #include "broker/pool/columns.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Explains why a request is not granted. It counts the GPUs that pass each test, in the order in
-// which people would check, and writes a sentence for the first test that too few GPUs pass.
+// Counts the GPUs that pass each test of placement, in the order in which an administrator would
+// check, and writes a sentence about the first test that too few GPUs pass.
 #include "broker/pool/explain.h"
 
 #include <stdarg.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Explains why a request is not served: the GPUs that the pool lacks, or the requests and
-// conditions that block it.
+// Explains why a request is not granted: it lacks GPUs, or other requests and conditions block it.
 #ifndef RGPU_BROKER_EXPLAIN_H
 #define RGPU_BROKER_EXPLAIN_H
 
@@ -8,7 +7,7 @@
 
 enum { EXPLAIN_MAX = 400 };
 
-// Writes a sentence for people. Examines every GPU of the pool. `sequence` as for plan_make.
+// Writes one English sentence. Examines every GPU of the pool. SEQUENCE as for plan_make.
 void explain_request(const struct pool *pool, const struct request *request, uint64_t sequence,
                      char text[EXPLAIN_MAX]);
 // The same for a request that could not be granted if every known GPU were free and in service.
@@ -16,9 +15,9 @@ void explain_impossible(const struct pool *pool, const struct request *request,
                         char text[EXPLAIN_MAX]);
 // Explains a waiting lease; writes an empty text for any other.
 void explain_lease(const struct pool *pool, const struct pool_lease *lease, char text[EXPLAIN_MAX]);
-// Explains a waiting lease from a cache, for frequent callers. The cache holds one reason per
-// class, at most a second old, or older if many classes wait in a large pool. Writes an empty text
-// if the reason is not cached and cannot be computed.
+// As explain_lease, from a cache, for frequent callers. The cache has one reason for each class of
+// requests (queue.h); it is one second old, or older if a large pool has many classes. Writes "" if
+// the reason is not cached and computing it would take too long.
 void explain_waiting(const struct pool *pool, const struct pool_lease *lease,
                      char text[EXPLAIN_MAX]);
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lock of the state directory, and the identity of its holder.
 #include "broker/pool/holder.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the names of users, which a helper asks the name service for.
 #include "broker/pool/names.h"
 
 #include <pwd.h>

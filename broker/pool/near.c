@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Computes how near a box is.
 #include "broker/pool/near.h"
 
 #include <string.h>

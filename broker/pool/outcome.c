@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of outcomes.
 #include "broker/pool/outcome.h"
 
 #include <errno.h>

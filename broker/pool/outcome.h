@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists the outcomes of operations of the broker. Each row gives the answer's HTTP status, its
-// code, and its text unless the operation has a more precise one.
+// Outcomes of broker operations. A row gives the HTTP status and code of the answer, and its text
+// if the operation gives no more precise one.
 #ifndef RGPU_BROKER_OUTCOME_H
 #define RGPU_BROKER_OUTCOME_H
 
@@ -75,7 +75,7 @@ struct outcome_row {
 };
 extern const struct outcome_row outcomes[];
 
-// Returns the outcome that corresponds to 0 or -errno.
+// Converts 0 or -errno to an outcome.
 enum outcome outcome_of(int error);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Placement of requests: which GPUs fit, and which of those a policy prefers.
+// Finds the GPUs that fit a request, and chooses among them by the request's policy.
 #include "broker/pool/plan.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides where a request is placed. Changes nothing in the pool.
+// Decides which GPUs a request gets. Does not modify leases or GPUs.
 #ifndef RGPU_BROKER_PLAN_H
 #define RGPU_BROKER_PLAN_H
 
@@ -11,25 +11,25 @@ struct plan {
     struct plan_slot *slots;
 };
 
-// Places all of `request` or nothing. GPUs that a waiting request with a sequence below `sequence`
-// could use are left to it, so that small requests do not starve a large one. OUTCOME_BUSY: not at
-// this moment. OUTCOME_IMPOSSIBLE: not even with every known GPU free and in service.
+// Finds GPUs for all of `request`, or for nothing. GPUs that a waiting request of a sequence below
+// SEQUENCE could use are kept for it, so that small requests do not starve a large one. The caller
+// frees *PLAN with plan_clear. OUTCOME_BUSY: GPUs are missing at this moment. OUTCOME_IMPOSSIBLE:
+// GPUs would be missing even in an idle pool with every GPU in service.
 enum outcome plan_make(struct pool *pool, const struct request *request, uint64_t sequence,
                        struct plan *plan) __attribute__((warn_unused_result));
-// Like plan_make, but returns OUTCOME_BUSY in both cases without checking if the request is
-// possible.
+// As plan_make, but cheaper: returns OUTCOME_BUSY also for impossible requests.
 enum outcome plan_try(struct pool *pool, const struct request *request, uint64_t sequence,
                       struct plan *plan) __attribute__((warn_unused_result));
-// Returns true if the request fits with every known GPU free and in service.
+// Returns true if the request could be granted in an idle pool with every GPU in service.
 bool plan_is_possible(struct pool *pool, const struct request *request);
 void plan_clear(struct plan *plan);
-// Returns how often in a row the request could be granted at this moment, at most `limit`.
+// Returns how many leases of this request could be granted now, at most LIMIT.
 uint32_t plan_count(struct pool *pool, const struct request *request, uint64_t sequence,
                     uint32_t limit);
-// Returns the hold that a lease of `request` would have at index `place` of its plan.
+// Returns the hold that a lease of REQUEST gets for slot PLACE of PLAN.
 struct pool_hold plan_hold(const struct request *request, const struct plan *plan, size_t place);
 
-// Returns 0, or -EINVAL with a sentence in *why if a request makes no sense.
+// Returns 0, or -EINVAL and a sentence in *WHY if the request contradicts itself.
 int request_check(const struct request *request, const char **why)
     __attribute__((warn_unused_result));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The in-memory index of boxes, GPUs and leases.
+// Index of boxes, GPUs and leases in memory.
 #include "broker/pool/pool.h"
 
 #include <assert.h>

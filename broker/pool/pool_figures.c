@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See pool_figures.h.
 #include "broker/pool/pool_figures.h"
 
 #include <string.h>

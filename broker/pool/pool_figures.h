@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the current activity of GPUs and sessions, as their boxes report it. The figures last while
-// the box is connected and are never stored.
+// Activity figures of GPUs and sessions, as boxes report them. They are kept in memory while the
+// box is connected.
 #ifndef RGPU_BROKER_POOL_FIGURES_H
 #define RGPU_BROKER_POOL_FIGURES_H
 
@@ -9,23 +9,22 @@
 #include "broker/pool/pool.h"
 
 struct figure_row {
-    const char *name;   // in reports and in the API
-    double least, most; // bounds; values outside are ignored
-    bool whole;         // an integer
+    const char *name;   // name in reports and in the API
+    double least, most; // valid range; other values are ignored
+    bool whole;         // the value is an integer
     const char *metric, *help;
 };
 
 // One row for each of POOL_FIGURES.
 extern const struct figure_row figure_rows[POOL_FIGURES];
 
-// Takes over a box's list for all its GPUs. A figure becomes unknown if the list lacks it or its
-// value is out of bounds.
+// Reads the figures of all GPUs of a box. A figure that is missing or out of range becomes unknown.
 void pool_figures_take(struct pool_box *box, const json_t *list);
-// Returns false if the figure is unknown.
+// Gets figure number FIGURE. Returns false if it is unknown.
 bool pool_figures_get(const struct pool_gpu *gpu, unsigned figure, double *value);
-// Adds the known figures to an object of the API.
+// Adds the known figures of GPU to OBJECT.
 void pool_figures_show(const struct pool_gpu *gpu, json_t *object);
-// Removes values that are out of bounds from the sessions of a report.
+// Deletes figures that are out of range from the sessions of a report.
 void pool_figures_bound(json_t *sessions);
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queue of waiting leases, by class of request.
 #include "broker/pool/queue.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests as JSON.
 #include "broker/pool/request.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Converts requests to and from JSON, for the API and the database.
+// Converts requests to and from JSON, for the API and for the database.
 #ifndef RGPU_BROKER_REQUEST_H
 #define RGPU_BROKER_REQUEST_H
 
@@ -18,9 +18,9 @@ int request_from_json(const json_t *object, struct request *request, const char 
 json_t *request_to_json(const struct request *request);
 int request_from_text(const char *text, struct request *request)
     __attribute__((warn_unused_result));
-// Sets the tenant, which neither the API's nor the database's form contains.
+// Sets `tenant` of a request from its owner. The JSON forms do not contain it.
 void request_set_tenant(struct request *request, uid_t owner);
-// Returns a text that the caller frees.
+// Returns the JSON text, which the caller frees; NULL if memory is exhausted.
 char *request_to_text(const struct request *request);
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file that takes up room.
 #include "broker/pool/reserve.h"
 
 #include <errno.h>

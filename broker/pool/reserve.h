@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reserves space on the broker's disk. Leases must be able to end on a full disk, because otherwise
-// their GPUs would stay taken until an administrator frees space.
+// Keeps a file that reserves disk space. When the disk is full, the file is deleted and leases can
+// still end; otherwise their GPUs would stay taken until an administrator frees space.
 #ifndef RGPU_BROKER_RESERVE_H
 #define RGPU_BROKER_RESERVE_H
 
@@ -11,13 +11,14 @@ struct reserve {
     bool held;
 };
 
-// Prepares a reserve beside the database at `path`; an earlier start may have created it already.
+// Sets the reserve's path to the directory of the database PATH. Detects a reserve from an earlier
+// start.
 void reserve_init(struct reserve *reserve, const char *path);
-// Takes the space, unless it is held already. Returns 0 or -errno, such as -ENOSPC.
+// Creates the file unless it exists. Returns 0 or -errno, such as -ENOSPC.
 int reserve_take(struct reserve *reserve) __attribute__((warn_unused_result));
-// Returns true if the disk has a margin of free space beside the reserve.
+// Returns true if a few MB of the disk are free besides the reserve.
 bool reserve_has_margin(const struct reserve *reserve);
-// Frees the space for the next write. Returns false if none was held.
+// Deletes the file, so that writes can use its space. Returns false if there was none.
 bool reserve_give(struct reserve *reserve);
 
 #endif

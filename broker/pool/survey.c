@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the GPUs of the pool that a request could have, and reads as few of them as will do.
+// Skips boxes whose counts show that no GPU fits, so that few GPUs of the pool are read.
 #include "broker/pool/survey.h"
 
 #include "broker/pool/claims.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Surveys the pool for placement: which GPUs a request could have, and how many in each box.
+// Finds for one placement the GPUs that a request could use, and counts them per box.
 #ifndef RGPU_BROKER_SURVEY_H
 #define RGPU_BROKER_SURVEY_H
 
@@ -7,27 +7,30 @@
 
 struct plan_slot {
     struct pool_gpu *gpu;
-    uint32_t part; // index of the part in the request
+    uint32_t part; // index into request->parts
 };
 
-// One placement attempt. `ideal`: assume an empty pool with everything in service.
+// One attempt to place a request. `ideal`: assume an idle pool with every GPU in service.
 struct placement {
     struct pool *pool;
     const struct request *request;
     uint64_t sequence;
     bool ideal;
-    bool waited_for;                   // the queue is not empty, so there may be claims
-    uint32_t order[REQUEST_PARTS_MAX]; // parts, the hardest to place first
-    const char *model_seen;            // cache of the last glob: models are interned
+    // the queue is not empty, so waiting requests may have claims
+    bool waited_for;
+    uint32_t order[REQUEST_PARTS_MAX]; // indexes into request->parts, the hardest to place first
+    // last model compared with the request's glob, and the result
+    const char *model_seen;
     bool model_match;
     struct plan_slot *slots;
     size_t count;
 };
 
-// Returns true if the part could have this GPU, in addition to the planned slots.
+// Returns true if PART could use the GPU, besides the GPUs in `slots`.
 bool placement_fits(struct placement *attempt, struct pool_gpu *gpu,
                     const struct request_part *part);
-// Counts per box, in `scratch_free`, the GPUs that fit some part; called once per attempt.
+// Sets box->scratch_free of each box to the number of GPUs that some part of the request could use.
+// Must be called once before placing.
 void placement_survey(struct placement *attempt);
 
 #endif

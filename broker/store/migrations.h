@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The database's schema as a list of steps, each run once and in order. Append only: a step that
-// any installation may have run is never changed. The file is part of store_open.c.
+// Steps that create and extend the database schema; each database runs each step once, in order.
+// Append only: never change a step of a released version. For store_open.c and store_copy.c.
 #ifndef RGPU_BROKER_MIGRATIONS_H
 #define RGPU_BROKER_MIGRATIONS_H
 
 static const char *const migrations[] = {
-    // 1: the pool. Triggers enforce the two most important rules again, in case the code has an
-    // error.
+    // 1: the pool. Triggers enforce the two most important rules again, in case of errors in the
+    // code.
     "CREATE TABLE boxes ("
     "  name TEXT PRIMARY KEY, addresses TEXT NOT NULL, locality TEXT NOT NULL,"
     "  transports TEXT NOT NULL, version TEXT NOT NULL, instance TEXT NOT NULL,"
@@ -114,16 +114,16 @@ static const char *const migrations[] = {
     "  number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,"
     "  after_event INTEGER NOT NULL, started INTEGER NOT NULL) STRICT;",
 
-    // 4: a row that is written to probe the disk.
+    // 4: a table that is written to test the disk.
     "CREATE TABLE probe (id INTEGER PRIMARY KEY CHECK (id = 1), time INTEGER NOT NULL) STRICT;",
 
-    // 5: GPUs whose mode the broker may change.
+    // 5: GPUs whose mode the broker may choose.
     "ALTER TABLE gpus ADD COLUMN automatic INTEGER NOT NULL DEFAULT 0 CHECK (automatic IN (0, 1));",
 
-    // 6: what GPUs can compute.
+    // 6: compute capability of GPUs.
     "ALTER TABLE gpus ADD COLUMN capability INTEGER NOT NULL DEFAULT 0;",
 
-    // 7: why boxes and GPUs are drained, by whom, since when.
+    // 7: reason, author and time of drains.
     "ALTER TABLE boxes ADD COLUMN drain_reason TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE boxes ADD COLUMN drain_by TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE boxes ADD COLUMN drain_since INTEGER NOT NULL DEFAULT 0;"
@@ -131,7 +131,7 @@ static const char *const migrations[] = {
     "ALTER TABLE gpus ADD COLUMN drain_by TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE gpus ADD COLUMN drain_since INTEGER NOT NULL DEFAULT 0;",
 
-    // 8: GPU time of leases: how far each box's count was, and what came in which hour since 1970.
+    // 8: GPU time of leases: last value of each box's count, and busy time per hour since 1970.
     "ALTER TABLE leases ADD COLUMN account TEXT NOT NULL DEFAULT '';"
     "CREATE TABLE busy_counts ("
     "  lease TEXT NOT NULL REFERENCES leases(id) ON DELETE CASCADE, box TEXT NOT NULL,"
@@ -141,15 +141,15 @@ static const char *const migrations[] = {
     "  lease TEXT NOT NULL REFERENCES leases(id) ON DELETE CASCADE, hour INTEGER NOT NULL,"
     "  milliseconds INTEGER NOT NULL, PRIMARY KEY (lease, hour)) STRICT, WITHOUT ROWID;",
 
-    // 9: how processes share GPUs.
+    // 9: how boxes share GPUs among processes.
     "ALTER TABLE gpus ADD COLUMN sharing TEXT NOT NULL DEFAULT 'time';",
 
-    // 10: leases that are suspended, whose holds are given back and taken again.
+    // 10: suspended leases, which give their holds back and take them again.
     "ALTER TABLE leases ADD COLUMN suspension TEXT NOT NULL DEFAULT ''"
     "  CHECK (suspension IN ('', 'suspended', 'returning'));",
 
-    // 11: GPUs of which a lease may have a part, and those whose shares may promise more than there
-    // is, though none more than the GPU has.
+    // 11: compute limits of shares, and overcommitted memory. One share is never larger than its
+    // GPU.
     "ALTER TABLE gpus ADD COLUMN parts INTEGER NOT NULL DEFAULT 0 CHECK (parts IN (0, 1));"
     "ALTER TABLE gpus ADD COLUMN overcommit INTEGER NOT NULL DEFAULT 100"
     "  CHECK (overcommit BETWEEN 100 AND 10000);"
@@ -167,11 +167,10 @@ static const char *const migrations[] = {
     "    (SELECT memory * overcommit / 100 - reserved FROM gpus WHERE uuid = NEW.gpu));"
     "END;",
 
-    // 12: leases that their boxes have suspended, as they asked for nothing.
+    // 12: leases that their boxes have suspended because their programs were idle.
     "ALTER TABLE leases ADD COLUMN idle INTEGER NOT NULL DEFAULT 0 CHECK (idle IN (0, 1));",
 
-    // 13: leases that go to another GPU of their box: where to, while they do; and which are not
-    // where their tickets say.
+    // 13: moves to another GPU of the box: the target, and holds whose tickets name another GPU.
     "ALTER TABLE holds ADD COLUMN target TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE holds ADD COLUMN moved INTEGER NOT NULL DEFAULT 0 CHECK (moved IN (0, 1));",
 };

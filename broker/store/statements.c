@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The statements, and the SQL that they stand for.
 #include "broker/store/statements.h"
 
 #include <stdio.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists every statement that the broker runs on its database. In statements with a table of
-// columns.h
+// SQL statements of the broker. These words are replaced by text from the statement's `columns`:
 //
-//     {columns}   is replaced by the names of its columns, and comes first if rows are read,
-//     {values}    by the parameters of the same names,
-//     {said}, {changes}, {steered}   by `name = :name` of the columns with that role.
+// {columns}   names of all columns; comes first if rows are read
+// {values}    parameters :name of all columns
+// {said}, {changes}, {steered}   name = :name of the columns with the role COLUMN_SAID, ...
 #ifndef RGPU_BROKER_STATEMENTS_H
 #define RGPU_BROKER_STATEMENTS_H
 
@@ -58,10 +57,10 @@ enum statement {
 
 extern const struct statement_text {
     const char *sql;
-    const struct column *columns; // or NULL
+    const struct column *columns; // table of columns.h, or NULL
 } statement_texts[];
 
-// Returns the SQL of a statement, which the caller frees, or NULL without memory.
+// Returns the SQL with these words replaced. The caller frees it. NULL if memory is exhausted.
 char *statement_expand(const struct statement_text *text);
 
 #endif

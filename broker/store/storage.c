@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of the broker's storage.
 #include "broker/store/storage.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The store: transactions, loading the pool, and each change of it.
+// Transactions, loading of the pool, and the functions that write changes.
 #include "broker/store/store.h"
 
 #include <errno.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stores the broker's state in a database; only the files of the store know SQL. Every change
-// happens between store_begin and store_commit and writes exactly one event. A change is valid once
-// store_commit has returned OUTCOME_DONE, and clients get an answer once it is durable. The store
-// logs errors itself.
+// Stores the broker's state in an SQLite database. A change is a transaction from store_begin to
+// store_commit with one event (store_add_event). Clients get the answer to a change once the commit
+// is durable. All functions log errors and return the outcome. For one thread only.
 #ifndef RGPU_BROKER_STORE_H
 #define RGPU_BROKER_STORE_H
 
@@ -13,9 +12,9 @@
 
 struct store;
 
-// Opens or creates the database at `path` and updates its schema. store_load must follow; it
-// detects damage. `full_sync`: commits become durable shortly after they are made; otherwise they
-// count as durable as soon as the kernel has them.
+// Opens or creates the database at PATH and updates its schema. store_load must follow; it detects
+// damage. FULL_SYNC: a thread syncs commits to disk; otherwise a commit counts as durable once the
+// kernel has it.
 enum outcome store_open(const char *path, bool full_sync, struct store **store)
     __attribute__((warn_unused_result));
 void store_close(struct store **store);
@@ -24,26 +23,25 @@ enum outcome store_begin(struct store *store) __attribute__((warn_unused_result)
 enum outcome store_commit(struct store *store) __attribute__((warn_unused_result));
 void store_rollback(struct store *store);
 
-// Return the number of commits, and of those that survive a power failure. One disk sync makes all
-// earlier commits durable; no function here waits for it except store_await_durable.
+// Return the number of commits, and of durable commits. The thread syncs many commits at once.
 uint64_t store_committed(struct store *store);
 uint64_t store_durable(struct store *store);
-// eventfd, readable when more commits are durable; or -1
+// Returns an eventfd that becomes readable when more commits are durable.
 int store_durable_fd(const struct store *store);
 void store_await_durable(struct store *store);
 
-// ---- copies, also while a broker has the database open; errors are logged ----
+// ---- copies; PATH may be open in a broker. Return 0 or -errno and log errors ----
 
-// Writes a consistent copy to `copy`. The copy replaces a file of that name once it is complete and
-// sound.
+// Writes a consistent copy of the database to COPY, and replaces a file of that name once the copy
+// is complete and checked.
 int store_backup(const char *path, const char *copy) __attribute__((warn_unused_result));
-// Checks the database. -EUCLEAN: it is damaged, or violates the broker's rules.
+// Checks a database. Returns -EUCLEAN if it is damaged or violates the broker's rules.
 int store_check(const char *path) __attribute__((warn_unused_result));
 
-// ---- reading everything at start ----
+// ---- loading at start ----
 
-// Fills the pool with boxes, GPUs, and leases that have not ended. OUTCOME_DATABASE_DAMAGED: any
-// part of the database is damaged, including parts that are not loaded.
+// Fills the pool with boxes, GPUs, and leases that have not ended. Returns OUTCOME_DATABASE_DAMAGED
+// if any part of the database is damaged, even one that is not loaded.
 enum outcome store_load(struct store *store, struct pool *pool) __attribute__((warn_unused_result));
 
 // ---- history (history.h) ----
@@ -53,16 +51,15 @@ enum outcome store_add_epoch(struct store *store, int64_t epoch, int64_t now)
     __attribute__((warn_unused_result));
 enum outcome store_add_run(struct store *store, const char *id, int64_t after_event, int64_t now)
     __attribute__((warn_unused_result));
-// Sets *event to the last event of an earlier run. OUTCOME_NOT_FOUND: the database does not know
-// the run.
+// Sets *EVENT to the last event of an earlier run. Returns OUTCOME_NOT_FOUND for an unknown run.
 enum outcome store_end_of_run(struct store *store, const char *id, int64_t *event)
     __attribute__((warn_unused_result));
 
 // ---- changes ----
 
 struct store_event {
-    const char *kind, *box, *gpu, *lease, *actor; // box, gpu, lease may be NULL
-    json_t *detail;                               // borrowed, may be NULL
+    const char *kind, *box, *gpu, *lease, *actor; // name or id; box, gpu and lease may be NULL
+    json_t *detail;                               // may be NULL; stays with the caller
 };
 
 enum outcome store_add_event(struct store *store, int64_t now, const struct store_event *event)
@@ -75,7 +72,7 @@ enum outcome store_delete_gpu(struct store *store, const char *uuid)
     __attribute__((warn_unused_result));
 enum outcome store_delete_box(struct store *store, const char *name)
     __attribute__((warn_unused_result));
-// Writes the drain and its reason.
+// Writes the drain of box or GPU.
 enum outcome store_set_box_drained(struct store *store, const struct pool_box *box)
     __attribute__((warn_unused_result));
 enum outcome store_set_gpu_drained(struct store *store, const struct pool_gpu *gpu)
@@ -86,7 +83,7 @@ enum outcome store_set_gpu_present(struct store *store, const char *uuid, bool p
     __attribute__((warn_unused_result));
 enum outcome store_insert_lease(struct store *store, const struct pool_lease *lease)
     __attribute__((warn_unused_result));
-// Updates the columns of an existing lease that can change, with the given state.
+// Writes the columns of the lease with role COLUMN_CHANGES, and its new state.
 enum outcome store_update_lease(struct store *store, const struct pool_lease *lease,
                                 enum lease_state state, const char *reason, int64_t now)
     __attribute__((warn_unused_result));
@@ -94,63 +91,64 @@ enum outcome store_insert_hold(struct store *store, const char *lease, const str
     __attribute__((warn_unused_result));
 enum outcome store_release_hold(struct store *store, const char *lease, uint32_t ordinal)
     __attribute__((warn_unused_result));
-// Marks a hold as held again after its lease was suspended.
+// Marks a hold as held again when its suspended lease resumes.
 enum outcome store_retake_hold(struct store *store, const char *lease, const struct pool_hold *hold)
     __attribute__((warn_unused_result));
-// Writes the GPU that the hold moves to, or none.
+// Writes hold->target, which may be NULL.
 enum outcome store_set_target(struct store *store, const char *lease, const struct pool_hold *hold)
     __attribute__((warn_unused_result));
-// Writes a hold that is on another GPU than before, held or not.
+// Writes a hold whose GPU has changed.
 enum outcome store_put_hold(struct store *store, const char *lease, const struct pool_hold *hold)
     __attribute__((warn_unused_result));
-// Moves the expiry of every live lease by `seconds`, because the wall clock was changed.
+// Adds SECONDS to the expiry of every live lease, after the wall clock was set.
 enum outcome store_shift_expiry(struct store *store, int64_t seconds)
     __attribute__((warn_unused_result));
-// Writes a probe, to detect if writes are possible.
+// Writes a row that has no other use, to test the disk.
 enum outcome store_probe(struct store *store, int64_t now) __attribute__((warn_unused_result));
-// Deletes leases that ended before `before`, and all but the last `keep` events.
+// Deletes leases that ended before BEFORE, and all events but the last KEEP.
 enum outcome store_trim(struct store *store, int64_t before, uint64_t keep)
     __attribute__((warn_unused_result));
 
-// ---- reading from disk; NULL if there is nothing, or on error ----
+// ---- queries; each returns a new reference, or NULL if there is no result or an error ----
 
-// Returns an ended lease by id or by key, as the API shows it, with its key and "key_owner".
+// Return an ended lease as the API shows it, with its key and "key_owner".
 json_t *store_ended_lease(struct store *store, const char *id);
 json_t *store_ended_key(struct store *store, int64_t key_owner, const char *key);
 json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit);
 
-// Returns the usage of leases between `from` and `to`, as far as ended leases are kept. There is
-// one row for each owner, account or lease: {"owner":, "account":, "lease":, "job":, "leases":,
-// "gpu_hours":, "memory_gib_hours":, "busy_gpu_hours":, "estimated":, "waited_seconds":}.
+// Returns the usage between `from` and `to` (seconds since 1970), with one row for each owner,
+// account or lease: {"owner":, "account":, "lease":, "job":, "leases":, "gpu_hours":,
+// "memory_gib_hours":, "busy_gpu_hours":, "estimated":, "waited_seconds":}. Ended leases count
+// until they are deleted.
 enum usage_by { USAGE_BY_OWNER, USAGE_BY_ACCOUNT, USAGE_BY_LEASE };
 struct usage_query {
     int64_t from, to, now;
-    int64_t owner; // -1: everybody
+    int64_t owner; // user id; -1: all users
     enum usage_by by;
 };
 json_t *store_usage(struct store *store, const struct usage_query *query);
 
-// The value of a box's count of a lease's GPU time.
+// GPU time of a lease, as counted by one of its boxes.
 struct busy_count {
     const char *lease, *box;
-    const char *name; // of the count: another name begins at 0
+    const char *name; // name of the count; a new name starts at 0
     int64_t milliseconds;
     bool estimated;
     int64_t now; // seconds since 1970
 };
 enum outcome store_count_busy(struct store *store, const struct busy_count *count)
     __attribute__((warn_unused_result));
-int64_t store_busy_of(struct store *store, const char *lease); // milliseconds
+int64_t store_busy_of(struct store *store, const char *lease); // busy milliseconds
 typedef void store_busy_found(void *argument, const char *lease, int64_t owner,
                               int64_t milliseconds);
-// Calls `found` for leases that have not ended, at most `most`.
+// Calls FOUND for each lease that has not ended, at most MOST times.
 void store_busy_of_live(struct store *store, size_t most, store_busy_found *found, void *argument);
-// Lists leases that ended while tickets for the box may still be valid: [{"lease":, "until":}].
-// Includes leases whose tickets are valid after `oldest`, and, without "until", leases from before
-// `epoch` that ended after `ended_after`, because their tickets may be unknown.
+// Returns ended leases that the box must still refuse because a ticket may be valid: [{"lease":,
+// "until":}]. These are the leases with tickets valid after OLDEST and, without "until", leases
+// from before EPOCH that ended after ENDED_AFTER, whose tickets may be unknown.
 json_t *store_revocations(struct store *store, const char *box, int64_t oldest, int64_t epoch,
                           int64_t ended_after);
-// Returns events after `after`, at most `limit`; if `owner` >= 0, only those of the owner's leases.
+// Returns at most LIMIT events after event number AFTER. OWNER >= 0: only of leases of that user.
 json_t *store_events(struct store *store, int64_t after, size_t limit, int64_t owner);
 int64_t store_last_event(struct store *store);
 

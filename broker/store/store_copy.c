@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies the database while it is in use, and checks that a copy keeps the broker's promises.
+// Copies and checks the database, also while a broker has it open.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

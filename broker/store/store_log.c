@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the write-ahead log durable and moves it into the database, in a thread for each.
+// Two threads: one syncs the write-ahead log, the other checkpoints it into the database.
 #include "broker/store/store_log.h"
 
 #include <errno.h>

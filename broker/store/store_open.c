@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening the database: its soundness, its schema, its statements.
+// Opens the database: checks it, updates its schema and prepares the statements.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

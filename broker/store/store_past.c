@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads records that are no longer in memory: ended leases, and events.
+// Queries records that are not in memory: ended leases, and events.
 #include "broker/store/store.h"
 #include "broker/store/store_run.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Statements: prepared once, bound, run, and their rows read.
+// Prepares, binds and runs SQL statements, and reads their rows.
 #include "broker/store/store_run.h"
 
 #include <errno.h>

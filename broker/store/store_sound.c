@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks through the whole database, in a thread with a connection of its own.
+// The check uses a thread with its own database connection.
 #include "broker/store/store_sound.h"
 
 #include <pthread.h>

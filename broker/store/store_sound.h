@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks the integrity of the database in a thread while the pool is loaded; the check takes as
-// long as the loading.
+// Checks the integrity of the database in a thread, while the pool is loaded.
 #ifndef RGPU_BROKER_STORE_SOUND_H
 #define RGPU_BROKER_STORE_SOUND_H
 
@@ -8,10 +7,11 @@
 
 struct store_sound;
 
-// Starts the check; the database must be open. Returns NULL without memory or a thread.
+// Starts the check. The database must be open. Returns NULL if memory is exhausted or no thread can
+// start.
 struct store_sound *store_sound_begin(const char *path);
-// Waits for the result, which the thread has logged, and frees. Further calls return OUTCOME_DONE.
-// The caller must write nothing before this returns.
+// Waits for the check, frees, and returns its outcome; problems are logged. Returns OUTCOME_DONE if
+// *SOUND is NULL. The caller must not write to the database before.
 enum outcome store_sound_end(struct store_sound **sound) __attribute__((warn_unused_result));
 
 #endif

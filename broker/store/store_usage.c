@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The leases' usage of the pool: the GPUs that they held, and the time for which these were busy.
+// Queries the use of the pool by leases: hours in which they held GPUs, and busy hours of these
+// GPUs.
 #include "broker/store/store.h"
 #include "broker/store/store_run.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kinds of characters without the C library's tables. The contents of those tables depend on the
-// program's locale. A thread of a statically linked program that loads this library itself, and a C
-// library with it, has no such tables.
+// Character classes without the C library's tables. These depend on the locale, and a thread of a
+// statically linked program that loads this library has none.
 #ifndef RGPU_COMMON_ASCII_H
 #define RGPU_COMMON_ASCII_H
 

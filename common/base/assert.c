@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See assert.h.
 #include "common/base/assert.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See available.h. The kernel grants shared memory beyond that as well, and then ends processes.
+// The kernel would grant shared memory beyond the available memory, and kill processes later.
 #include "common/base/available.h"
 
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the changed bytes of a piece of memory. Two sides have copies of it and remember the other
-// side's content. They send each other only the bytes that they have changed, so that neither loses
-// its writes.
+// Finds the changed bytes of a range of memory. Two sides have copies of the range, and each
+// remembers the other side's content. They send each other only the bytes that they have changed,
+// so writes of both sides survive.
 //
-// Changes are runs, one after another: the start (4 bytes, from the start of the piece), the length
+// Changes are encoded as a sequence of runs: start (4 bytes, from the start of the range), length
 // (4 bytes), and the bytes.
 #ifndef RGPU_COMMON_BYTE_CHANGES_H
 #define RGPU_COMMON_BYTE_CHANGES_H
@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The piece is smaller than this.
+// The range must be smaller than this.
 #define BYTE_CHANGES_PIECE_MAX (UINT64_C(1) << 32)
 
-// Writes the changes of NOW since KNOWN, from *AT to SIZE, to OUT, and copies them to KNOWN. Other
-// threads may be writing to NOW. Sets *AT to the offset at which ROOM (more than 8 bytes) was used
-// up, or to SIZE if all is done. Returns the number of bytes written to OUT.
+// Writes the changes from KNOWN to NOW, beginning at offset *AT, to OUT of ROOM (more than 8)
+// bytes, and updates KNOWN. Other threads may write to NOW. Sets *AT to the offset at which OUT was
+// full, or to SIZE. Returns the number of bytes written to OUT.
 size_t byte_changes_pack(const uint8_t *now, uint8_t *known, size_t size, size_t *at, void *out,
                          size_t room);
 // Returns true if NOW differs from KNOWN.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clocks: a monotonic clock in nanoseconds, for waits and deadlines; the wall clock in seconds, for
-// people and tickets; and a clock in seconds that also runs while the host sleeps.
+// Clocks: the monotonic clock for waits and deadlines (nanoseconds unless the name says otherwise),
+// the wall clock for people and tickets, and the boot clock, which includes the time in which the
+// host was suspended.
 #ifndef RGPU_COMMON_CLOCK_H
 #define RGPU_COMMON_CLOCK_H
 
@@ -37,25 +38,26 @@ static inline double clock_seconds(void)
     return (double)clock_ns() * 1e-9;
 }
 
-// Since 1970, as the wall's clock has it.
+// Returns the seconds since 1970.
 static inline int64_t clock_wall_seconds(void)
 {
     return (int64_t)(clock_read_ns(CLOCK_REALTIME) / 1000000000u);
 }
 
-// Since the host was started, the time in which it slept included.
+// Returns the seconds since the host booted, including suspended time.
 static inline double clock_boot_seconds(void)
 {
     return (double)clock_read_ns(CLOCK_BOOTTIME) * 1e-9;
 }
 
-// Cheaper, and as exact as the kernel's tick.
+// Cheaper than clock_ns(), with the resolution of the kernel's tick.
 static inline uint64_t clock_coarse_ns(void)
 {
     return clock_read_ns(CLOCK_MONOTONIC_COARSE);
 }
 
-// A point in time TIMEOUT_MS from START or from now; negative means never.
+// Returns the time TIMEOUT_MS after START, or after now; UINT64_MAX (never) if TIMEOUT_MS is
+// negative.
 static inline uint64_t deadline_from(uint64_t start, int timeout_ms)
 {
     return timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)timeout_ms * 1000000u;
@@ -66,7 +68,7 @@ static inline uint64_t deadline_in(int timeout_ms)
     return timeout_ms < 0 ? UINT64_MAX : deadline_from(clock_ns(), timeout_ms);
 }
 
-// Milliseconds for poll(), rounded up; -1 for never.
+// Returns the milliseconds until DEADLINE for poll(), rounded up; -1 for never.
 static inline int deadline_left(uint64_t deadline)
 {
     uint64_t now, left;
@@ -86,7 +88,7 @@ static inline struct timespec deadline_timespec(uint64_t deadline)
                              .tv_nsec = (long)(deadline % 1000000000u)};
 }
 
-// pthread_cond_timedwait until DEADLINE, for any condition.
+// Waits as pthread_cond_timedwait, but by the monotonic clock. Works for any condition variable.
 static inline int clock_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
                                    uint64_t deadline)
 {
@@ -95,7 +97,7 @@ static inline int clock_wait_until(pthread_cond_t *condition, pthread_mutex_t *m
     return pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &until);
 }
 
-// The same for US microseconds from now.
+// As clock_wait_until(), for at most US microseconds.
 static inline int clock_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t us)
 {
     return clock_wait_until(condition, mutex, clock_ns() + us * 1000);

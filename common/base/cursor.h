@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bounds-checked reading and writing of little-endian records, with sticky failure.
-//
-// A decoder reads everything it wants and asks once, at the end, whether all of it was there: after
-// the first failure every read gives zero and every write does nothing.
+// Reads and writes little-endian records with bounds checks. Failure is sticky: after it, reads
+// return zeros and writes do nothing, so a decoder checks once, at its end.
 #ifndef RGPU_COMMON_CURSOR_H
 #define RGPU_COMMON_CURSOR_H
 
@@ -40,13 +38,13 @@ static inline void cursor_fail(struct cursor_reader *reader)
     reader->failed = true;
 }
 
-// True where every read so far was within bounds and nothing is left over.
+// Returns true if all reads were within bounds and nothing is left.
 static inline bool cursor_finished(const struct cursor_reader *reader)
 {
     return !reader->failed && reader->next == reader->end;
 }
 
-// A view of the next SIZE bytes, NULL where there are fewer. Valid as long as the source is.
+// Returns a pointer to the next SIZE bytes of the source, or NULL (a failure) if there are fewer.
 static inline const void *cursor_take(struct cursor_reader *reader, size_t size)
 {
     if (reader->failed || (size_t)(reader->end - reader->next) < size) {
@@ -106,7 +104,7 @@ static inline size_t cursor_written(const struct cursor_writer *writer)
     return (size_t)(writer->next - writer->start);
 }
 
-// Room for SIZE bytes that the caller fills in, NULL where there is none.
+// Returns memory for SIZE bytes, which the caller fills in, or NULL (a failure) if it does not fit.
 static inline void *cursor_reserve(struct cursor_writer *writer, size_t size)
 {
     if (writer->failed || (size_t)(writer->end - writer->next) < size) {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Places the library's descriptors at numbers that programs do not use.
 #include "common/base/descriptor.h"
 
 #include <errno.h>

@@ -1,43 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptors of a library that lives in the processes of strangers. Every function that makes a
-// descriptor passes it through descriptor_own(), and tests/layout/descriptors-are-owned.t fails on
-// one that does not.
-//
-// A program may have closed 0, 1 or 2, and would then write its output into a socket or a memory
-// file of the library. It may also rely on small numbers of its own (dup2 onto 3 to 9), or pass
-// descriptors to select().
+// Keeps a library's descriptors out of the way of the program that it lives in. The program may
+// have closed 0, 1 or 2 and would then write its output to a socket of the library; it may rely on
+// small numbers (dup2 onto 3 to 9), or pass descriptors to select(). Every function that creates a
+// descriptor must pass it through descriptor_own(); tests/layout/descriptors-are-owned.t checks
+// this.
 #ifndef RGPU_COMMON_DESCRIPTOR_H
 #define RGPU_COMMON_DESCRIPTOR_H
 
 #include <dirent.h>
 #include <stdio.h>
 
-// Descriptors are moved to this number or above it if the limit of the process allows that, and to
-// 3 or above otherwise.
+// Descriptors are moved to DESCRIPTOR_OWN or above, or to DESCRIPTOR_STANDARD or above if the
+// process's limit is too low.
 enum { DESCRIPTOR_OWN = 256, DESCRIPTOR_STANDARD = 3 };
 
-// Moves FD to such a number, closes FD and returns the new descriptor, which is closed on exec.
-// Returns -1 with errno as it is if FD is negative, and -1 with errno set if no number is left for
-// a descriptor that stood below 3.
+// Moves FD to such a number, closes FD and returns the new descriptor, which is close-on-exec. If
+// FD is negative, returns -1 and leaves errno. Returns -1 with errno if FD is below 3 and cannot be
+// moved.
 int descriptor_own(int fd);
-// For a descriptor that the same function closes again: moves it only if it stands below 3.
+// As descriptor_own(), for a descriptor that the same function closes: moves it only if it is below
+// 3.
 int descriptor_own_briefly(int fd);
 
-// As fopen() does for MODE "r" and "w", but never waits for the other end of a named pipe.
+// As fopen() with MODE "r" or "w", but never waits for the other end of a named pipe.
 FILE *descriptor_open_file(const char *path, const char *mode);
 DIR *descriptor_open_directory(const char *path);
 
-// Brackets calls into libraries that open descriptors of their own: occupies the free numbers below
-// 3, so that none of these descriptors gets one. Reads and writes there meanwhile give EBADF as
-// without this.
+// Surrounds calls of libraries that open descriptors: occupies the free numbers below 3 meanwhile.
+// Reads and writes of the program on these numbers fail with EBADF, as they would without it.
 struct descriptor_fence {
     int held[DESCRIPTOR_STANDARD];
 };
 void descriptor_fence_begin(struct descriptor_fence *fence);
 void descriptor_fence_end(struct descriptor_fence *fence);
 
-// A program of this project calls this first, so that its own files and sockets never become its
-// standard output. Its child programs inherit the standard descriptors that it was started with.
+// Must be called first by programs of this project: opens 0, 1 and 2 if they are closed, so that no
+// later file or socket becomes standard output. Child programs inherit the original state.
 void descriptor_keep_standard(void);
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fault points, armed by the environment variable RGPU_FAULT.
 #include "common/base/fault.h"
 
 #include <errno.h>

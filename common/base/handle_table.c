@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handle slots in chunks that never move, so that lookups need no lock while the table grows.
+// Slots are in chunks that never move, so that lookups need no lock while the table grows.
 #include "common/base/handle_table.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Log lines: formatted into a buffer on the stack and written with one system call.
+// A line is formatted on the stack and written with one system call.
 #include "common/base/log.h"
 
 #include <errno.h>

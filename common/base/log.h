@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Structured log lines: one write per line, lowercase text with name=value pairs.
+// Log lines: lowercase text with name=value pairs, one write() for each line.
 //
-// Lines go to standard error as "ident: level: text". Under systemd (JOURNAL_STREAM set) they carry
-// the journal's "<N>" priority prefix instead of the words. Every function may be called from
-// any thread; log_init and log_set_* are meant for program start.
+// Lines go to standard error as "ident: level: text". Under systemd (JOURNAL_STREAM is set) they
+// begin with the journal's priority "<N>" instead of the level. log_write and the macros are
+// thread-safe; call log_init and log_set_* at program start.
 #ifndef RGPU_COMMON_LOG_H
 #define RGPU_COMMON_LOG_H
 
@@ -18,29 +18,29 @@ enum log_level {
     LOG_LEVEL_TRACE,
 };
 
-// The level above which lines are dropped; read by the macros, so that a dropped line costs a load.
+// Highest level that is written. The macros read it, so that a suppressed line costs one load.
 extern enum log_level log_threshold;
 
-// Names the program in every line and sets the level used unless RGPU_LOG or log_set_level says
-// otherwise. IDENT must stay valid. A program that never calls this logs warnings and errors.
+// Sets the program's name in every line, which must stay valid, and the level unless RGPU_LOG or
+// log_set_level sets another. A program that never calls this logs warnings and errors.
 void log_init(const char *ident, enum log_level default_level);
 
-// Reads the level from the environment variable RGPU_LOG where it is set.
-// An unknown word there is reported once and ignored.
+// Sets the level from the environment variable RGPU_LOG if it is set. An unknown word is logged
+// once.
 void log_level_from_environment(void);
 
 void log_set_level(enum log_level level);
 
-// Sends lines to FD instead of standard error (tests; a client library with RGPU_LOG_FILE).
+// Writes lines to FD instead of standard error.
 void log_set_fd(int fd);
 int log_get_fd(void);
 
-// "error", "warn", ...; -EINVAL for another word.
+// Parses "error", "warn", ... Returns 0 or -EINVAL.
 int log_level_parse(const char *word, enum log_level *out) __attribute__((warn_unused_result));
 const char *log_level_name(enum log_level level);
 
-// A prefix such as "session=17" put in front of every line of the calling thread; NULL clears it.
-// The text is copied (63 bytes at most).
+// Sets a prefix for all lines of the calling thread, such as "session=17"; NULL: none. At most 63
+// bytes are copied.
 void log_set_thread_context(const char *context);
 
 void log_write(enum log_level level, const char *format, ...)

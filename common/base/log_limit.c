@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bounds on how often a line is logged.
 #include "common/base/log_limit.h"
 
 #include <pthread.h>

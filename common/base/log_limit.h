@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Log lines that a peer can cause as often as it likes: some of them are written, the others only
-// counted. The next line that is written says how many were left out.
+// Limits log lines that a peer can cause at any rate. Lines beyond the limit are only counted; the
+// next line that is written states their number.
 //
 //     static struct log_limit refused = LOG_LIMIT(5, 60);
 //     log_limited(&refused, LOG_LEVEL_WARN, "client refused: peer=%s", peer);
@@ -11,12 +11,12 @@
 
 #include "common/base/log.h"
 
-// Any thread may use one. It lives as long as the program, or is used by one thread only.
+// Thread-safe if it is static, since threads may use it until the process ends.
 struct log_limit {
-    uint32_t burst, seconds; // that many lines in that time
-    uint32_t written;        // in this stretch of time
+    uint32_t burst, seconds; // maximum number of lines, and the period in seconds
+    uint32_t written;        // lines in this period
     uint64_t left_out;
-    int64_t since; // monotonic seconds when the stretch began
+    int64_t since; // begin of the period, monotonic seconds
 };
 
 #define LOG_LIMIT(burst_, seconds_) \
@@ -24,7 +24,7 @@ struct log_limit {
         .burst = (burst_), .seconds = (seconds_) \
     }
 
-// Returns true if a line may be written, and the number of lines left out before it.
+// Returns true if a line may be written. *LEFT_OUT is the number of suppressed lines before it.
 bool log_limit_take(struct log_limit *limit, uint64_t *left_out);
 
 #define log_limited(limit, level, format, ...) \

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Paths relative to the running program.
 #include "common/base/program_path.h"
 
 #include <errno.h>

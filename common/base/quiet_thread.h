@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads of a library in a process of a stranger. Signals are for the program's own threads; but a
-// fault in memory of the program is raised where it occurs, and reaches the handler that the
-// program has for it.
+// Threads of a library within a program. They block signals, which are for the program's threads,
+// except faults: a fault in memory of the program must reach the program's handler.
 #ifndef RGPU_COMMON_QUIET_THREAD_H
 #define RGPU_COMMON_QUIET_THREAD_H
 
 #include <pthread.h>
 #include <signal.h>
 
-// Blocks all signals but faults in the calling thread, until it sets *BEFORE again.
+// Blocks all signals but faults in the calling thread. The caller restores *BEFORE.
 static inline void quiet_signals(sigset_t *before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
@@ -20,7 +19,7 @@ static inline void quiet_signals(sigset_t *before)
     pthread_sigmask(SIG_SETMASK, &set, before);
 }
 
-// Starts a thread that gets no signals. Returns 0 or -errno.
+// Starts such a thread. Returns 0 or -errno.
 static inline int quiet_thread_start(pthread_t *thread, void *(*routine)(void *argument),
                                      void *argument)
 {

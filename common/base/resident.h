@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that is there before it is used.
+// Makes pages of memory present before their use.
 #ifndef RGPU_COMMON_RESIDENT_H
 #define RGPU_COMMON_RESIDENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-// Makes the kernel allocate and map the pages of a writable mapping, in several threads if that is
-// faster. Page faults at the first access, one page after the other, take many times as long. A
-// kernel before 5.14 leaves them as they are. False: there is no memory for them.
+// Makes the kernel allocate and map all pages of a writable mapping, in several threads if that is
+// faster. Page faults one by one take many times as long. Does nothing before Linux 5.14. Returns
+// false if memory is exhausted.
 bool memory_make_resident(void *base, size_t size) __attribute__((warn_unused_result));
-// The same of a few pages at most, in this thread and for reading as well. False: the kernel has
-// left them.
+// As memory_make_resident(), for a few pages and in this thread, also for reading. Returns false if
+// the kernel did not do it.
 bool memory_enter_pages(void *base, size_t size, bool write);
-// Prepares pages of the program as a driver does before it locks them: makes all of them, for
-// writing unless they are only read. Returns 0; -ENOMEM if the host has not that much memory;
-// -EFAULT if some of it is not mapped or may not be accessed that way.
+// Prepares pages of the program for locking, as a driver does: makes all of them present, for
+// writing if WRITE is set. Returns 0, -ENOMEM if memory is exhausted, or -EFAULT if a page is not
+// mapped or not accessible in this way.
 int memory_make_lockable(void *base, size_t size, bool write);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Child processes through posix_spawn, which reports a failed exec to its caller.
+// Uses posix_spawn, which reports a failed exec to its caller.
 #include "common/base/spawn.h"
 
 #include <errno.h>

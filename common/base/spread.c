@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See spread.h.
 #include "common/base/spread.h"
 
 #include <sys/random.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions that programs call begin with SCOPED_UNCANCELLED. A thread cancelled inside would leave
-// locks held, keep other threads from reading the link, and leave a waiter on a freed stack.
+// Protects API functions against cancellation of their thread (pthread_cancel), which would leave
+// locks held. Every exported function begins with SCOPED_UNCANCELLED.
 #ifndef RGPU_COMMON_UNCANCELLED_H
 #define RGPU_COMMON_UNCANCELLED_H
 
@@ -19,7 +19,7 @@ static inline void uncancelled_end(const int *before)
     pthread_setcancelstate(*before, NULL);
 }
 
-// A declaration: the thread is not cancelled before the scope ends.
+// Disables cancellation until the scope ends.
 #define SCOPED_UNCANCELLED \
     int scoped_cancel_state __attribute__((cleanup(uncancelled_end), unused)) = uncancelled_begin()
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sizes and times as people write them.
 #include "common/base/units.h"
 
 #include <errno.h>

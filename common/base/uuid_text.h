@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UUIDs of devices as people write them.
 #ifndef RGPU_COMMON_UUID_TEXT_H
 #define RGPU_COMMON_UUID_TEXT_H
 
@@ -7,7 +6,7 @@
 
 enum { UUID_TEXT = 37 };
 
-// 8-4-4-4-12 digits, without a prefix (GPU-, MIG-).
+// Formats a UUID as hexadecimal digits 8-4-4-4-12, without a prefix such as "GPU-".
 void uuid_text(const uint8_t uuid[16], char text[UUID_TEXT]);
 
 #endif

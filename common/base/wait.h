@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Three ways to wait without an event: `spin` polls for a bounded time, `wait_estimate` for as long
-// as recent waits took, and `backoff` at growing intervals.
+// Waiting without an event: `spin` polls for a limited time, `spin_habit` and `wait_estimate`
+// decide how long polling pays off, and `backoff` sleeps at growing intervals.
 #ifndef RGPU_COMMON_WAIT_H
 #define RGPU_COMMON_WAIT_H
 
@@ -21,13 +21,13 @@ static inline void cpu_relax(void)
 }
 
 struct spin {
-    uint64_t end; // 0: the clock has not been read yet
+    uint64_t end; // end of the spin time; 0: not started
     uint32_t turns;
     uint32_t us;
 };
 
-// Returns true if the caller should poll again; pauses the processor first. Reads the clock every
-// TURNS calls.
+// Pauses the processor, and returns true if the caller should poll again. Reads the clock only in
+// every TURNS-th call.
 static inline bool spin_more(struct spin *spin, uint32_t turns)
 {
     if (!spin->us)
@@ -40,14 +40,15 @@ static inline bool spin_more(struct spin *spin, uint32_t turns)
     return clock_ns() < spin->end;
 }
 
-// Decides whether to spin before sleeping. If processors are few, or this thread was preempted,
-// spinning delays the awaited thread. Then each spin without success makes more of the following
-// waits sleep at once. Otherwise spinning only takes idle processor time.
+// Decides whether to spin before a sleep. If the machine has few processors, or this thread was
+// preempted, spinning delays the thread that is waited for. In that case, each unsuccessful spin
+// makes more of the following waits sleep without a spin.
 struct spin_habit {
-    uint32_t skip;  // waits that do not spin from now on
-    uint32_t pause; // the number after the next spin without success
+    uint32_t skip;  // number of following waits that do not spin
+    uint32_t pause; // value of `skip` after the next unsuccessful spin
 };
-enum { SPIN_PAUSE_MAX = 63, SPIN_FEW_US = 20 }; // a shorter limit means few processors
+// SPIN_FEW_US: a spin time up to this one means few processors
+enum { SPIN_PAUSE_MAX = 63, SPIN_FEW_US = 20 };
 
 static inline bool spin_is_due(struct spin_habit *habit)
 {
@@ -64,7 +65,7 @@ static inline void spin_paid(struct spin_habit *habit)
 
 static inline void spin_was_in_vain(struct spin_habit *habit, uint32_t spin_us)
 {
-    static __thread long preemptions; // several threads may wait by turns, each has its own
+    static __thread long preemptions; // for each thread, because several threads may use one habit
     struct rusage usage;
     bool disturbs = spin_us <= SPIN_FEW_US;
 
@@ -80,14 +81,16 @@ static inline void spin_was_in_vain(struct spin_habit *habit, uint32_t spin_us)
     habit->skip = habit->pause;
 }
 
-// An estimate of the next wait of one kind, from recent ones. A short wait should spin: falling
-// asleep and waking up takes longer than a device or a short kernel.
+// Expected length of the next wait of one kind, from the previous ones. Short waits should spin,
+// because sleeping and waking up takes longer than a device or a short kernel.
 struct wait_estimate {
     _Atomic uint32_t expected_us;
 };
-enum { LONG_WAIT_US = 1000 }; // longer waits sleep
+// with an expectation above this, waits do not spin for longer than SPIN_US
+enum { LONG_WAIT_US = 1000 };
 
-// Returns the time to spin: SPIN_US, or the expected wait; 0 for none.
+// Returns the nanoseconds to spin: twice the expected wait, or SPIN_US if the wait is expected to
+// be long or very short.
 static inline uint64_t wait_estimate_spin_ns(const struct wait_estimate *estimate, uint32_t spin_us)
 {
     uint64_t expected = atomic_load_explicit(&estimate->expected_us, memory_order_relaxed);
@@ -107,13 +110,13 @@ static inline void wait_estimate_add(struct wait_estimate *estimate, uint64_t to
                           memory_order_relaxed);
 }
 
-// Returns true if waits sleep at present.
+// Returns true if the next wait is expected to be long.
 static inline bool wait_estimate_is_long(const struct wait_estimate *estimate)
 {
     return atomic_load_explicit(&estimate->expected_us, memory_order_relaxed) > LONG_WAIT_US;
 }
 
-// Records a wait that spun as a trial: its time replaces the estimate.
+// Updates the expectation after a wait that spun as a trial.
 static inline void wait_estimate_update(struct wait_estimate *estimate, uint64_t took_ns)
 {
     uint64_t us = took_ns / 1000;
@@ -122,19 +125,20 @@ static inline void wait_estimate_update(struct wait_estimate *estimate, uint64_t
         atomic_store_explicit(&estimate->expected_us, (uint32_t)us, memory_order_relaxed);
 }
 
-// A wait that no event ends: retries at once for SPIN_US, then sleeps for growing times.
+// A wait without an event: no sleep for the first SPIN_US microseconds, then sleeps of growing
+// length.
 struct backoff {
-    uint64_t since_us; // 0: something has just happened
-    uint32_t usual_us; // how long that usually takes; 0: not known
+    uint64_t since_us; // begin of the wait; 0: not waiting
+    uint32_t usual_us; // usual length of the wait; 0: unknown
 };
 enum { BACKOFF_SLEEP_MIN_US = 20, BACKOFF_SLEEP_MAX_US = 1000, BACKOFF_USUAL_MAX_US = 5000 };
 
-// Ends the wait after an event. LEARN: the time of this wait is an estimate of the next.
+// Ends a wait because the event has happened. LEARN: use its length to predict the next one.
 static inline void backoff_over(struct backoff *backoff, bool learn)
 {
     uint64_t waited = backoff->since_us ? clock_us() - backoff->since_us : 0;
 
-    // A wait of zero is not used.
+    // Waits of zero length are ignored.
     if (waited > BACKOFF_USUAL_MAX_US)
         waited = BACKOFF_USUAL_MAX_US;
     if (waited && learn)
@@ -142,7 +146,7 @@ static inline void backoff_over(struct backoff *backoff, bool learn)
     backoff->since_us = 0;
 }
 
-// Returns the microseconds to sleep now; 0 for none.
+// Returns the microseconds to sleep now; 0: poll again at once.
 static inline uint32_t backoff_next(struct backoff *backoff, uint32_t spin_us)
 {
     uint64_t now = clock_us();
@@ -152,8 +156,8 @@ static inline uint32_t backoff_next(struct backoff *backoff, uint32_t spin_us)
     uint64_t waited = now - backoff->since_us;
     if (waited < spin_us)
         return 0;
-    // Sleeps for half of the usual wait, then for a sixteenth of the time waited so far: never
-    // wakes much too late, and costs little in a long wait.
+    // First sleeps for half of the usual wait, then always for a sixteenth of the time waited so
+    // far. So the delay is small in relation to the wait, and a long wait costs little.
     uint64_t half = backoff->usual_us / 2;
     uint64_t sleep = waited < half ? half - waited : waited / 16;
     if (sleep < BACKOFF_SLEEP_MIN_US)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stores the advice for ranges of managed memory, and their last prefetch, for queries
-// (cuMemRangeGetAttribute). The caller locks.
+// Advice for ranges of managed memory, and their last prefetch, as cuMemRangeGetAttribute returns
+// them. The caller locks.
 #ifndef RGPU_COMMON_ADVICE_H
 #define RGPU_COMMON_ADVICE_H
 
@@ -13,29 +13,29 @@
 struct advice {
     bool read_mostly;
     CUmemLocation preferred, prefetched; // type 0: none
-    uint64_t accessed_by;                // a bit for each device, and the highest for the host
+    uint64_t accessed_by;                // bit mask of devices; the highest bit is the host
 };
 
-// A row of ranges without a gap, from 0 to the end of all addresses.
+// Ranges in order and without gaps, from address 0 to the end of the address space.
 struct advice_table {
     struct advice_run {
-        uint64_t base; // up to the next one's
+        uint64_t base; // the range ends where the next one begins
         struct advice advice;
     } * runs;
     size_t count;
 };
 
-// Changes all of a range by CHANGE. False: there is no memory.
+// Calls CHANGE for each part of a range. Returns false if memory is exhausted.
 bool advice_set(struct advice_table *table, uint64_t base, uint64_t size,
                 void (*change)(struct advice *advice, const void *argument), const void *argument);
-// Memory that is freed.
+// Deletes the advice for freed memory.
 void advice_forget(struct advice_table *table, uint64_t base, uint64_t size);
-// As cuMemAdvise_v2 has it, of a device that there is. INVALID_VALUE; OUT_OF_MEMORY.
+// Implements cuMemAdvise_v2; the device must exist. Returns INVALID_VALUE or OUT_OF_MEMORY.
 CUresult advice_give(struct advice_table *table, uint64_t base, uint64_t size, CUmem_advise advise,
                      CUmemLocation location);
 CUresult advice_prefetched(struct advice_table *table, uint64_t base, uint64_t size,
                            CUmemLocation location);
-// As cuMemRangeGetAttribute has it.
+// Implements cuMemRangeGetAttribute.
 CUresult advice_ask(const struct advice_table *table, uint64_t base, uint64_t size,
                     CUmem_range_attribute attribute, void *data, size_t data_size);
 

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-// Formats whose channels are counted by the descriptor.
+// Table of the formats of arrays.
 static unsigned channel_bytes(CUarray_format format)
 {
     switch ((int)format) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Context-local storage: a list of (context, key, value) with destructors. Few entries exist (a
-// handful per library and context), so a list under one lock serves.
+// A list of (context, key, value) under one lock: a library has only a few entries in each context.
 #include "common/driver/context_storage.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names and texts of results, from the one table in proto/abi/result.h.
+// The table is in proto/abi/result.h.
 #include "common/driver/error.h"
 
 // clang-format off

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cuGetExportTable: the private tables by UUID. A table is an array of pointers whose first slot
-// holds its size in bytes, save for the context storage. Sizes are those of the 13.0 driver, or a
-// later one's. Slots of which only the existence is known do nothing, successfully, and say so at
-// level debug (slot 0 there means: any without a function of its own).
+// Tables by UUID. A table is an array of pointers whose first slot is the table's size in bytes,
+// except in the table of context storage. Sizes are those of driver 13.0 or later. Slots with an
+// unknown function return success and log their use at level debug; slot 0 in such a log line
+// stands for all slots without a function.
 #include "common/driver/export_tables.h"
 
 #include <pthread.h>

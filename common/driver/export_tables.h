@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The private tables that the CUDA runtime and the math libraries fetch with cuGetExportTable.
+// Private function tables that the CUDA runtime and math libraries get from cuGetExportTable.
 //
-// Every slot is implemented with public calls of the Driver API, which the library that links this
-// archive must define (link it with -Bsymbolic, so that they are its own). Any thread may call.
+// The functions in the tables use only public Driver API functions, which the library that links
+// this archive must define (link with -Bsymbolic). Thread-safe.
 #ifndef RGPU_COMMON_DRIVER_EXPORT_TABLES_H
 #define RGPU_COMMON_DRIVER_EXPORT_TABLES_H
 
@@ -11,19 +11,19 @@
 
 #include "proto/cuda_abi.h"
 
-// Implements cuGetExportTable: CUDA_ERROR_INVALID_VALUE for a missing argument and for an unknown
-// table, whose UUID is logged once; *TABLE is NULL then.
+// Implements cuGetExportTable. For an unknown table, logs its UUID once, sets *TABLE to NULL and
+// returns CUDA_ERROR_INVALID_VALUE, as for a NULL argument.
 CUresult export_table_get(const void **table, const CUuuid *id);
 
-// Gives the primary context of a device without making it current. NVIDIA's driver gives the handle
-// that a later cuDevicePrimaryCtxRetain gives, and leaves the context inactive. The archive has a
-// weak definition, which retains the context once per device and keeps it until the process ends;
-// a library that can do as the driver does defines its own.
+// Returns a device's primary context without making it current. NVIDIA's driver returns the handle
+// that a later cuDevicePrimaryCtxRetain returns, and leaves the context inactive. The weak default
+// retains the context once per device, until the process ends; a library that can do what the
+// driver does overrides it.
 CUresult export_table_primary_context(CUcontext *context, CUdevice device);
 
-// Returns the group of multiprocessors of each pair of them, and the pair's place in that group: a
-// byte of each for every pair of the current context's GPU. *COUNT is their number, at most ROOM.
-// The weak definition refuses.
+// Returns, for each multiprocessor pair of the current context's GPU, its group and its index in
+// the group, one byte each. *COUNT is the number of pairs, at most ROOM. The weak default returns
+// CUDA_ERROR_NOT_SUPPORTED.
 CUresult export_table_processor_groups(uint8_t *groups, uint8_t *places, size_t room,
                                        size_t *count);
 

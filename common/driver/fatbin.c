@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walks the entries of a fat binary, decompresses them, and finds the PTX in any image. Everything
-// is checked against the bytes that are there: the data may come from another machine.
+// Iterates over fat binaries, decompresses entries, and finds the PTX of an image. All offsets are
+// checked, because the data may come from another machine.
 #include <errno.h>
 #include <lz4.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Recognition and size of images: fatbin wrapper, fatbin, ELF, PTX text.
+// Detects the kind and size of images: fat binary wrapper, fat binary, ELF, PTX.
 #include "common/driver/image.h"
 
 #include <elf.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bounds the device memory of an image from the image alone: a driver reports only what is free
-// afterwards, which others change too.
+// Computes the bound from the image alone, because a driver reports only free memory, which other
+// processes change too.
 //
-// Sources: the PTX ISA on state spaces, types and arrays; the ELF specification for sections.
-// CUDA's tools put variables into the sections .nv.global and .nv.global.init, and each kernel into
-// a section of its own.
+// Sources: the PTX ISA on state spaces, types and arrays; the ELF specification on sections. CUDA's
+// tools put variables into sections .nv.global and .nv.global.init, and each kernel into a section
+// of its own.
 #include "common/driver/image_memory.h"
 
 #include <elf.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Computes the driver's answer to the runtime's integrity check: an HMAC-MD2 over what both sides
-// know about the process, the driver and its devices.
+// The answer is an HMAC-MD2 of data about process, driver and devices that both sides know.
 #include "common/driver/integrity.h"
 
 #include <nettle/hmac.h>

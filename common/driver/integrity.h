@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The check by which the CUDA runtime convinces itself that it talks to a driver.
+// The check by which the CUDA runtime verifies that the driver is genuine.
 #ifndef RGPU_COMMON_DRIVER_INTEGRITY_H
 #define RGPU_COMMON_DRIVER_INTEGRITY_H
 
@@ -7,14 +7,15 @@
 
 #include "proto/cuda_abi.h"
 
-// The digest covers the pointers: they must be those that the caller received.
+// The digest covers these pointers: they must be the ones that the caller got.
 struct integrity_tables {
     const void *runtime_table;
     const void *integrity_table;
     const void *function;
 };
 
-// VERSION and UNIX_SECONDS come from the caller. RESULT is two little-endian halves of the digest.
+// Computes the digest. The caller passes VERSION and UNIX_SECONDS. RESULT receives two
+// little-endian halves.
 CUresult integrity_check(const struct integrity_tables *tables, uint32_t version,
                          uint64_t unix_seconds, uint64_t result[2]);
 

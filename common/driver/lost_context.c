@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See lost_context.h.
 #include "common/driver/lost_context.h"
 
 bool result_loses_context(CUresult result)

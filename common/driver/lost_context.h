@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Failures after which a context is of no more use.
 #ifndef RGPU_COMMON_LOST_CONTEXT_H
 #define RGPU_COMMON_LOST_CONTEXT_H
 
@@ -7,7 +6,7 @@
 
 #include "proto/cuda_abi.h"
 
-// Returns true if RESULT means that the context is lost, by the driver's manual.
+// Returns true if, by the driver's manual, the context cannot be used after this result.
 bool result_loses_context(CUresult result);
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The value of LD_PRELOAD that makes programs with GPUs of several boxes load rgpu's libnccl.so.2.
-// Programs find NCCL by a path of their own, which comes before LD_LIBRARY_PATH, but a library of
-// that name that is loaded already is taken. It needs no other library, and costs a process without
-// collectives nothing that can be measured.
+// Value of LD_PRELOAD that makes programs with GPUs in several boxes use rgpu's libnccl.so.2.
+// Programs find NCCL by a path that takes precedence over LD_LIBRARY_PATH, but the loader uses a
+// library of that name that is loaded already.
 #ifndef RGPU_COMMON_NCCL_PRELOAD_H
 #define RGPU_COMMON_NCCL_PRELOAD_H
 
@@ -12,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// The values of RGPU_NCCL: ours, the site's own, or ours if there are several boxes (also the
+// Values of RGPU_NCCL: "own" (rgpu's), "site" (the site's), "auto" (rgpu's with several boxes;
 // default).
 static inline bool nccl_choice_is_known(const char *choice)
 {
@@ -20,8 +19,8 @@ static inline bool nccl_choice_is_known(const char *choice)
            !strcmp(choice, "site");
 }
 
-// Puts ours, in DIRECTORY, in front of OLD (NULL or empty: nothing) into VALUE. False: it is not
-// there, or not to be used, or there is no room.
+// Writes the library in DIRECTORY, followed by OLD (may be NULL), to VALUE. Returns false if the
+// library is missing, should not be used, or does not fit in ROOM bytes.
 static inline bool nccl_preload(const char *directory, const char *old, const char *choice,
                                 size_t boxes, char *value, size_t room)
 {

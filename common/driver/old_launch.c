@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See old_launch.h.
 #include "common/driver/old_launch.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cuGetProcAddress: binary search in the generated table, then the choice among ABI versions.
+// Binary search in the generated table, then choice among the versions of the ABI.
 #include "common/driver/proc_address.h"
 
 #include <stdbool.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the value of LD_PRELOAD that lets profilers see remote GPUs. Programs find CUPTI's library
-// by a path of their own (PyTorch's wheels by DT_RPATH), which precedes LD_LIBRARY_PATH, but they
-// use a library of that name that is loaded already. It has no dependencies and costs a process
-// nothing measurable.
+// Value of LD_PRELOAD with which profilers see remote GPUs. Programs find CUPTI by a path (DT_RPATH
+// in PyTorch's wheels) that takes precedence over LD_LIBRARY_PATH, but the loader uses a library of
+// that name that is loaded already.
 #ifndef RGPU_COMMON_PROFILER_PRELOAD_H
 #define RGPU_COMMON_PROFILER_PRELOAD_H
 
@@ -11,8 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-// Puts the stand-ins of DIRECTORY before OLD (NULL or empty: nothing) into VALUE. Returns false if
-// they are missing, if CHOICE (the value of RGPU_PROFILER, or NULL) is "no", or without room.
+// Writes the CUPTI libraries in DIRECTORY, followed by OLD (may be NULL), to VALUE. Returns false
+// if they are missing, if CHOICE (the value of RGPU_PROFILER, or NULL) is "no", or if they do not
+// fit in ROOM bytes.
 static inline bool profiler_preload(const char *directory, const char *old, const char *choice,
                                     char *value, size_t room)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constant expressions of PTX (PTX ISA, "Constant Expressions"): 64-bit integers, signed unless
-// they say otherwise or do not fit, with the operators of C.
+// Constant expressions of PTX (PTX ISA, "Constant Expressions"): 64-bit integers with C's
+// operators, signed unless they have suffix U or do not fit.
 #include <string.h>
 
 #include "common/base/ascii.h"

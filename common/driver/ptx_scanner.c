@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cutting a PTX text into tokens.
 #include "common/driver/ptx_scanner.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A blocking client of the broker: addresses, authentication, requests and refusals.
 #include "common/net/broker_client.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The broker's client: leases and tickets, on top of broker_client_call.
+// Functions of the broker's client for leases and tickets.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

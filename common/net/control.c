@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Control frames: their form, and packet sockets. Streams are in control_stream.c.
+// Encodes and decodes frames, and sends and receives them on packet sockets.
 #include "common/net/control.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Control frames on a stream, with a deadline.
 #include "common/net/control_stream.h"
 
 #include <errno.h>

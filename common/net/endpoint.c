@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parsing and printing of addresses, connecting within a deadline, listening.
 #include "common/net/endpoint.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses of boxes as text ("host:port", "[ipv6]:port", "unix:/path") and as sockets.
+// Addresses of boxes, as text ("host:port", "[ipv6]:port", "unix:/path") and as sockets.
 #ifndef RGPU_COMMON_ENDPOINT_H
 #define RGPU_COMMON_ENDPOINT_H
 
@@ -14,42 +14,44 @@ enum {
 };
 
 struct endpoint {
-    bool is_unix;                     // host is the path of a unix socket
-    char host[ENDPOINT_HOST_MAX + 1]; // name or address, without brackets; empty: every address
+    bool is_unix;                     // `host` is the path of a unix socket
+    char host[ENDPOINT_HOST_MAX + 1]; // name or address, without brackets; "": all addresses
     uint16_t port;
 };
 
-// DEFAULT_PORT stands in where the text names none; 0 makes the port obligatory. -EINVAL.
+// Parses an address. DEFAULT_PORT is used if TEXT has no port; 0: a port is required. Returns 0 or
+// -EINVAL.
 int endpoint_parse(const char *text, uint16_t default_port, struct endpoint *out)
     __attribute__((warn_unused_result));
 
-// Writes the form that endpoint_parse reads; TEXT holds ENDPOINT_TEXT_MAX bytes.
+// Formats an address for endpoint_parse. TEXT has ENDPOINT_TEXT_MAX bytes.
 void endpoint_format(const struct endpoint *endpoint, char *text);
 
-// Splits "a:1,b:2" and parses every part. The number of endpoints, -EINVAL, or -E2BIG above MAX.
+// Parses addresses separated by commas. Returns their number, -EINVAL, or -E2BIG if there are more
+// than MAX.
 int endpoint_parse_list(const char *text, uint16_t default_port, struct endpoint *out, size_t max)
     __attribute__((warn_unused_result));
 
-// Writes into PROBLEM why endpoint_parse_list() refuses TEXT, with the part that it refuses.
+// Writes to PROBLEM why endpoint_parse_list() rejects TEXT, and the rejected part.
 void endpoint_list_problem(const char *text, uint16_t default_port, size_t max, char *problem,
                            size_t room);
 
-// A connected, non-blocking, close-on-exec socket (TCP: no Nagle, keepalive on), trying every
-// address of the name within TIMEOUT_MS. -errno of the last try, -EHOSTUNREACH where the name has
-// no address, -ETIMEDOUT. Resolving a name is the C library's and may take longer.
+// Returns a connected, non-blocking, close-on-exec socket (TCP: no delay, keepalive), or -errno.
+// Tries each address of the name, within TIMEOUT_MS in all; resolving the name may take longer.
+// -EHOSTUNREACH: the name has no address; -ETIMEDOUT; else the error of the last address.
 int endpoint_connect(const struct endpoint *endpoint, int timeout_ms)
     __attribute__((warn_unused_result));
 
-// A listening, non-blocking, close-on-exec socket; *port is the one bound (port 0: the kernel's
-// choice). A stale unix socket is replaced, a live one is -EADDRINUSE.
+// Returns a listening, non-blocking, close-on-exec socket, or -errno. *PORT is the port (the kernel
+// chooses for port 0). Replaces the file of a dead unix socket; -EADDRINUSE if it is in use.
 int endpoint_listen(const struct endpoint *endpoint, int backlog, uint16_t *port)
     __attribute__((warn_unused_result));
 
-// Returns the origin by which the connected FD's peer is counted: its IPv4 address, its IPv6
-// network (/64), or its user over a unix socket. Zeros if unknown.
+// Sets ORIGIN to the identity for which the limits of one client count: the peer's IPv4 address,
+// IPv6 network (/64), or user id on a unix socket. Zeros if unknown.
 enum { ENDPOINT_ORIGIN_BYTES = 9 };
 void endpoint_origin(int fd, uint8_t origin[ENDPOINT_ORIGIN_BYTES]);
-// The peer of a connected socket as text: "10.0.0.1:4711", "[::1]:4711", "unix:pid=812,uid=1000".
+// Formats the peer of a connected socket: "10.0.0.1:4711", "[::1]:4711", "unix:pid=812,uid=1000".
 void endpoint_peer_text(int fd, char *text, size_t size);
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See expected_connection.h.
 #include "common/net/expected_connection.h"
 
 #include <errno.h>

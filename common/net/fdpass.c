@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// File descriptors as ancillary data of a unix socket.
 #include "common/net/fdpass.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One request over HTTP on a connection of its own.
 #include "common/net/http_exchange.h"
 #include "common/security/api_auth.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends one request to an HTTP server and reads its answer, within a deadline. The broker's client
-// needs no more, and so no step of a cluster pays for the start-up time of a large library.
+// Sends an HTTP request and reads the answer, within a deadline. The broker's client uses this
+// instead of a large library, whose start-up time every job step of a cluster would pay.
 #ifndef RGPU_COMMON_HTTP_EXCHANGE_H
 #define RGPU_COMMON_HTTP_EXCHANGE_H
 
@@ -12,20 +12,20 @@
 
 struct http_request {
     const char *method, *path;
-    const char *host;    // as in the Host header
-    const char *headers; // complete lines, each with its \r\n; may be ""
+    const char *host;    // value of the Host header
+    const char *headers; // complete lines, each ending with \r\n; may be ""
     const char *body;    // may be ""
 };
 
 struct http_answer {
     int status;
-    char *body; // ends in a zero; the caller overwrites its secrets and frees it
+    char *body; // ends with a NUL; the caller frees it, after erasing secrets in it
     size_t size;
-    char proof[128]; // the value of Authentication-Info, or ""
+    char proof[128]; // value of the header Authentication-Info, or ""
 };
 
-// -ETIMEDOUT, -EHOSTUNREACH (the name is not known), another -errno of the connection, -EPROTO (not
-// HTTP as the broker speaks it), -EMSGSIZE.
+// Returns 0, -ETIMEDOUT, -EHOSTUNREACH (unknown name), -EPROTO (malformed answer), -EMSGSIZE (above
+// HTTP_ANSWER_MAX), or an error of the connection.
 int http_exchange(const struct endpoint *endpoint, unsigned timeout_ms,
                   const struct http_request *request, struct http_answer *answer)
     __attribute__((warn_unused_result));

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the check of a request's Host.
 #include "common/net/own_names.h"
 
 #include <arpa/inet.h>

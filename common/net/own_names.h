@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The names under which an HTTP server is known. An attacker can make a name of his own resolve to
-// the server (DNS rebinding); a page under that name is then of the same origin for a browser. A
-// server that answers only to its own names and to addresses refuses such a page.
+// Names of an HTTP server. An attacker's host name can resolve to the server (DNS rebinding); for a
+// browser, a page from that name then has the same origin as the server. A server that accepts only
+// requests to its own names and to addresses rejects such a page.
 #ifndef RGPU_COMMON_OWN_NAMES_H
 #define RGPU_COMMON_OWN_NAMES_H
 
@@ -9,14 +9,14 @@
 
 struct own_names;
 
-// Collects "localhost", this host's names, and those in LISTEN, a list of endpoints that ends with
-// NULL. May wait for the name service. Returns 0 or -ENOMEM.
+// Collects "localhost", this host's names, and those in LISTEN, a NULL-terminated list of
+// addresses. May wait for the name service. Returns 0 or -ENOMEM.
 int own_names_new(char *const *listen, struct own_names **names)
     __attribute__((warn_unused_result));
 void own_names_free(struct own_names **names);
 
-// Returns true if HOST is an address or one of the names: NAME or NAME:PORT with any port, since
-// ports are forwarded. An IPv6 address stands in brackets.
+// Returns true if HOST (NAME or NAME:PORT) is an address or one of the names. The port does not
+// matter, because ports may be forwarded. IPv6 addresses are in brackets.
 bool own_names_include(const struct own_names *names, const char *host);
 
 #endif

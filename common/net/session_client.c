@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens a session with a box, giving each way it can go wrong its own code and advice.
+// Opens a session with a box; every error has its own code and advice.
 //
-// With a ticket there are two TLS sessions on the connection, one after the other: first with the
-// supervisor by the ticket's secret, then with the worker by a secret that only this client and the
-// supervisor know.
+// With a ticket there are two TLS sessions on the connection, one after the other: with the
+// supervisor, by the ticket's secret; then with the worker, by a secret of client and supervisor.
 #include "common/net/session_client.h"
 
 #include <errno.h>

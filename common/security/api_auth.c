@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signatures of requests to the broker.
 #include "common/security/api_auth.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See capabilities.h.
 #include "common/security/capabilities.h"
 
 #include <errno.h>

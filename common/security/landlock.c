@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Detects the kernel's version of Landlock.
 #include "common/security/landlock.h"
 
 #include <sys/syscall.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel's Landlock, of which the C library knows nothing and older headers not all.
+// The kernel's Landlock interface, which the C library lacks and older kernel headers have only in
+// part.
 #ifndef RGPU_COMMON_LANDLOCK_H
 #define RGPU_COMMON_LANDLOCK_H
 
@@ -23,14 +24,14 @@ enum {
     LANDLOCK_IOCTL_DEV = 1 << 15,
 };
 
-// The scope of the rules, as in the kernel's interface.
+// Restrictions of a set of rules, as in the kernel's interface.
 struct landlock_rules {
     uint64_t files;
-    uint64_t network; // from version 4 on
-    uint64_t scopes;  // from version 6 on
+    uint64_t network; // from ABI version 4 on
+    uint64_t scopes;  // from ABI version 6 on
 };
 
-// Kinds of scopes.
+// Bits of `scopes`.
 enum { LANDLOCK_ABSTRACT_SOCKETS = 1 << 0 };
 
 struct landlock_place {
@@ -38,10 +39,10 @@ struct landlock_place {
     int32_t fd;
 } __attribute__((packed));
 
-// The version of the interface that this kernel has; 0: none, or it is switched off.
+// Returns the kernel's Landlock ABI version; 0 if Landlock is missing or disabled.
 int landlock_abi(void);
-// Fills in everything that a kernel of that version can restrict. Returns the size for the kernel,
-// 0 without Landlock.
+// Sets *OUT to everything that ABI version ABI can restrict. Returns the size of the structure for
+// the kernel, 0 without Landlock.
 size_t landlock_rules_for(int abi, struct landlock_rules *out);
 
 #endif

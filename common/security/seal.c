@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Encryption of secrets for the signer of a request.
 #include "common/security/seal.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SHA-256 and HMAC over nettle, and the small helpers that go with secrets.
 #include "common/security/sha256.h"
 
 #include <errno.h>

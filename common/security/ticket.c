@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client's half of tickets: finding the bundle, and the secret in it.
+// Functions of the client: reading bundles and secrets.
 #include "common/security/ticket.h"
 #include "common/base/scope.h"
 #include "common/base/uuid_text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Key files, key rotation, and the derivation of a box's keys from those of the cluster.
+// Key files, rotation, and derivation of a box's keys from the cluster's.
 #include "common/base/ascii.h"
 #include "common/base/descriptor.h"
 #include "common/security/ticket.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The broker's and the box's half of tickets: issuing and checking tokens, through libjwt.
+// Functions of broker and box: issue and verify tokens with libjwt.
 #include "common/security/ticket.h"
 #include "common/security/ticket_private.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TLS 1.3 with a shared secret, by OpenSSL.
+// Implemented with OpenSSL.
 #include "common/security/tls.h"
 
 #include <errno.h>
-// OpenSSL 3.5 calls what copies a method old, and has nothing for it.
+// OpenSSL 3.5 deprecates the function that copies a method, without a replacement.
 #define OPENSSL_API_COMPAT 30000
 #include <openssl/err.h>
 #include <openssl/ssl.h>

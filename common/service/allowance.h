@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A token bucket: allows a burst at once, and then a fixed amount per second. For one thread.
+// A token bucket: allows a burst, and then a fixed amount per second. For one thread only.
 #ifndef RGPU_COMMON_ALLOWANCE_H
 #define RGPU_COMMON_ALLOWANCE_H
 
@@ -8,12 +8,12 @@
 
 struct allowance {
     int64_t burst, per_second;
-    int64_t left, since_ms; // may come now, and when that was counted
+    int64_t left, since_ms; // tokens left at time since_ms
 };
 
-// All of the burst is there.
+// Initializes a full bucket.
 void allowance_start(struct allowance *allowance, int64_t burst, int64_t per_second);
-// Returns true if AMOUNT more may come now, and takes it off.
+// Takes AMOUNT tokens. Returns false if there are fewer.
 bool allowance_take(struct allowance *allowance, int64_t amount);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings from ini files (through libinih) and command lines, checked against a table.
+// Reads ini files (with libinih) and command lines, and checks them against the table.
 #include "common/service/config.h"
 
 #include <errno.h>

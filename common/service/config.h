@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings, each one row of a table. The table defines the ini file, the command line, --help, the
-// commented sample file, and the checks that manual and sample are complete.
+// Settings of a program, each declared as a row of a table. The table defines the ini file, the
+// command line, --help, and the sample file.
 //
 //     struct settings { char *listen; uint64_t port; bool verbose; };
 //     static const struct config_option options[] = {
@@ -9,8 +9,8 @@
 //         CONFIG_END
 //     };
 //
-// A value is set by, in rising order: the row's default, the file, the command line
-// (--listen VALUE or --listen=VALUE; a row's option name is its name with '_' as '-').
+// Precedence, lowest first: default of the row, file, command line (--listen VALUE or
+// --listen=VALUE; in option names '-' replaces '_').
 #ifndef RGPU_COMMON_CONFIG_H
 #define RGPU_COMMON_CONFIG_H
 
@@ -20,33 +20,36 @@
 #include <stdio.h>
 
 enum config_type {
-    CONFIG_TYPE_BOOL,     // bool: yes/no, true/false, on/off, 1/0
-    CONFIG_TYPE_INT,      // int64_t, within [min, max]
-    CONFIG_TYPE_SIZE,     // uint64_t bytes: plain or with K, M, G, T (powers of 1024); in
-                          // [min, max], a multiple of step, where those are given
-    CONFIG_TYPE_DURATION, // uint64_t microseconds: us, ms, s, min, h, d; 0 where `zero` is set
-    CONFIG_TYPE_STRING,   // char *, heap; NULL where empty
-    CONFIG_TYPE_ENUM,     // int: index into choices
-    CONFIG_TYPE_LIST,     // char **, heap, NULL-terminated; comma-separated; never NULL itself
+    CONFIG_TYPE_BOOL, // bool: yes/no, true/false, on/off, 1/0
+    CONFIG_TYPE_INT,  // int64_t in [min, max]
+    CONFIG_TYPE_SIZE, // uint64_t, bytes: a number, or with K, M, G, T (powers of 1024); in
+                      // [min, max] and a multiple of step, if these are not 0
+    // uint64_t, microseconds: with us, ms, s, min, h, d; 0 only if `zero` is set
+    CONFIG_TYPE_DURATION,
+    CONFIG_TYPE_STRING, // char *, allocated; NULL for ""
+    CONFIG_TYPE_ENUM,   // int: index into choices
+    // char **, allocated, NULL-terminated; comma-separated in the file; never NULL itself
+    CONFIG_TYPE_LIST,
 };
 
 struct config_option {
     const char *section;
     const char *name;
     enum config_type type;
-    size_t offset;              // of the field in the settings structure
-    const char *default_value;  // as text, as in a file
+    size_t offset;              // offset of the member in the settings structure
+    const char *default_value;  // in the format of the file
     const char *help;           // one line
     const char *const *choices; // CONFIG_TYPE_ENUM: NULL-terminated words
-    int64_t min, max;           // CONFIG_TYPE_INT, CONFIG_TYPE_SIZE (0: any)
-    int64_t step;               // CONFIG_TYPE_SIZE, 0: any
-    const char *word;           // CONFIG_TYPE_SIZE: this word is a value too, kept as 0
-    bool zero;                  // CONFIG_TYPE_DURATION: 0 is a value too
-    bool reloadable;            // taken over on a reload; others need a restart
-    // For tests and for finding faults. The default suits every site, so help and sample leave it
-    // out; the manual names it under DEVELOPER SETTINGS.
+    int64_t min, max;           // CONFIG_TYPE_INT, CONFIG_TYPE_SIZE (0: no limit)
+    int64_t step;               // CONFIG_TYPE_SIZE; 0: none
+    const char *word;           // CONFIG_TYPE_SIZE: word for the value 0
+    bool zero;                  // CONFIG_TYPE_DURATION: 0 is allowed
+    bool reloadable;            // a reload changes it; other settings need a restart
+    // For tests and debugging. Help and sample omit it; the manual lists it under DEVELOPER
+    // SETTINGS.
     bool developer;
-    const struct config_retired *retired; // of the row that ends the table: config_retired.h
+    // only in the row that ends the table, see config_retired.h
+    const struct config_retired *retired;
 };
 
 #define CONFIG_ROW_(section_, name_, type_, struct_, field_, default_, help_, ...) \
@@ -76,51 +79,52 @@ struct config_option {
         .section = NULL, .retired = retired_ \
     }
 
-// Fills SETTINGS (zeroed by the caller) with the defaults.
+// Sets all members of SETTINGS, which the caller has zeroed, to their defaults. Returns 0 or
+// -errno.
 int config_defaults(const struct config_option *table, void *settings)
     __attribute__((warn_unused_result));
 
-// Reads the file at PATH. Every problem is logged as "FILE:LINE: what"; -EINVAL if there was any,
-// or -errno where the file cannot be read. Unknown names are errors, with the nearest known one,
-// and so are names that are given twice; options of earlier releases are warnings.
+// Reads a settings file. Logs each problem as "FILE:LINE: what". Unknown names, for which the
+// nearest known name is logged, and repeated names are errors; options of earlier releases are
+// warnings. Returns 0, -EINVAL after problems, or -errno if the file cannot be read.
 int config_load(const struct config_option *table, const char *path, void *settings)
     __attribute__((warn_unused_result));
 
-// Sets one option from text; logs the reason prefixed with WHERE ("file:3", "--port").
+// Sets one option from text. Logs errors with the prefix WHERE ("file:3", "--port"). Returns 0 or
+// -EINVAL.
 int config_set(const struct config_option *table, const char *section, const char *name,
                const char *value, const char *where, void *settings)
     __attribute__((warn_unused_result));
 
-// Parses the options of the table and removes them from argv; argv[0] and the other words are left
-// to the caller, and *argc is adjusted. A bool may stand without a value. "--" ends the search.
-// -EINVAL after logging.
+// Parses the options of the table and removes them from argv, with *argc adjusted; argv[0] and
+// other words remain. A bool may lack a value. "--" ends the search. Returns 0, or -EINVAL after
+// logging.
 int config_command_line(const struct config_option *table, int *argc, char **argv, void *settings)
     __attribute__((warn_unused_result));
 
-// From here on it is remembered where each value was given. For programs that read their settings
-// in one thread.
+// From now on records where each value is set. For programs that read their settings in one thread.
 void config_keep_places(void);
-// Returns the place of the value in use, or of the refused one: "FILE:LINE", "command line: --name"
-// or "default".
+// Returns where the present (or rejected) value was set: "FILE:LINE", "command line: --name" or
+// "default".
 const char *config_place(const struct config_option *table, const char *section, const char *name);
-// Logs an error of a value beyond its form, after that place.
+// Logs an error in a value that is syntactically valid, with the place where it was set.
 #define config_complain(table, section, name, format, ...) \
     log_error("%s: " format, config_place(table, section, name), ##__VA_ARGS__)
 
-// Print the table as --help text, without developer settings, and as a commented sample file of
-// either kind.
+// Print the table: as text for --help, without developer settings; and as a sample file, with or
+// without developer settings.
 void config_print_help(const struct config_option *table, FILE *out);
 void config_print_sample(const struct config_option *table, const char *program, bool developer,
                          FILE *out);
 
-// Frees the strings and lists; SETTINGS may be filled again with config_defaults afterwards.
+// Frees strings and lists. config_defaults may fill SETTINGS again.
 void config_clear(const struct config_option *table, void *settings);
 
-// Moves the values of the reloadable options from FRESH to CURRENT (which gets FRESH's memory and
-// gives its own; both stay to be cleared).
+// Copies the values of reloadable options from FRESH to CURRENT. Strings are exchanged, so the
+// caller clears both.
 void config_take_reloadable(const struct config_option *table, void *current, void *fresh);
 
-// Logs each option that differs between OLD and NEW but is not reloadable.
+// Logs each option that differs and is not reloadable.
 void config_report_restart_needed(const struct config_option *table, const void *old_settings,
                                   const void *new_settings);
 

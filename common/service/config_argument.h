@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An option on the command line: "--some-name", or "--some-name=value", of which the name in files
-// is some_name.
+// Matches command line options "--some-name" or "--some-name=value" with the setting some_name.
 #ifndef RGPU_COMMON_CONFIG_ARGUMENT_H
 #define RGPU_COMMON_CONFIG_ARGUMENT_H
 
@@ -9,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// *value: what follows '=', NULL where nothing does.
+// Sets *VALUE to the text after '=', or NULL.
 static inline bool config_argument_is(const char *argument, const char *name, const char **value)
 {
     size_t i = 0, n;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See config_place.h.
 #include "common/service/config_place.h"
 
 #include <stdbool.h>

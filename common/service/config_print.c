@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The settings table as help text and as a sample file, and the comparison of two settings.
+// Prints the table as help text and as a sample file, and compares settings.
 #include <string.h>
 
 #include "common/service/config.h"

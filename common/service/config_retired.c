@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See config_retired.h.
 #include "common/service/config_retired.h"
 
 #include <stdio.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of earlier releases that are gone. A settings file or command line that still has one is
-// valid, so that a daemon starts after its upgrade. The option does nothing, and a warning names
-// its replacement.
+// Options that earlier releases had. A settings file or command line with such an option is valid,
+// so that a daemon starts after an upgrade; the option has no effect, and a warning is logged.
 //
 //     static const struct config_retired retired[] = {
 //         CONFIG_RETIRED("box", "old_name", "new_name in [box] has taken its place"),
@@ -16,7 +15,7 @@
 struct config_retired {
     const char *section;
     const char *name;
-    const char *instead; // the rest of the warning's sentence
+    const char *instead; // end of the warning's sentence
 };
 
 #define CONFIG_RETIRED(section_, name_, instead_) \
@@ -28,10 +27,11 @@ struct config_retired {
         .section = NULL \
     }
 
-// Returns true if NAME was an option of SECTION, after logging that. ROWS may be NULL.
+// Returns true, after logging a warning, if NAME is a retired option of SECTION. ROWS may be NULL.
 bool config_retired_reported(const struct config_retired *rows, const char *section,
                              const char *name, const char *where);
-// The same for "--some-name[=value]". Sets *alone if the value is the next argument.
+// As config_retired_reported(), for "--some-name[=value]". Sets *ALONE if the value is the next
+// argument.
 bool config_retired_argument(const struct config_retired *rows, const char *argument, bool *alone);
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See helper.h.
 #include "common/service/helper.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See ledger.h. The usage of a line is the supervisor's word plus the worker's word. The worker's
-// word is negative if the worker has freed memory that the supervisor counted.
+// The usage of a line is the supervisor's count plus the worker's. The worker's count is negative
+// if it has freed memory that the supervisor counted.
 #include "common/service/ledger.h"
 
 #include <errno.h>

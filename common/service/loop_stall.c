@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See loop_stall.h.
 #include "common/service/loop_stall.h"
 
 #include <errno.h>

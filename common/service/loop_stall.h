@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures how long an event loop was busy: the longest time between two calls of epoll_wait in the
-// thread of the loop. Time in which the thread was ready to run without a processor is left out,
-// because the machine causes it and not the program.
+// Measures stalls of an event loop: the time between two calls of epoll_wait in the loop's thread.
+// Time in which the thread waited for a processor is subtracted, because the program does not cause
+// it.
 //
-// libevent 2.1 has no hook around its wait, so this file defines epoll_wait for the whole program,
-// with the same effect.
+// libevent 2.1 has no hook around its wait, so this file overrides epoll_wait for the whole
+// program.
 #ifndef RGPU_COMMON_LOOP_STALL_H
 #define RGPU_COMMON_LOOP_STALL_H
 
 #include <stdint.h>
 #include <stdio.h>
 
-enum { LOOP_STALL_LOGGED_MS = 100 }; // longer ones are in the log
+enum { LOOP_STALL_LOGGED_MS = 100 }; // longer stalls are logged and counted
 
-// Begins to measure the loop of the calling thread.
+// Starts to measure the event loop of the calling thread.
 void loop_stall_start(void);
-// Returns the longest stall until now, and how many were logged or counted as such.
+// Return the longest stall so far, and the number of logged ones.
 uint64_t loop_stall_longest_ns(void);
 uint64_t loop_stall_count(void);
-// Writes both as metrics; BEFORE, as "box_", begins their names.
+// Writes both as metrics. BEFORE is the prefix of their names, such as "box_".
 void loop_stall_put(FILE *out, const char *before);
 
 #endif

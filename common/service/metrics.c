@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prometheus' text format.
 #include "common/service/metrics.h"
 
 #include <dirent.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the common options of all programs.
 #include "common/service/program.h"
 #include "version.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The common options of every program: --help, --version and, if it has settings, --print-config;
-// and its own options beside those of the settings table.
+// Common options of all programs: --help, --version and, for programs with settings,
+// --print-config.
 #ifndef RGPU_COMMON_PROGRAM_H
 #define RGPU_COMMON_PROGRAM_H
 
@@ -10,24 +10,24 @@
 
 struct program_about {
     const char *name;
-    unsigned protocol;                    // whose version --version names as well, or 0
-    const char *usage;                    // what --help says
-    void (*more)(void);                   // says what follows it, or NULL
-    const struct config_option *settings; // for --print-config, or NULL
-    bool settings_are_options;            // --help lists them
+    unsigned protocol;                    // protocol version, which --version prints too; 0: none
+    const char *usage;                    // text of --help
+    void (*more)(void);                   // prints the end of --help, or NULL
+    const struct config_option *settings; // table of settings for --print-config, or NULL
+    bool settings_are_options;            // --help lists the settings as options
 };
 
-// Handles --help, --version, --print-config or --print-config=developer if it is among the words,
-// up to a "--". Returns true if it was, and the program is done.
+// Executes --help, --version, --print-config or --print-config=developer, if one of them is among
+// the arguments before "--". Returns true if so; the program then ends.
 bool program_answer(const struct program_about *about, int argc, char **argv);
 void program_print_help(const struct program_about *about);
 
-// Flushes the output of program NAME and returns its exit STATUS. If the output cannot be written,
-// prints an error and returns 1 instead of 0.
+// Flushes standard output and returns STATUS. If that fails, prints an error and returns 1 instead
+// of 0.
 int program_finish(const char *name, int status);
 
-// Takes `--name VALUE` or `--name=VALUE` out of the words. NULL: it is not there, or nothing
-// follows it.
+// Removes `--name VALUE` or `--name=VALUE` from the arguments and returns the value; NULL if it is
+// missing.
 const char *program_take_value(int *argc, char **argv, const char *name);
 // Becomes USER, for a check of settings by root: the service runs as USER, so USER must be able to
 // read its keys. Nothing changes for other callers, if there is no such user, or if USER cannot

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See busy.h.
 #include "daemon/monitor/busy.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See questions.h. All functions are called through one type. By the calling convention of x86-64
+// All functions of the library are called through one type. By the calling convention of x86-64
 // each parameter has its own register, and a function with fewer parameters ignores the rest.
 #include "daemon/monitor/questions.h"
 

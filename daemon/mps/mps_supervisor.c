@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpu-mps, the MPS supervisor: runs the MPS daemon of one GPU. rgpu-spawner starts one
-// supervisor for each such GPU, as the daemon's user. It starts the daemon in the foreground and
-// checks its health at intervals. It is a separate process, since rgpud must not wait and must not
-// be the daemon's user. If the daemon ends, the supervisor ends too, and rgpud has another one
-// started. It also ends when its standard input closes. At its end it kills the daemon and all
-// processes that the daemon started. It reads these commands from standard input:
+// rgpu-mps, the MPS supervisor, runs the MPS daemon of one GPU. rgpu-spawner starts one supervisor
+// for each such GPU, with the user of the daemon. The supervisor starts the daemon in the
+// foreground and checks it at intervals. It is a separate process because rgpud must not wait for
+// the daemon and must not run as the daemon's user. If the daemon ends, the supervisor ends too,
+// and rgpud starts another one. It also ends when its standard input closes. When it ends, it kills
+// the daemon and all processes that the daemon has started. Commands on standard input:
 //
-//     look                     check at once; there may be a server (any other line does the same)
+//     look                     check the daemon now (as does any other line)
 //     terminate PID            end a client and its work on the GPU
 //
-// It writes these lines to standard output:
+// Lines on standard output:
 //
-//     daemon PID               the daemon was started in the process group PID
+//     daemon PID               the daemon runs in process group PID
 //     ready                    clients can connect
-//     server PID STATUS        the daemon's server and its status; PID 0: there is none now
-//     ends REASON              the last line, unless rgpud ordered the end
+//     server PID STATUS        the daemon's server and its status; PID 0: there is none
+//     ends REASON              last line, unless rgpud has ordered the end
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the administrator's socket: one command for each connection, answered in JSON lines.
-// The last line is {"status": "ok"} or {"error": ...}.
+// Each connection carries one command. The answer has JSON lines; the last one is {"status": "ok"}
+// or {"error": ...}.
 #include "daemon/rgpud/admin.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Serves the administrator's socket.
+// The administration socket, which rgpuctl uses.
 #ifndef RGPU_DAEMON_ADMIN_H
 #define RGPU_DAEMON_ADMIN_H
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See disturbance.h.
 #include "daemon/rgpud/disturbance.h"
 
 static const char *what_is_busy(const struct disturbance *now)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides if starting a worker would disturb sessions. The creation of a context takes the driver's
-// locks and processor time, and the GPU switches between processes meanwhile.
+// Decides if starting a worker would disturb sessions: creating a context holds locks of the
+// driver, takes processor time, and makes the GPU switch between processes.
 #ifndef RGPU_DAEMON_DISTURBANCE_H
 #define RGPU_DAEMON_DISTURBANCE_H
 
@@ -8,24 +8,24 @@
 
 // The current load.
 struct disturbance {
-    unsigned waiting;  // clients that wait for a worker of the device
-    unsigned sessions; // sessions on the device
-    bool crowded;      // some of these sessions had to wait, after the figures below were read
-    struct figure utilization; // of the GPU, percent
+    unsigned waiting;          // clients that wait for a worker of the device
+    unsigned sessions;         // sessions on the device
+    bool crowded;              // a session had to wait since the figures were read
+    struct figure utilization; // percent of the GPU
     unsigned running;          // runnable threads of the host
     unsigned processors;
-    uint64_t short_us;       // time since when workers are missing
-    int64_t busy_gpu;        // percent from which a GPU counts as busy
-    int64_t busy_processors; // percent from which the processors count as busy
-    uint64_t timeout_us;     // time that workers may be missing
+    uint64_t short_us; // microseconds for which workers have been missing
+    int64_t busy_gpu;  // settings: percent from which GPU and processors count as busy
+    int64_t busy_processors;
+    uint64_t timeout_us; // setting: microseconds that workers may be missing
 };
 
-// The number of workers that may start at once to fill a pool.
+// Number of workers that may start at once.
 enum pace { PACE_NONE, PACE_ONE, PACE_MANY };
-// *why gets the reason for holding starts back, or NULL.
+// Returns the number of workers that may start. Sets *WHY to a reason for starting fewer, or NULL.
 enum pace disturbance_pace(const struct disturbance *now, const char **why);
 
-// Measures the load of the device, without short_us.
+// Measures the load of the device; does not set short_us.
 void disturbance_measure(struct box *box, const struct box_device *device, struct disturbance *out);
 
 #endif

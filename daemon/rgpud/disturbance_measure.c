@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures the load of clients, GPU and processors. disturbance.c decides what follows.
 #include <stdio.h>
 #include <unistd.h>
 

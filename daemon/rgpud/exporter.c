@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the exporter: one request for each connection, and only GET /metrics.
+// Each connection carries one request; only GET /metrics is allowed.
 #include "daemon/rgpud/exporter.h"
 
 #include <errno.h>

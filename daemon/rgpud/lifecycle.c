@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See lifecycle.h.
 #include "daemon/rgpud/lifecycle.h"
 
 #include <stdio.h>

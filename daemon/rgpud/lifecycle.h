@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Controls the state of the box and its reactions to changes.
+// State of the box, and its reactions to changes.
 #ifndef RGPU_DAEMON_LIFECYCLE_H
 #define RGPU_DAEMON_LIFECYCLE_H
 
 #include "daemon/rgpud/box/box.h"
 
-// Changes the state of the box and notifies the service manager. No other function changes it.
+// Sets the state of the box and reports it to the service manager. No other function sets the
+// state.
 void lifecycle_move(struct box *box, enum box_state state);
-// Reviews the box: starts missing workers, serves waiting clients, updates the broker, and ends the
-// event loop when the box is done. Runs after box_changed().
+// Reviews the box after a change: starts missing workers, serves waiting clients, sends changes to
+// the broker, and ends the event loop when all is done. See box_changed().
 void lifecycle_review(struct box *box);
 
 #endif

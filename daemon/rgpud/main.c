@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpud: the daemon of a GPU box. It accepts clients, checks them, and hands each to its own worker
-// process. It touches neither CUDA nor the data.
+// rgpud: daemon of a GPU box. It accepts and authenticates clients, and passes each to a worker
+// process of its own. rgpud itself neither loads CUDA nor handles data of clients.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See refill.h. Workers for waiting clients start first, in the order of arrival. Workers for
-// future clients start only if that does not disturb sessions (disturbance.h).
+// Workers for waiting clients start first, in the order of arrival. Workers for future clients
+// start only if that does not disturb sessions (disturbance.h).
 #include "daemon/rgpud/refill.h"
 
 #include "common/base/clock.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See start_check.h. This code only reads files; it opens nothing else.
 #include "daemon/rgpud/start_check.h"
 
 #include <errno.h>

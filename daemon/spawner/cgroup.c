@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See cgroup.h.
 #include "daemon/spawner/cgroup.h"
 
 #include <errno.h>

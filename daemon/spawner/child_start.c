@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See child_start.h.
 #include "daemon/spawner/child_start.h"
 
 #include <dirent.h>

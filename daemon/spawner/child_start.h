@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts a process with exactly the descriptors, the user and the cgroup that it is meant to have,
-// and with no capability. common/base/spawn.h cannot change the user between fork and exec.
+// Starts processes with given descriptors, user and cgroup, and without capabilities.
+// (common/base/spawn.h cannot change the user between fork and exec.)
 #ifndef RGPU_DAEMON_SPAWNER_CHILD_START_H
 #define RGPU_DAEMON_SPAWNER_CHILD_START_H
 
@@ -12,18 +12,17 @@
 struct child_start_request {
     const char *program;
     char *const *arguments;
-    const int *fds; // descriptor fds[i] becomes number i; -1: /dev/null
+    const int *fds; // descriptor fds[i] becomes number i of the child; -1: /dev/null
     size_t fd_count;
     bool changes_user;
-    uid_t user;            // with changes_user; its group has the same number
-    uint32_t capabilities; // kept, as in capabilities_keep()
-    bool groups;           // the process has the groups of the GPUs' device nodes, and no others
-    int cgroup;            // a directory of cgroup v2; -1: that of the caller
+    uid_t user;            // only with changes_user; the group id is the same number
+    uint32_t capabilities; // capabilities to keep, as for capabilities_keep()
+    bool groups;           // supplementary groups are those of the GPUs' device nodes; false: none
+    int cgroup;            // directory of a cgroup; -1: the caller's
 };
 
-// Starts it with default signal dispositions, in a process group of its own, and lets the kernel
-// kill it when this process ends. Returns 0 with the number and a pidfd, or -errno, where errors of
-// exec come back too.
+// Starts a process with default signal handlers, in its own process group. The kernel kills it when
+// the spawner ends. Returns 0, *PID and a pidfd, or -errno, including errors of exec.
 int child_start(const struct child_start_request *launch, pid_t *pid, int *pidfd)
     __attribute__((warn_unused_result));
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The three kinds of processes: their programs, arguments, descriptors and users. The fields of an
-// order are checked here, before the process is created. Programs, libraries and directories come
-// from the settings alone.
+// The three kinds of processes: their programs, arguments, descriptors and users. All members of an
+// order are checked before a process is created. Programs, libraries and directories come from the
+// settings, never from the order.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>

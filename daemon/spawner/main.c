@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpu-spawner: starts and ends workers, MPS supervisors and suspenders for rgpud. It alone may
-// change users and signal those of others; it speaks with rgpud alone, in packets of fixed size
-// (spawner_orders.h), and with no network.
+// rgpu-spawner starts and ends workers, MPS supervisors and suspenders for rgpud. Only this process
+// may change users and signal processes of other users. It communicates only with rgpud, in packets
+// of fixed size (spawner_orders.h), and not with the network.
 //
-// Under systemd it runs in a unit of its own and outlives rgpud: it keeps rgpud's ends of the
-// workers' sockets and hands them out again. If no rgpud comes within ALONE_MS it closes them, by
-// which workers end, and kills those that do not. Otherwise rgpud starts it, and it ends with rgpud
-// and takes all processes along.
+// Under systemd it runs in its own unit and survives a restart of rgpud: it keeps rgpud's ends of
+// the workers' sockets and passes them to the new rgpud. If no rgpud connects within ALONE_MS, it
+// closes them, which makes workers end, and kills the remaining ones. Otherwise rgpud starts it,
+// and it ends with rgpud and kills all processes.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

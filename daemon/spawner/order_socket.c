@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes orders from rgpud and answers them.
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

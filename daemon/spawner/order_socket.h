@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connection to rgpud: one at a time.
+// The spawner's connection to rgpud; one at a time.
 #ifndef RGPU_DAEMON_SPAWNER_ORDER_SOCKET_H
 #define RGPU_DAEMON_SPAWNER_ORDER_SOCKET_H
 
@@ -7,10 +7,10 @@
 
 // Sends HELLO.
 void order_socket_greet(struct spawner *spawner);
-// Takes the orders that have come. Closes the connection at its end, or at an order that is
-// malformed.
+// Executes the orders that have arrived. Closes the connection at its end, or after a malformed
+// order.
 void order_socket_take(struct spawner *spawner);
-// Reports the wait status of a process that has ended.
+// Reports the wait status of an ended process.
 void order_socket_report(struct spawner *spawner, const struct spawned *process, int status);
 void order_socket_close(struct spawner *spawner);
 

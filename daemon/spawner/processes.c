@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processes that were started: what is kept of each, how each ends.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of rgpu-spawner. kinds.c knows what each kind of process is, processes.c keeps them,
-// main.c speaks with rgpud.
+// State of rgpu-spawner. kinds.c knows the kinds of processes, processes.c starts and ends them,
+// main.c communicates with rgpud.
 #ifndef RGPU_DAEMON_SPAWNER_SPAWNER_H
 #define RGPU_DAEMON_SPAWNER_SPAWNER_H
 
@@ -16,45 +16,45 @@
 
 struct spawned {
     TAILQ_ENTRY(spawned) link;
-    uint64_t number; // rgpud's
+    uint64_t number; // number that rgpud has given to it
     enum spawner_kind kind;
     pid_t pid;
     uid_t user;
     int pidfd;
-    bool ended; // a suspender, with STATUS; processes that it started are left
+    bool ended; // an ended suspender, whose own child processes still exist; `status` is set
     int status;
-    int kept[SPAWNER_KEPT]; // of a worker: rgpud's ends; -1: none any more
+    int kept[SPAWNER_KEPT]; // worker: rgpud's ends of its sockets and pipe; -1: closed
 };
 TAILQ_HEAD(spawned_list, spawned);
 
 struct spawner {
     struct box_settings settings;
     struct device_choice choice;
-    struct worker_users users; // zeros: processes keep this process's user
+    struct worker_users users; // zeros: processes run as the spawner's user
     bool changes_users;
     char worker[4096], driver[4096], mps_supervisor[4096], suspender[4096], mps_control[4096];
-    int driver_file;     // the driver's library, if it is a path; -1: it is not
-    int cgroups;         // -1: there are none
-    bool cgroups_remain; // of processes that have ended
+    int driver_file;     // the driver library, if the setting is a path; else -1
+    int cgroups;         // directory of cgroup_open(); -1: there are no cgroups
+    bool cgroups_remain; // cgroups of ended processes must still be removed
     struct spawned_list processes;
     unsigned process_count;
-    char *members[SPAWNER_MEMBERS_MAX]; // arguments of the next suspender, each a worker
+    char *members[SPAWNER_MEMBERS_MAX]; // arguments of the next suspender, one for each worker
     size_t member_count;
-    int listener;           // -1: rgpud has started us
-    uid_t peer;             // who may connect
-    int connection;         // to rgpud; -1: none
-    int64_t alone_since_ms; // without rgpud
-    bool gave_up;           // the descriptors that were kept are closed
+    int listener;           // listening socket; -1: rgpud has started the spawner
+    uid_t peer;             // user that may connect
+    int connection;         // socket to rgpud; -1: none
+    int64_t alone_since_ms; // time since when there is no rgpud
+    bool gave_up;           // rgpud's ends of the workers' sockets are closed
 };
 
 // ---- kinds.c ----
 
-// Checks the order and fills LAUNCH. *OUT_FD is a descriptor for rgpud beside the pidfd, or -1.
-// -errno, with the reason in the log.
+// Checks an order and fills in LAUNCH. *OUT_FD is a descriptor for rgpud besides the pidfd, or -1.
+// Returns 0, or -errno after logging.
 int kind_prepare(struct spawner *spawner, const struct spawner_order *order, const int *fds,
                  size_t count, struct child_start_request *launch, int *out_fd)
     __attribute__((warn_unused_result));
-// Adds a worker to those of the next suspender.
+// Adds a worker to those that the next suspender handles.
 int kind_add_member(struct spawner *spawner, const struct spawned *process,
                     const struct spawner_order *order) __attribute__((warn_unused_result));
 void kind_forget_member(struct spawner *spawner, pid_t pid);
@@ -63,17 +63,17 @@ void kind_forget_members(struct spawner *spawner);
 // ---- processes.c ----
 
 struct spawned *spawned_find(const struct spawner *spawner, uint64_t number);
-// Starts what the order says; the descriptors stay the caller's. *OUT_FD as above, and of a worker
-// its directory in /proc. -errno.
+// Starts the process of an order. The caller keeps FDS. *OUT_FD as for kind_prepare(); for a worker
+// its directory in /proc. Returns 0 or -errno.
 int spawned_start(struct spawner *spawner, const struct spawner_order *order, const int *fds,
                   size_t count, struct spawned **out, int *out_fd)
     __attribute__((warn_unused_result));
 void spawned_kill(const struct spawned *process);
 void spawned_kill_all(const struct spawner *spawner);
-// Closes the descriptors that were kept for another rgpud.
+// Closes rgpud's ends of a worker's sockets.
 void spawned_give_up(struct spawned *process);
-// Takes one process that has ended out of the list. NULL: there is none. The caller frees it by
-// spawned_free().
+// Reaps an ended process and removes it from the list. Returns NULL if there is none. The caller
+// calls spawned_free().
 struct spawned *spawned_reap(struct spawner *spawner, int *status);
 void spawned_free(struct spawner *spawner, struct spawned *process);
 

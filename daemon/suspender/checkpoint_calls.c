@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See checkpoint_calls.h.
 #include "daemon/suspender/checkpoint_calls.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the driver's checkpoint calls, which move another process's memory off the GPUs and back.
+// The driver's checkpoint functions, which move the device memory of another process to the host
+// and back.
 #ifndef RGPU_SUSPENDER_CHECKPOINT_CALLS_H
 #define RGPU_SUSPENDER_CHECKPOINT_CALLS_H
 
@@ -19,7 +20,7 @@ struct checkpoint_calls {
 };
 extern struct checkpoint_calls checkpoint;
 
-// Loads and initializes the driver at PATH. Returns NULL, or the reason of the failure.
+// Loads and initializes the driver library PATH. Returns NULL, or the reason of a failure.
 const char *checkpoint_load(const char *path);
 const char *checkpoint_error(CUresult result);
 

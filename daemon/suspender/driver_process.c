@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See driver_process.h. Requests and answers are packets of fixed size over a socket pair; this
-// process checks every answer, since the worker's pipes lead into the child.
+// Requests and answers are packets of fixed size over a socket pair. The parent checks every
+// answer, because the worker's pipes lead into the child.
 #include "daemon/suspender/driver_process.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See gpu_pairs.h.
 #include "daemon/suspender/gpu_pairs.h"
 
 #include <stdbool.h>

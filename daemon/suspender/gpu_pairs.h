@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Maps the GPUs that hold a process's memory to the GPUs that it returns to.
+// Pairs of GPUs for a restore: from which GPU to which one memory moves.
 #ifndef RGPU_SUSPENDER_GPU_PAIRS_H
 #define RGPU_SUSPENDER_GPU_PAIRS_H
 
@@ -12,11 +12,11 @@ struct gpu_pairs {
     unsigned count;
 };
 
-// Reads UUID=UUID,... as nvidia-smi prints them, the old GPU first. Changes TEXT. Returns NULL if
-// TEXT is malformed or memory is missing; the caller frees the result.
+// Parses UUID=UUID,... in the format of nvidia-smi, the old GPU first. Modifies TEXT. The caller
+// frees the result. Returns NULL if TEXT is malformed or memory is exhausted.
 struct gpu_pairs *gpu_pairs_read(char *text);
-// Adds the other GPUs, because the driver expects every GPU that the process sees once on either
-// side. A GPU that no pair names stays, or takes the place of a GPU that moves onto it. Needs
+// Adds pairs for all other GPUs, because the driver expects each visible GPU once on each side.
+// Such a GPU is paired with itself or, if memory moves to it, with a GPU that memory leaves. Needs
 // checkpoint_load().
 void gpu_pairs_complete(struct gpu_pairs *pairs);
 

@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpu-suspender moves the memory of a lease's workers from the GPUs into the workers' own memory,
-// or puts it back, perhaps on other GPUs. One process serves one suspension or return, because
-// rgpud loads nothing of a driver and the calls take as long as the bytes do. This process loads no
-// driver either: each user of the workers gets a process that makes the driver's calls
-// (driver_process.h).
+// rgpu-suspender moves the device memory of a lease's workers to the host, or back, perhaps to
+// other GPUs. One process handles one suspension or resumption: rgpud loads no driver, and the
+// calls take time in proportion to the bytes. This process loads no driver either; for each user of
+// workers it starts a child that calls the driver (driver_process.h).
 //
-// The suspender acts on all workers or on none. If one cannot be suspended, the others resume. If
-// the memory of one does not fit, all stay suspended. The first line on standard output is the
-// result:
+// It handles all workers or none. If one cannot be suspended, the others are resumed. If the memory
+// of one cannot be restored, all stay suspended. The first line on standard output is the result:
 //
 //     done                  status 0
-//     later REASON          status 1: nothing has changed, and another attempt may succeed; the GPU
-//                           is still busy, or its
-//                           memory is taken
+//     later REASON          status 1: nothing has changed; another attempt may succeed, because the
+//                           GPU is busy or its memory taken
 //     failed REASON         status 2: nothing has changed, and another attempt would fail too
 //     lost REASON           status 3: some workers are neither suspended nor running
 //
 // A second line lists the workers that are on other GPUs than before: moved PID ...
 //
-// rgpud kills the suspender if the driver does not answer in time, and runs "settle" to find out
-// how far it came: if all workers are suspended they stay so (later); otherwise all run again
-// (done).
+// If the driver does not answer in time, rgpud kills the suspender and runs "settle": if all
+// workers are suspended, they stay suspended (later); otherwise all are resumed (done).
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>

@@ -5,15 +5,15 @@
 
 #include "sim/array/array_storage.h"
 
-// Returns CUDA_SUCCESS, INVALID_VALUE or OUT_OF_MEMORY.
+// Creates an array and sets *OUT to its handle. Returns INVALID_VALUE or OUT_OF_MEMORY.
 CUresult array_create(struct context *context, const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
                       CUarray *out);
-// Creates a mipmapped array with LEVELS levels, at least one and at most as many as its size
+// Creates a mipmapped array. LEVELS is the number of levels, from one to the most that the size
 // allows.
 CUresult mipmap_create(struct context *context, const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
                        unsigned levels, CUmipmappedArray *out);
 
-// Destroys the handles, those of the levels as well. The last reference frees the memory.
+// Revoke the handles, including those of levels. The memory is freed with the last reference.
 void array_end(struct sim_array *array);
 void mipmap_end(struct sim_mipmap *mipmap);
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the lifetime of arrays and of their memory.
 #include "sim/array/array_storage.h"
 
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Holds the memory of arrays. It lies in the process, row after row without gaps. Kernels and calls
-// reach it by handle only; the program never sees its addresses.
+// Memory of arrays. It is memory of the process, in rows without gaps. Kernels and calls reach it
+// by handle only: the program never gets its address.
 //
-//   part 0            part 1 ...          a level of a mipmapped array; else one part
+//   part 0            part 1 ...          a level of a mipmapped array; other arrays have one part
 //   [slice][slice]... [slice]...          a layer, a face of a cube, or a step in depth
-//   [row][row]...                         a row of texels, or of blocks of them
+//   [row][row]...                         a row of texels, or of blocks of a compressed format
 //
-// Arrays and mipmapped arrays are objects with handles (handle.h). The arrays of levels end with
-// their mipmapped array. A caller that has looked up an array may use its memory until it puts the
-// object.
+// Arrays and mipmapped arrays are objects with handles (handle.h). The handles of the levels are
+// revoked with their mipmapped array. The memory of an array is valid while the caller has a
+// reference.
 #ifndef SIM_ARRAY_STORAGE_H
 #define SIM_ARRAY_STORAGE_H
 
@@ -16,31 +16,32 @@
 #include "sim/engine/context.h"
 #include "sim/engine/handle.h"
 
-enum { ARRAY_PARTS_MAX = 18 }; // a mipmapped array's most levels
+enum { ARRAY_PARTS_MAX = 18 }; // maximum number of levels of a mipmapped array
 
 struct array_part {
-    size_t offset; // from the base
+    size_t offset; // bytes from the base
     // in texels, at least 1. An array has either depth or layers; a cube has 6 layers.
     size_t width, height, depth, layers;
-    size_t row_bytes, slice_bytes; // distance to the next row and slice
-    size_t rows;                   // rows of a slice; of blocks if the format has blocks
+    size_t row_bytes, slice_bytes; // bytes from a row to the next, and from a slice to the next
+    size_t rows;                   // number of rows in a slice, or rows of blocks
     struct array_element element;
 };
 
 struct array_storage {
     atomic_int references;
-    struct context *context;   // counted
-    uint64_t base;             // 0: no memory is mapped yet (DEFERRED_MAPPING)
+    struct context *context; // counted reference
+    // address; 0: the program has mapped no memory yet (DEFERRED_MAPPING)
+    uint64_t base;
     struct array_tiles *tiles; // mappings of a SPARSE array; NULL for other arrays
     size_t size;
-    CUDA_ARRAY3D_DESCRIPTOR descriptor; // as the program gave it
+    CUDA_ARRAY3D_DESCRIPTOR descriptor; // as the program passed it
     unsigned part_count;
     struct array_part parts[ARRAY_PARTS_MAX];
 };
 
 struct sim_array {
     struct sim_object object;
-    struct array_storage *storage; // counted
+    struct array_storage *storage; // counted reference
     unsigned part;
     bool is_level; // a level of a mipmapped array
     CUDA_ARRAY3D_DESCRIPTOR descriptor;
@@ -49,14 +50,14 @@ struct sim_array {
 struct sim_mipmap {
     struct sim_object object;
     struct array_storage *storage;
-    struct sim_array *levels[ARRAY_PARTS_MAX]; // counted; NULL if the level does not exist
+    struct sim_array *levels[ARRAY_PARTS_MAX]; // counted references; NULL above the last level
 };
 
-// Looks up an array by handle and adds a reference; the caller calls object_put. Returns
-// INVALID_HANDLE, or CONTEXT_IS_DESTROYED for a destroyed array, as the driver does.
+// Return the object of a handle with a new reference; the caller calls object_put. Errors:
+// INVALID_HANDLE, or CONTEXT_IS_DESTROYED for a destroyed array, as the driver returns.
 CUresult array_get(CUarray handle, struct sim_array **out);
 CUresult mipmap_get(CUmipmappedArray handle, struct sim_mipmap **out);
-// Finds an array's memory and adds a reference; the caller calls array_storage_put. Returns
+// Returns the memory of an array with a new reference; the caller calls array_storage_put. Returns
 // INVALID_VALUE if the array does not exist or has no memory mapped.
 CUresult array_hold_memory(CUarray handle, struct array_storage **out);
 
@@ -71,8 +72,8 @@ static inline size_t array_slices(const struct array_part *part)
     return part->depth * part->layers;
 }
 
-// Returns the address of a texel, or of the block that holds it. `slice` is z, the layer, or 6 *
-// cube + face. Checks nothing.
+// Returns the address of a texel, or of the block with this texel. `slice` is z, the layer, or 6 *
+// cube + face. The coordinates are not checked.
 static inline char *array_texel(const struct array_storage *storage, const struct array_part *part,
                                 size_t x, size_t y, size_t slice)
 {
@@ -81,13 +82,14 @@ static inline char *array_texel(const struct array_storage *storage, const struc
            x / part->element.block * part->element.bytes;
 }
 
-// Checks the descriptor of an array and lays out its parts. `levels` is the requested number of
-// mipmap levels, cut to the most that the size allows; 0 means a plain array. Returns
-// INVALID_VALUE, or NOT_SUPPORTED for compressed surfaces.
+// Checks the descriptor of an array and computes the layout of its parts. `levels` is the number of
+// mipmap levels, reduced to the most that the size allows; 0 for a plain array. Returns
+// INVALID_VALUE, or NOT_SUPPORTED for surfaces of compressed formats.
 CUresult array_lay_out(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned levels,
                        struct array_storage *out);
 
-// Allocates memory of the context's device for a layout of array_lay_out. Returns OUT_OF_MEMORY.
+// Allocates device memory for a layout of array_lay_out. *OUT has one reference. Returns
+// OUT_OF_MEMORY.
 CUresult array_storage_create(struct context *context, const struct array_storage *layout,
                               struct array_storage **out);
 void array_storage_hold(struct array_storage *storage);

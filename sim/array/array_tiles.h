@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Maps the memory of sparse arrays tile by tile (CUDA_ARRAY3D_SPARSE). The texels lie together as
-// in other arrays. A mapped tile copies its texels to physical memory and keeps both equal, so
-// memory that is mapped to several tiles shows in all of them. Unmapped tiles read as zeros and
-// lose writes.
+// Memory of sparse arrays, which the program maps tile by tile (CUDA_ARRAY3D_SPARSE). The texels of
+// the array have memory of their own, as in other arrays. A mapped tile has a second copy in the
+// physical memory; both copies are kept equal, so physical memory that is mapped to several tiles
+// has the same content in all of them. Unmapped tiles read as zeros; writes to them are lost.
 //
 // A unit is the smallest mapping: one tile of a level or, for each layer, all levels smaller than a
 // tile (the tail).
@@ -25,18 +25,19 @@ size_t array_tail_bytes(const struct array_storage *storage);
 CUresult array_tiles_create(struct array_storage *storage);
 void array_tiles_destroy(struct array_storage *storage);
 
-// a range of units: tiles of one level, or the tail of one layer
+// A range of units: tiles of one level, or the tail of one layer.
 struct array_units {
     bool tail;
     unsigned part, layer;
-    unsigned first[3], count[3]; // tiles
+    unsigned first[3], count[3]; // in tiles
 };
 size_t array_units_bytes(const struct array_storage *storage, const struct array_units *units);
-// Maps the units to physical memory from `offset` on, or unmaps them if `physical` is NULL.
+// Maps the units to PHYSICAL, starting at byte OFFSET; unmaps them if PHYSICAL is NULL.
 void array_units_map(struct array_storage *storage, const struct array_units *units,
                      struct sim_physical *physical, size_t offset);
 
-// Copies written rows of slices to the mapped memory. ADDRESS lies in the part that was written.
+// Copies rows that were written to the physical memory of their tiles. ADDRESS is in the written
+// part of the array.
 void array_tiles_written(struct array_storage *storage, uint64_t address, size_t first_row,
                          size_t rows, size_t first_slice, size_t slices);
 

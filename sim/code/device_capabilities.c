@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reports what a software GPU can do beyond its attributes: atomic operations on memory of others,
-// and texture widths.
+// Implements queries of device properties besides attributes: atomic operations between devices,
+// and maximum widths of linear textures.
 #include "sim/engine/context.h"
 #include "sim/engine/device.h"
 #include "sim/sim.h"

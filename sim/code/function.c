@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements functions: lookup by handle, attributes, parameters.
 #include "sim/code/module.h"
 
 #include "sim/code/library.h"

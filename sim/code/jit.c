@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements just-in-time compilation: its options, logs and times, and its errors.
 #include "sim/code/jit.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks and packs kernel launches, to be queued once or run many times.
+// Checks and prepares kernel launches. A prepared launch can run many times.
 #ifndef SIM_LAUNCH_H
 #define SIM_LAUNCH_H
 
@@ -15,22 +15,23 @@ struct launch_request {
     void **extra;
 };
 
-// Applies one attribute to the request. `done` may receive an event to record after the kernel.
-// Returns INVALID_VALUE or NOT_SUPPORTED.
+// Applies one launch attribute to the request. Sets *DONE if the attribute is an event to record
+// after the kernel. Returns INVALID_VALUE or NOT_SUPPORTED.
 CUresult launch_apply_attribute(const CUlaunchAttribute *attribute, struct launch_request *request,
                                 CUevent *done);
 
-// Prepares the operation, which holds the function and its own copy of the parameters. *parameters
-// (may be NULL) points to that copy, laid out as ptx_function_info says.
+// Creates the operation of a launch. It has a reference to the function and a copy of the
+// parameters. If PARAMETERS is not NULL, sets it to that copy, with the offsets of
+// ptx_function_info.
 CUresult launch_prepare(struct function *function, const struct launch_request *request,
                         struct operation **out, char **parameters);
 
-// Launches in STREAM as cuLaunchKernelEx does.
+// Implements cuLaunchKernelEx with stream STREAM.
 CUresult launch_configured(const CUlaunchConfig *config, CUfunction function, CUstream stream,
                            void **parameters, void **extra);
 
-// The functions by which kernels of the calling thread set conditions of their graph. NULL: the
-// kernels belong to no graph.
+// Receives calls of cudaGraphSetConditional from kernels that run on the calling thread. GRAPH is
+// NULL if these kernels belong to no graph.
 struct launch_conditions {
     void *opaque;
     void (*set_condition)(void *opaque, uint64_t handle, unsigned value);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements libraries and their kernels. The text is compiled once when the library is loaded,
-// which detects errors and lists kernels, and again for each context, because each context has its
-// own variables.
+// A library's PTX is compiled once when it is loaded, to detect errors and to list its kernels, and
+// again for each context, because each context has its own variables.
 #include "sim/code/library.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the linker. It collects PTX texts; the resulting image contains them one after another
-// and is linked when it is loaded. cuLinkComplete compiles them once to report errors.
+// Implements the linker. It concatenates PTX texts to an image, which is linked when it is loaded.
+// cuLinkComplete compiles the texts only to report errors.
 #include <stdlib.h>
 #include <string.h>
 

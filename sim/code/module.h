@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements modules (device code loaded into one context) and their functions. A function keeps
-// its module alive, so a launch only needs to hold the function.
+// Modules (device code that is loaded into one context) and their functions. A function has a
+// reference to its module.
 #ifndef SIM_MODULE_H
 #define SIM_MODULE_H
 
@@ -12,16 +12,16 @@ struct module {
     struct context *context;
     struct ptx_module *code;
     size_t function_count;
-    CUfunction *functions; // handles, in the order of the text
+    CUfunction *functions; // handles, in the order of the functions in the text
     size_t variable_count;
-    uint64_t *variables;  // addresses
-    uint64_t code_memory; // address of the memory that the code takes; 0: none
+    uint64_t *variables;  // device addresses
+    uint64_t code_memory; // device address that accounts for the code's size; 0: none
 };
 
 struct old_launch;
 struct function {
     struct sim_object object;
-    struct module *module; // counted
+    struct module *module; // counted reference
     struct ptx_function *code;
     const struct ptx_function_info *info;
     atomic_int max_dynamic_shared;
@@ -29,34 +29,35 @@ struct function {
     atomic_int cache_config;
     atomic_int non_portable_cluster;
     atomic_int cluster_policy;
-    struct old_launch *old_launch; // NULL: launched by cuLaunchKernel only
-    atomic_bool loaded; // on the device; a lazily loading driver loads a function at first use
+    struct old_launch *old_launch; // state of cuFuncSetBlockShape and related calls; NULL: not used
+    atomic_bool loaded; // on the device. With lazy loading, a function is loaded at its first use.
 };
 
 // Loads the function onto the device.
 CUresult function_load(struct function *function);
-// Loads the function and prepares its launch. A lazily loading driver also waits for all work
-// before the first launch after a module load.
+// As function_load. With lazy loading, the first launch after a module load also waits for all
+// work.
 CUresult function_make_ready(struct function *function);
-// Loads PTX text into the context and publishes module and functions. *out is borrowed.
+// Loads PTX text into the context and creates the handles. *OUT is borrowed.
 CUresult module_place(struct context *context, struct jit *jit, const char *text, size_t size,
                       struct module **out);
-// Removes a module that handle_get returned. Its memory is freed when the context's work is done.
+// Destroys a module that handle_get returned. Its memory is freed when the context's work is done.
 CUresult module_remove(struct module *module);
 
-// Returns address and size of a variable, or NOT_FOUND. One of the outputs may be NULL.
+// Returns address and size of a variable, or NOT_FOUND. ADDRESS or SIZE may be NULL.
 CUresult module_variable(const struct module *module, const char *name, CUdeviceptr *address,
                          size_t *size);
 // Returns the function's index in module->functions, or SIZE_MAX.
 size_t module_find_function(const struct ptx_module *code, const char *name);
 
-// Looks up a function; a kernel's handle means its function in the current context. The caller puts
-// it. Returns INVALID_HANDLE, or the status of its context.
+// Returns the function of a handle with a new reference; for a kernel's handle, its function in the
+// current context. The caller calls function_put. Returns INVALID_HANDLE or the error of its
+// context.
 CUresult function_get(CUfunction handle, struct function **out);
 void function_put(struct function *function);
 
-// Get and set attributes, also of kernels. `function` may be NULL for attributes that programs
-// cannot set.
+// Get and set attributes of functions and kernels. FUNCTION may be NULL to query attributes that
+// programs cannot set.
 CUresult function_attribute(const struct ptx_function_info *info, const struct function *function,
                             CUfunction_attribute attribute, int *value);
 CUresult function_set_attribute(struct function *function, CUfunction_attribute attribute,

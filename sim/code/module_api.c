@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the calls on modules.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Computes occupancy: the limits on blocks per multiprocessor by the rules of compute capability
-// 9.0.
+// Limits on blocks per multiprocessor, by the rules of compute capability 9.0.
 #include "sim/code/occupancy.h"
 
 #include "sim/code/module.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Computes how many blocks of a function fit on a multiprocessor at once.
 #ifndef SIM_OCCUPANCY_H
 #define SIM_OCCUPANCY_H
 
@@ -7,7 +6,8 @@
 
 struct function;
 
-// Returns 0 if not even one block fits.
+// Returns how many blocks of BLOCK_SIZE threads and DYNAMIC_SHARED bytes a multiprocessor runs at
+// once; 0 if a block does not fit.
 int occupancy_blocks(const struct function *function, int block_size, size_t dynamic_shared);
 
 #endif

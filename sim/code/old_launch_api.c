@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the launch calls of CUDA before version 4 with cuLaunchKernel.
+// Implements the launch functions from before CUDA 4 (cuFuncSetBlockShape, cuLaunchGrid, ...) with
+// cuLaunchKernel.
 #include "common/driver/old_launch.h"
 
 #include "sim/engine/context.h"

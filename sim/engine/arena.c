@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the address arena. It hands out pieces next-fit, so that a freed address is reused
-// late and a use after free is detected. Arenas lie at random addresses in a region that neither
-// programs nor libraries use, because clients reserve the same addresses in their own processes,
-// perhaps for several boxes at once.
+// Allocates next-fit, so that a freed address is reused late and an access after free is detected.
+// Arenas lie at random addresses in a region that neither programs nor libraries use, because
+// clients reserve the same addresses in their processes, perhaps for several boxes.
 #include "sim/engine/arena.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hands out the addresses of one device's memory from a reserved range of this process.
+// Allocates the addresses of one device's memory, from an address range that is reserved in this
+// process.
 #ifndef SIM_ARENA_H
 #define SIM_ARENA_H
 
@@ -8,24 +9,22 @@
 
 struct address_arena;
 
-// Makes arenas created after this call lie where the kernel puts mappings, as those of drivers do,
-// or close to it.
+// Makes later arenas use addresses close to where the kernel puts mappings, as drivers do.
 void arenas_lie_near(void);
-// Reserves addresses for `size` bytes of allocations. Returns NULL if the process lacks the
-// addresses.
+// Reserves address space of SIZE bytes. Allocations have memory. Returns NULL on failure.
 struct address_arena *arena_create(size_t size);
-// Reserves addresses only. The caller maps memory into a piece that it takes, and unmaps that
-// memory before it gives the piece back.
+// As arena_create, but allocations have no memory. The caller must map memory into them, and unmap
+// it before arena_give.
 struct address_arena *arena_create_empty(size_t size);
 
-// Takes a free piece at a multiple of `alignment` (a power of two). Returns 0 or -ENOMEM.
+// Allocates SIZE bytes at a multiple of ALIGNMENT, a power of two. Returns 0 or -ENOMEM.
 // Thread-safe.
 int arena_take(struct address_arena *arena, size_t size, size_t alignment, uint64_t *address);
 
-// Takes exactly the piece at `address`. Returns 0, or -ENOMEM if part of the piece is taken.
+// Allocates SIZE bytes at ADDRESS. Returns 0, or -ENOMEM if a part is allocated already.
 int arena_take_at(struct address_arena *arena, uint64_t address, size_t size);
 
-// Gives a piece back. Its whole pages return to the system at once.
+// Frees an allocation. The kernel gets its whole pages back immediately.
 void arena_give(struct address_arena *arena, uint64_t address, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See checkpoint.h. One thread of each process executes the requests that other processes write
-// into its slot of the shared state; a futex in the slot wakes both sides. A request is executed
-// even if the requesting process ends meanwhile.
+// A thread of each process executes the requests that other processes write to its slot of the
+// shared state; a futex in the slot wakes both sides. A request is executed even if the requesting
+// process has died.
 #include "sim/engine/checkpoint.h"
 
 #include <errno.h>

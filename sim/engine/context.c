@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the life of a context: creation, loss to a fault, teardown, and waits for all of its
-// work.
 #include "sim/engine/context.h"
 
 #include <stdio.h>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the default-stream rules, per-thread default streams, and the lookup of stream
-// handles.
 #include "sim/engine/default_stream.h"
 
 #include <stdlib.h>

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the default streams: a legacy stream for each context, and one stream for each thread
-// and context.
+// Default streams: the legacy default stream of each context, and a per-thread default stream for
+// each thread and context.
 #ifndef SIM_DEFAULT_STREAM_H
 #define SIM_DEFAULT_STREAM_H
 
 #include "sim/engine/stream.h"
 
-// Adds the waits of the legacy default stream: its operations wait for all blocking streams of the
-// context, and those streams wait for it.
+// Adds the waits that CUDA prescribes: work in the legacy default stream waits for all blocking
+// streams of its context, and they wait for it.
 CUresult default_stream_order(struct stream *stream, struct operation *operation);
 
-// Return true if the stream has done all its work, or wait until it has. For the legacy stream this
-// includes the blocking streams, because its next operation would wait for them.
+// Query or wait for completion of the stream's work. For the legacy default stream this includes
+// the work of all blocking streams.
 bool default_stream_idle(struct stream *stream);
 void default_stream_drain(struct stream *stream);
 
-// Returns true if an operation submitted to the stream would have nothing to wait for.
+// Returns true if work submitted to the stream could run immediately.
 bool default_stream_clear(struct stream *stream);
 
-// Returns the calling thread's default stream in a context, creating it at first use. The result is
+// Returns the calling thread's default stream in a context; creates it if necessary. The result is
 // borrowed.
 CUresult default_stream_of_thread(struct context *context, struct stream **out);
 

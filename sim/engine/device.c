@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the simulated devices: identity, properties, peers, memory accounting. Attributes are
-// in device_attributes.c.
 #include "sim/engine/device.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the simulated devices of this process.
+// Simulated devices of this process.
 #ifndef SIM_DEVICE_H
 #define SIM_DEVICE_H
 
@@ -14,18 +14,19 @@ struct memory_pool;
 
 struct device {
     int index;   // CUdevice
-    int ordinal; // number among the simulated devices of this machine
+    int ordinal; // number among all simulated devices of this machine
     size_t total_memory;
-    _Atomic size_t taken;        // by this process
-    _Atomic size_t late;         // part of it that is free, but not given back yet
+    _Atomic size_t taken; // bytes that this process has allocated
+    // bytes of `taken` that are free but not yet returned, see device_uncharge_late
+    _Atomic size_t late;
     struct address_arena *arena; // created with the first context
 
     pthread_mutex_t lock;    // guards the fields below
-    struct context *primary; // NULL until first retained; then kept
+    struct context *primary; // NULL until it is first retained
     unsigned primary_count;
     unsigned primary_flags;
-    struct memory_pool *default_pool; // created on first use
-    struct memory_pool *current_pool; // NULL: the default
+    struct memory_pool *default_pool; // created at first use
+    struct memory_pool *current_pool; // pool of cuMemAllocAsync; NULL: default_pool
 };
 
 #define DEVICE_MULTIPROCESSORS 16
@@ -41,7 +42,7 @@ struct device {
 #define DEVICE_MAX_PITCH INT32_MAX
 #define DEVICE_PITCH_ALIGNMENT 512
 
-// Sets up the devices of the configuration, which is copied. cuInit calls it once.
+// Creates the devices of the configuration, which is copied. Must be called once, by cuInit.
 void device_setup(const struct sim_config *config);
 const struct sim_config *device_config(void);
 int device_count(void);
@@ -51,14 +52,15 @@ CUresult device_get(CUdevice index, struct device **out);
 // Returns the device with this number on the machine, or NULL if this process does not have it.
 struct device *device_of_ordinal(int ordinal);
 
-// Returns the bytes of a device that no process has taken.
+// Returns the device's bytes that no process has allocated.
 size_t device_free_memory(const struct device *device);
 
-// Takes bytes from the device's memory, which all processes share. Returns OUT_OF_MEMORY.
+// Allocate and free bytes in the account of the device, which all processes share. Returns
+// OUT_OF_MEMORY.
 CUresult device_charge(struct device *device, size_t bytes);
 void device_uncharge(struct device *device, size_t bytes);
-// Gives bytes back at the next call that waits for the GPU. As on an H200 (driver 580), what
-// cuMemFreeAsync frees stays the process's until then, even if an allocation fails.
+// Returns bytes to the device at the next device_settle, which every call that waits for the GPU
+// calls. An H200 (driver 580) too keeps memory of cuMemFreeAsync for the process until such a call.
 void device_uncharge_late(struct device *device, size_t bytes);
 void device_settle(struct device *device);
 

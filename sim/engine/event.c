@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements events. Each record of an event is an object of its own, so a later record does not
-// disturb threads that wait for an earlier one.
+// Each record of an event is an object of its own: a new record does not disturb threads that wait
+// for an earlier one.
 #include "sim/engine/capture.h"
 #include "sim/engine/event.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements green contexts. Multiprocessors are only counted, not separated. Work of a green
-// context runs in its device's primary context, which the green context holds a reference to.
+// Green contexts. Their multiprocessors are counted but not separated. Their work runs in the
+// device's primary context, which a green context has a reference to.
 #include "sim/engine/green_context.h"
 
 #include <stdlib.h>

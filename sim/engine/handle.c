@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the handle table of the process, which maps index and generation to an object.
+// The process's handle table: index and generation to object.
 #include "sim/engine/handle.h"
 
 #include <pthread.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the handles that programs hold: contexts, streams, events, modules and others. A
-// handle is an index with a generation, never an address, so that stale and invented values are
-// detected. Objects are counted; an object that was looked up stays valid until object_put, even if
-// it is destroyed meanwhile.
+// Handles of contexts, streams, events, modules and other objects. A handle is an index with a
+// generation, not an address, so stale and invalid handles are detected. Objects are reference
+// counted: an object stays valid from handle_get to object_put, even if it is destroyed meanwhile.
 #ifndef SIM_HANDLE_H
 #define SIM_HANDLE_H
 
@@ -35,38 +34,40 @@ struct context;
 struct sim_object {
     enum object_kind kind;
     atomic_int references;
-    uint64_t handle;         // 0: not published
-    struct context *context; // owner, counted; NULL if there is no owner
-    struct sim_object *next; // in the owner's list, under the owner's lock
+    uint64_t handle;         // 0: no handle yet
+    struct context *context; // context of the object, counted reference; NULL: none
+    struct sim_object *next; // links of the context's list, guarded by the context's lock
     struct sim_object *previous;
-    void (*destroy)(struct sim_object *object); // frees the object; called once, with no locks held
+    // frees the object; called without locks when the last reference is dropped
+    void (*destroy)(struct sim_object *object);
 };
 
-// Initializes an object with one reference, which the creator holds. `context` may be NULL.
+// Initializes an object with one reference, owned by the caller. `context` may be NULL.
 void object_init(struct sim_object *object, enum object_kind kind, struct context *context,
                  void (*destroy)(struct sim_object *));
 void object_hold(struct sim_object *object);
 void object_put(struct sim_object *object);
 
-// Gives the object a handle and adds it to its context's list. Returns OUT_OF_MEMORY.
+// Creates the object's handle and adds the object to its context's list. Returns OUT_OF_MEMORY.
 CUresult handle_publish(struct sim_object *object);
 
-// Revokes the handle but drops no reference. Returns false if another thread revoked it first.
+// Makes the handle invalid; drops no reference. Returns false if another thread has done so before.
 bool handle_revoke(struct sim_object *object);
 
-// Return the object with one more reference, or NULL if no handle of that kind exists. handle_peek
-// serves handles that the simulator keeps itself and that may outlive their object.
+// Return the object of a handle with a new reference, or NULL if there is none of this kind.
+// handle_get calls handle_stale for a stale handle; handle_peek does not.
 void *handle_get(enum object_kind kind, const void *handle);
 void *handle_peek(enum object_kind kind, const void *handle);
 
-// Reports use of a stale handle. The process crashes, as a driver may, if RGPU_SIM_STALE says so.
+// Handles the use of a stale handle: crashes the process, as some drivers do, if
+// RGPU_SIM_STALE=crash.
 void handle_stale(enum object_kind kind);
 
-// Returns true if HANDLE has the form of that kind, live or not.
+// Returns true if HANDLE has the format of handles of this kind, even if it is stale.
 bool handle_looks_like(enum object_kind kind, const void *handle);
 
-// Returns the next object of that kind from *POSITION on (initially 0) with one more reference, or
-// NULL at the end.
+// Returns the next object of a kind with a new reference, or NULL at the end. *POSITION must be 0
+// in the first call.
 void *handle_next(enum object_kind kind, uint32_t *position);
 
 static inline void *object_handle(const struct sim_object *object)

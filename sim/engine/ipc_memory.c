@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements memory that other processes open (cuIpcGetMemHandle and related calls). On the first
-// request an allocation's pages move into the file that the processes of a software GPU share.
-// Processes that have the handle map them from there.
+// When an allocation is exported, its pages move into the file that all processes of the software
+// GPU map. Processes with the handle map them from there.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

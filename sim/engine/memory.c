@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the table of memory ranges and the allocation of device memory.
 #include "sim/engine/memory.h"
 
 #include <stdlib.h>

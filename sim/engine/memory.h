@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps every memory range of the software GPU (device allocations, module variables, pool
-// allocations, pinned host memory) in one table ordered by address. Device memory is memory of this
-// process at its real address.
+// Table of all memory ranges of the software GPU, ordered by address: device allocations, module
+// variables, pool allocations, pinned host memory. Device memory is memory of this process; a
+// device pointer is its address.
 #ifndef SIM_MEMORY_H
 #define SIM_MEMORY_H
 
@@ -16,34 +16,34 @@ enum memory_kind {
     MEMORY_POOL,     // cuMemAllocAsync
     MEMORY_VARIABLE, // a variable of a module
     MEMORY_MANAGED_VARIABLE,
-    MEMORY_HEAP,       // from malloc in a kernel
+    MEMORY_HEAP,       // malloc in a kernel
     MEMORY_HOST,       // cuMemHostAlloc
     MEMORY_REGISTERED, // cuMemHostRegister
-    MEMORY_MAPPED,     // from cuMemMap; belongs to no context
-    MEMORY_GRAPH,      // of an allocation node; it exists while the graphs need it
+    MEMORY_MAPPED,     // cuMemMap; belongs to no context
+    MEMORY_GRAPH,      // allocation node of a graph
     MEMORY_IMPORTED,   // cuIpcOpenMemHandle, cuMemPoolImportPointer
-    MEMORY_ARRAY,      // reached by handle only, and freed with its object
+    MEMORY_ARRAY,      // memory of an array; accessible by handle only
 };
 
 struct memory_range {
     uint64_t base;
-    size_t size; // as requested
+    size_t size; // bytes that the program requested
     enum memory_kind kind;
-    unsigned flags;          // of host memory, as given by the program
-    struct context *context; // owner; not counted, since the range ends with it
-    uint64_t owner;          // handle of the owner, for use in copies of this structure
+    unsigned flags;          // flags of host memory, as the program passed them
+    struct context *context; // not counted: the range is removed with the context
+    uint64_t owner;          // handle of the context, for copies of this structure
     struct device *device;
-    struct memory_pool *pool; // for MEMORY_POOL and imports from a pool; not counted
-    size_t charged;           // bytes charged to the device
+    struct memory_pool *pool; // of MEMORY_POOL and imports; not counted
+    size_t charged;           // bytes allocated in the device's account
     uint64_t id;              // unique in the process
     bool sync_copies;         // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-    bool leaving;             // cuMemFreeAsync was called; API calls no longer accept the range
-    // MEMORY_MAPPED only
+    bool leaving;             // cuMemFreeAsync was called: API calls reject the range
+    // only for MEMORY_MAPPED
     unsigned handle_types;
-    struct sim_physical *physical;             // counted
-    CUmemAccess_flags access[SIM_MAX_DEVICES]; // of each device
-    // MEMORY_GRAPH only
-    bool open;  // kernels may access it
+    struct sim_physical *physical;             // counted reference
+    CUmemAccess_flags access[SIM_MAX_DEVICES]; // access of each device
+    // only for MEMORY_GRAPH
+    bool open;  // kernels can access it
     bool shown; // API calls accept it
 };
 
@@ -59,91 +59,91 @@ static inline bool memory_is_managed(const struct memory_range *range)
     return range->kind == MEMORY_MANAGED || range->kind == MEMORY_MANAGED_VARIABLE;
 }
 
-// Returns the bytes that an allocation takes from the device's memory.
+// Returns SIZE rounded up to the bytes that an allocation takes from a device.
 size_t memory_rounded(size_t size);
 
-// Reserves the device's addresses before its first context. Returns OUT_OF_MEMORY.
+// Creates the device's arena if necessary. Returns OUT_OF_MEMORY.
 CUresult arena_prepare(struct device *device);
 
-// Allocates device memory for a context and charges the device. For MEMORY_POOL it charges `pool`
-// instead; `pool` is NULL for all other kinds. Returns OUT_OF_MEMORY.
+// Allocates device memory and charges it to the device, or to POOL for MEMORY_POOL. POOL must be
+// NULL for all other kinds. Returns OUT_OF_MEMORY.
 CUresult memory_allocate(struct context *context, size_t size, enum memory_kind kind,
                          struct memory_pool *pool, uint64_t *address);
 
-// Removes the range that starts at `base` if `accept` (may be NULL) returns true, and frees device
-// memory. Stores the old description in *old. Returns INVALID_VALUE if no range starts there.
+// Removes the range that starts at BASE and frees its memory, if ACCEPT is NULL or returns true.
+// Copies the description to *OLD. Returns INVALID_VALUE if no range starts there.
 CUresult memory_release(uint64_t base, bool (*accept)(const struct memory_range *range),
                         struct memory_range *old);
 
-// The same, when a stream reaches the free: the device has the bytes of plain memory back later
-// (device_uncharge_late).
+// As memory_release, for a free that a stream executes. The device gets the bytes of plain memory
+// back later (device_uncharge_late).
 void memory_release_in_order(uint64_t base, bool (*accept)(const struct memory_range *range));
 
-// Adds a range of host memory. Returns HOST_MEMORY_ALREADY_REGISTERED if it overlaps another one.
+// Adds host memory. Returns HOST_MEMORY_ALREADY_REGISTERED if it overlaps a range.
 CUresult memory_add_host(struct context *context, void *start, size_t size, enum memory_kind kind,
                          unsigned flags);
 
-// Copies the description of the range that holds `address`. Returns false if there is none.
+// Copies the description of the range that contains ADDRESS. Returns false if there is none.
 bool memory_lookup(uint64_t address, struct memory_range *out);
-// Does the same if all of [address, address + size) lies in the range, or in adjacent mappings that
-// are open to a device.
+// As memory_lookup, but [address, address + size) must be in the range, or in adjacent mappings
+// that a device can access.
 bool memory_lookup_span(uint64_t address, size_t size, struct memory_range *out);
-// Hides the pool memory at BASE from API calls, or shows it again.
+// Sets `leaving` of the pool allocation at BASE.
 void memory_set_leaving(uint64_t base, bool leaving);
 void memory_set_sync_copies(uint64_t address, bool sync);
 
-// Adds memory of another process, which ipc_memory.c maps and unmaps. `pool` is the imported pool
-// that the memory belongs to, or NULL.
+// Adds memory of another process, which ipc_memory.c has mapped. POOL is the imported pool of the
+// memory, or NULL.
 CUresult memory_add_import(struct context *context, uint64_t base, size_t size,
                            struct memory_pool *pool);
 
 // ---- mappings (address_ranges.c) ----
 
-// Adds a mapping of SIZE bytes. Returns INVALID_VALUE if the addresses are in use, as the driver
-// does.
+// Adds a mapping. Returns INVALID_VALUE if a range overlaps, as the driver does.
 CUresult memory_add_mapping(uint64_t base, size_t size, struct sim_physical *physical);
-// Calls VISIT (may be NULL) under the table's lock for each mapping of [address, address + size).
-// Returns INVALID_VALUE, without a call, unless whole mappings cover the range without a gap.
+// Calls VISIT, unless it is NULL, with the table locked for each mapping in [address, address +
+// size). Returns INVALID_VALUE, without any call, if these are not whole mappings without gaps.
 CUresult memory_each_mapping(uint64_t address, size_t size,
                              void (*visit)(void *argument, struct memory_range *range),
                              void *argument);
-// Removes the mappings of [address, address + size) from the table. Returns INVALID_VALUE as
-// memory_each_mapping does.
+// Removes the mappings in [address, address + size). Returns INVALID_VALUE as memory_each_mapping
+// does.
 CUresult memory_remove_mappings(uint64_t address, size_t size,
                                 void (*dispose_of)(struct memory_range *range));
-// Returns true if anything is mapped in the range.
+// Returns true if a mapping overlaps the range.
 bool memory_any_mapping(uint64_t address, size_t size);
 
-// Finds the range that holds the address and that kernels of the context `argument` may access.
+// Finds the range that contains the address, if kernels of the context ARGUMENT may access it.
 bool memory_find_for_kernel(void *argument, uint64_t address, uint64_t *base, uint64_t *end);
 
-// Implement malloc and free in kernels of a context. malloc returns 0 when the heap is full.
+// Implement malloc and free of kernels; ARGUMENT is the context. malloc returns 0 if the heap is
+// full.
 uint64_t memory_heap_allocate(void *argument, size_t size);
 void memory_heap_release(void *argument, uint64_t address);
 
-// Waits for the work of the context that owns the range; `range` is a copy of its description.
+// Waits for all work of the context that RANGE belongs to.
 CUresult memory_synchronize_owner(const struct memory_range *range);
 
-// Reserves memory of graphs. It keeps one address, belongs to no context, and is charged by the
-// graphs, which open it while memory is allocated at the address.
+// Reserves an address range for an allocation node. It belongs to no context and is charged by
+// sim/graph. memory_open sets whether kernels can access it.
 CUresult memory_reserve(struct device *device, size_t size, uint64_t *address);
 void memory_open(uint64_t base, bool open);
-// Shows the memory to API calls or hides it. Work queued after an allocation may use the memory
-// before the allocation has run. Nodes may be built for it at any time; memory_show_all makes the
-// calling thread see all of it.
+// Set whether API calls accept the memory. They accept it as soon as its allocation is queued.
+// memory_show_all makes all graph memory acceptable for calls of this thread, so that nodes can be
+// added for it at any time.
 void memory_show(uint64_t base, bool shown);
 void memory_show_all(bool all);
-// Finds the graph memory at this base, shown or not.
+// Finds the graph memory that starts at BASE, whether API calls accept it or not.
 bool memory_lookup_graph(uint64_t base, struct memory_range *out);
 void memory_unreserve(uint64_t base);
 
-// The operations of the graphs on their memory.
+// Functions of sim/graph for frees by the program.
 struct memory_graph_ops {
-    // Begin and finish a free by the program: at the call, and when all earlier work is done.
-    // Return INVALID_VALUE if the memory is free already.
+    // begin_free is called by the API call, finish_free after all earlier work. Return
+    // INVALID_VALUE if the memory is free already.
     CUresult (*begin_free)(uint64_t base);
     void (*finish_free)(uint64_t base);
-    // Returns unused memory to the device. Returns true if there was any.
+    // Returns unused memory to the device. Returns false if there was none.
     bool (*trim)(struct device *device);
 };
 void memory_set_graph_ops(const struct memory_graph_ops *ops);

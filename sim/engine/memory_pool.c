@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements memory pools: accounting, attributes, and the calls that create and configure them.
 #include "sim/engine/context.h"
 #include "sim/engine/memory_pool.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements memory pools. A pool keeps the memory that it has charged to the device until it is
-// trimmed below its release threshold.
+// Memory pools. A pool keeps freed bytes charged to the device, as far as its release threshold
+// allows, until it is trimmed.
 #ifndef SIM_POOL_H
 #define SIM_POOL_H
 
@@ -10,12 +10,11 @@ struct memory_pool;
 
 struct device *pool_device(const struct memory_pool *pool);
 
-// Takes bytes from the pool, which charges the device for bytes that it lacks. Returns
-// OUT_OF_MEMORY.
+// Allocates bytes in the pool, which charges the device if it has too few. Returns OUT_OF_MEMORY.
 CUresult pool_charge(struct memory_pool *pool, size_t bytes);
 void pool_uncharge(struct memory_pool *pool, size_t bytes);
-// Stops counting freed bytes as used. As with an H100's driver, they stay reserved until their
-// stream has passed the free.
+// Subtracts freed bytes from the used ones at the call of cuMemFreeAsync. They stay reserved until
+// the stream executes the free, as with an H100's driver.
 void pool_note_leaving(struct memory_pool *pool, int64_t bytes);
 
 // Returns true if kernels on a device may access the pool's memory.
@@ -24,22 +23,21 @@ bool pool_is_open_to(struct memory_pool *pool, const struct device *device);
 // Returns unused memory of the device's pools to the device. Returns true if there was any.
 bool pool_trim_device(struct device *device);
 
-// Returns the pool that cuMemAllocAsync uses. The result is borrowed.
+// Returns the pool of cuMemAllocAsync. The result is borrowed.
 CUresult device_current_pool(struct device *device, struct memory_pool **out);
 
-// Looks up a pool and adds a use, which pool_put drops. Returns INVALID_VALUE.
+// Returns the pool of a handle with a new reference; the caller calls pool_put. Returns
+// INVALID_VALUE.
 CUresult pool_get(CUmemoryPool handle, struct memory_pool **out);
 void pool_put(struct memory_pool *pool);
 
-// Returns the id of a pool among processes, or 0 if it is not exportable or was imported.
+// Returns the id of a pool for other processes, or 0 if the pool cannot be exported.
 uint64_t pool_shared_id(const struct memory_pool *pool);
 // Returns the id of an imported pool, or 0 if the pool belongs to this process.
 uint64_t pool_imported_id(const struct memory_pool *pool);
-// Returns the pool of that id and creates it if needed. It has imported memory only, and no
-// attributes.
+// Returns the imported pool with that id; creates it if necessary. It has only imported memory.
 CUresult pool_adopt(struct device *device, uint64_t id, CUmemoryPool *out);
 
-// Returns the handle under which programs know a pool.
 CUmemoryPool pool_handle(const struct memory_pool *pool);
 
 #endif

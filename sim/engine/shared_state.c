@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the accounting file. Each process holds a POSIX record lock on the byte of its slot.
-// The kernel drops that lock however the process ends, so a slot is alive exactly while its byte is
-// locked, across process-id reuse and process-id namespaces. A record lock also guards the
-// counters, since a process may be killed while it holds the lock. A C library mutex in memory that
-// other processes write could expose this process's memory to them.
+// A process holds a POSIX record lock on the byte of its slot. The kernel drops the lock however
+// the process ends, so a slot's process lives exactly while the byte is locked, even if process ids
+// are reused or in different namespaces. A record lock also guards the counters, because a process
+// may be killed while it holds the lock. A mutex of the C library in memory that other processes
+// can write would be unsafe.
 #include "sim/engine/shared_state.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records the memory taken on each simulated device and the run time of its kernels, for all
-// processes of the machine. The record is a small file in shared memory with one slot per process;
-// slots of dead processes do not count.
+// Accounts of all simulated devices, for all processes of the machine: allocated memory and run
+// time of kernels. They are in a file that all processes map, with a slot for each process. Slots
+// of dead processes are ignored.
 #ifndef SIM_SHARED_STATE_H
 #define SIM_SHARED_STATE_H
 
@@ -11,41 +11,42 @@
 
 #include "sim/sim_config.h"
 
-// Opens or creates the file and takes a slot. cuInit calls it once. Returns 0 or -errno, and logs
-// the error.
+// Opens or creates the file and takes a slot. Must be called once, by cuInit. Returns 0, or -errno
+// and logs the error.
 int shared_state_open(const char *path);
 
-// Takes `bytes` of a device with `total` bytes. Returns -ENOMEM if less is free.
+// Adds BYTES to this process's account of a device that has TOTAL bytes. Returns -ENOMEM if too few
+// are free.
 int shared_state_charge(int ordinal, uint64_t bytes, uint64_t total);
 void shared_state_release(int ordinal, uint64_t bytes);
 
-// Stops counting this process's memory during a checkpoint. Only the checkpoint thread calls it.
+// Removes this process's memory from the accounts, for a checkpoint. Only for the checkpoint
+// thread.
 void shared_state_put_aside(void);
-// Takes all of it again, each device's share on the device that PLACES names, and continues there.
-// Returns -ENOMEM if that device lacks free memory.
+// Adds the memory to the accounts again: that of device i to device PLACES[i]. Returns -ENOMEM if
+// one of them has too few free bytes.
 int shared_state_take_back(const int places[SIM_MAX_DEVICES],
                            const uint64_t totals[SIM_MAX_DEVICES]);
 
-// Returns the device of the machine that a device of this process is mapped to.
+// Returns the device whose account a device of this process uses.
 int shared_state_place(int ordinal);
 
-// Another process's request to this one and the answer, in this process's slot. For
-// sim/engine/checkpoint.c only.
+// Request of another process to this one, and the result, in this process's slot. For checkpoint.c.
 struct shared_request {
     _Atomic uint32_t state;           // CUprocessState
     _Atomic uint32_t asking;          // slot + 1 of the requesting process; 0: none
-    _Atomic uint32_t asked, answered; // counters, for waiting
+    _Atomic uint32_t asked, answered; // request counters, used as futexes
     uint32_t what, timeout_ms, result;
     uint32_t thread; // thread that executes the request
-    int32_t pipe;    // descriptor of a pipe; the requesting process opens it in /proc
+    int32_t pipe;    // file descriptor of a pipe, which the requesting process opens through /proc
     int32_t places[SIM_MAX_DEVICES];
 };
 struct shared_request *shared_state_own_request(void);
-// Returns the request of a living process, or NULL if it uses none of these devices.
+// Returns the request slot of a living process, or NULL if the process uses none of these devices.
 struct shared_request *shared_state_request_of(uint32_t pid);
-// Returns true if the process that PID named when the request was found is alive.
+// Returns true if the process is alive that had this slot and PID.
 bool shared_state_is_alive(const struct shared_request *request, uint32_t pid);
-// Claims the request for this process. Returns false if another process holds it.
+// Takes the right to make a request. Returns false if another process has it.
 bool shared_state_begin_asking(struct shared_request *request);
 void shared_state_end_asking(struct shared_request *request);
 
@@ -59,30 +60,30 @@ struct shared_use {
     uint64_t busy; // nanoseconds in which its kernels ran
 };
 
-// Reads the file for a process that only observes; takes no slot. Returns the number of processes
-// that hold memory of the device, and lists at most `most` of them.
+// Reads the file without taking a slot. Lists at most MOST processes with memory of the device, and
+// returns their number.
 size_t shared_state_look(const char *path, int ordinal, struct shared_use *list, size_t most);
 
 // Returns nanoseconds of a clock that all processes share.
 uint64_t shared_state_now(void);
-// Bracket each kernel, on any thread. Several kernels may run at once.
+// Mark begin and end of a kernel. Thread-safe; kernels may overlap.
 void shared_state_kernel_begins(int ordinal);
 void shared_state_kernel_ended(int ordinal);
 
-// ---- memory that processes share, in the file ----
+// ---- spans: memory in the file that processes share ----
 
 struct shared_span {
-    uint64_t offset, size; // whole pages
-    uint64_t secret;       // secret that a process must present to join
+    uint64_t offset, size; // multiples of the page size
+    uint64_t secret;       // must be known to join
 };
 
 // Returns the descriptor of the file, for mapping spans.
 int shared_state_file(void);
-// Takes a new span of zeros for this process. Returns -ENOMEM.
+// Allocates a span of zeros. Returns -ENOMEM.
 int shared_state_take_span(size_t size, struct shared_span *span);
-// Adds a use of the span by this process. Returns -ENOENT if no process uses it.
+// Adds this process to the users of the span. Returns -ENOENT if it has none.
 int shared_state_join_span(const struct shared_span *span);
-// Drops a use. The span is free when no living process uses it.
+// Removes this process from the users. A span without living users is free.
 void shared_state_leave_span(const struct shared_span *span);
 
 // Gives the slot back at exit.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the stream engine: queues, their threads, waiting, default-stream rules.
 #include "sim/engine/stream.h"
 
 #include <signal.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records each kernel, copy and set of the GPU for subscribers of the CUPTI functions, which this
-// library exports itself (work_records.c). Without a subscriber an operation only reads a flag.
+// Activity records of kernels, copies and memsets for subscribers of CUPTI, which this library
+// implements (work_records.c). Without a subscriber an operation costs one read of a flag.
 #ifndef SIM_WORK_NOTES_H
 #define SIM_WORK_NOTES_H
 
 #include "proto/cupti_abi.h"
 #include "sim/sim.h"
 
-// The description of an operation. Other code fills in the record's times and places.
+// Description of an operation. work_done adds time and location.
 struct work_note {
     uint32_t kind; // CUpti_ActivityKind; 0: no record
     const char *name;
@@ -30,11 +30,10 @@ static inline bool work_is_noted(void)
     return __builtin_expect(atomic_load_explicit(&work_kinds, memory_order_relaxed) != 0, 0);
 }
 
-// Returns the number that joins the records of one call, and reports the call to the subscriber.
+// Returns a new correlation id for the present call, and notifies the subscriber of the call.
 uint32_t work_correlation(void);
 uint64_t work_now(void);
-// Records NOTE as run at PLACE from BEGAN until the call of this function, for the call
-// CORRELATION.
+// Creates a record. The operation ran from BEGAN to now.
 void work_done(const struct work_note *note, const struct work_place *place, uint32_t correlation,
                uint64_t began);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reports captures in progress and changes them.
+// Implements the calls that query and modify running captures.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements conditions and conditional nodes.
 #include "sim/graph/condition.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements conditions: values that kernels of a graph set and that conditional nodes read. The
-// executable graph owns the value, the graph owns the handle. A graph with conditions has at most
-// one executable graph, and no clones.
+// Conditions: values that kernels of a graph set and conditional nodes read. The graph owns the
+// handle, the executable graph the value. A graph with conditions has at most one executable graph,
+// and no clones.
 #ifndef SIM_GRAPH_CONDITION_H
 #define SIM_GRAPH_CONDITION_H
 
@@ -12,15 +12,16 @@ struct graph_condition {
     uint64_t handle;
     unsigned value; // initial value
     unsigned flags;
-    bool used; // a conditional node uses it
+    bool used; // a conditional node refers to it
 };
 
-// Drops all conditions of a graph. Called under graph_mutex.
+// Frees all conditions of a graph. The caller holds graph_mutex.
 void condition_drop_all(struct graph *graph);
 
-// Adds a conditional node; params->conditional.phGraph_out receives its bodies. *out is borrowed.
+// Adds a conditional node and returns its body graphs in params->conditional.phGraph_out. *OUT is
+// borrowed.
 CUresult condition_add_node(struct graph *graph, CUgraphNodeParams *params, struct node **out);
-// Returns NOT_SUPPORTED if a body with this node type cannot be instantiated.
+// Returns NOT_SUPPORTED if bodies cannot contain nodes of this type.
 CUresult condition_check_body(CUgraphNodeType type);
 
 #endif

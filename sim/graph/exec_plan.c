@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Creates and copies plans.
 #include "sim/graph/exec_plan.h"
 
 #include <stdlib.h>

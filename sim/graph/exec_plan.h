@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Defines the plan of an executable graph: the steps of a graph's nodes in an order in which they
-// can run, with their dependencies. A plan that a launch holds never changes; an update works on a
-// copy.
+// Plan of an executable graph: the work of its nodes in a possible order, with dependencies. A plan
+// that a launch uses never changes; updates change a copy.
 #ifndef SIM_GRAPH_EXEC_PLAN_H
 #define SIM_GRAPH_EXEC_PLAN_H
 
@@ -10,51 +9,55 @@
 #define NO_SLOT UINT32_MAX
 
 struct exec_plan_node {
-    struct node_step *step; // counted
-    CUgraphNode handle;     // of the original node, which may be destroyed
-    uint64_t id;            // of the original node
-    size_t *after;          // indices
+    struct node_step *step; // counted reference
+    CUgraphNode handle;     // handle of the graph's node, which may be destroyed
+    uint64_t id;            // id of the graph's node
+    size_t *after;          // dependencies, as indexes into `nodes`
     CUgraphEdgeData *data;
     size_t after_count;
     size_t before_count;
     bool enabled;
-    struct exec_plan **parts; // owned: a child graph, or bodies
+    struct exec_plan **parts; // owned plans: of the child graph, or of the bodies
     unsigned part_count;
-    unsigned slot;       // of a conditional node: index of its value
-    unsigned event;      // of a node that records or waits: its index among those
-    struct stream *line; // counting stream for the event's records; counted
+    unsigned slot;  // conditional node: index of its condition's slot
+    unsigned event; // node that records or waits for an event: event number
+    // stream without operations that completes the event's records (stream.h), counted
+    struct stream *line;
 };
 
-// A condition's value at the begin of a launch.
+// Initial value of a condition.
 struct exec_plan_slot {
     uint64_t handle;
     unsigned value;
-    bool assign; // set again at each launch
+    bool assign; // assigned at each launch
 };
 
 struct exec_plan {
-    atomic_int references; // of the root
+    atomic_int references; // counted for the outermost plan
     size_t count;
     struct exec_plan_node *nodes;
-    // in the root plan, for all parts
+    // the outermost plan counts those of all parts
     unsigned event_count;
     struct exec_plan_slot *slots;
     unsigned slot_count;
 };
 
-// Creates the plan of a graph. If the graph cannot be instantiated, *error is the offending node
-// (NULL: none) and *reason the cause. Called under graph_mutex.
+// Creates the plan of a graph. If the graph cannot be instantiated, *error is the node at fault (or
+// NULL) and *reason the cause. The caller holds graph_mutex.
 CUresult exec_plan_create(struct graph *graph, struct exec_plan **out, struct node **error,
                           CUgraphInstantiateResult *reason);
 struct exec_plan *exec_plan_hold(struct exec_plan *plan);
 void exec_plan_put(struct exec_plan *plan);
 CUresult exec_plan_copy(const struct exec_plan *plan, struct exec_plan **out);
 
-// Returns the plan node of a graph's node, also in parts, or NULL.
+// Returns the plan's node for the graph's node with that id, also within parts; NULL if there is
+// none.
 struct exec_plan_node *exec_plan_find(struct exec_plan *plan, uint64_t id);
-void exec_plan_set_step(struct exec_plan_node *node, struct node_step *step); // takes over the step
+// takes ownership of the step
+void exec_plan_set_step(struct exec_plan_node *node, struct node_step *step);
 
-// Calls visit for every node, parts included, in an order in which they could run.
+// Calls VISIT for each node, also within parts, in a possible order of execution. Stops at the
+// first error and returns it.
 typedef CUresult (*exec_plan_visitor)(struct exec_plan_node *node, void *opaque);
 CUresult exec_plan_visit(struct exec_plan *plan, exec_plan_visitor visit, void *opaque);
 

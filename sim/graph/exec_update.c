@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Updates executable graphs: the whole by a graph of the same shape, a child by another graph, and
-// nodes by enabling or disabling them.
+// Updates an executable graph from a graph of the same shape, updates a child graph, and enables or
+// disables nodes.
 #include "sim/graph/exec_update.h"
 
 #include "sim/graph/exec_graph.h"

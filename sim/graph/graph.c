@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the lifetime of graphs and nodes.
 #include "sim/graph/graph.h"
 
 #include <stdlib.h>

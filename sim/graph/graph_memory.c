@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements memory of graphs: addresses, charges, and the calls that report them.
 #include "sim/graph/graph_memory.h"
 
 #include <stdlib.h>

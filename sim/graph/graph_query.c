@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists the nodes and edges of a graph. Each call fills an array of the program. Without an array
-// it returns the number; the rest of a larger array is cleared.
+// Lists nodes and edges of graphs. Each call fills an array of the program and clears the rest of
+// it; without an array it returns the number of entries.
 #include <string.h>
 
 #include "sim/graph/graph.h"

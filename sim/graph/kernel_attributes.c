@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements attributes of kernel nodes. Attributes that affect execution here go into the step;
-// the others tune a GPU and are only stored.
+// Attributes of kernel nodes. The step stores those that change the execution here; the others only
+// tune a GPU, and are stored for queries.
 #include <string.h>
 
 #include "sim/graph/graph.h"

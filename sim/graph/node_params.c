@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the calls that read a node's parameters, or change them in the graph or in an
-// executable graph.
+// Implements the calls that get and set the parameters of nodes, in graphs and in executable
+// graphs.
 #include <string.h>
 
 #include "sim/graph/exec_graph.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Creates steps: checks a node's parameters, copies what they point to, and prepares the work.
 #include "sim/graph/node_step.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs plans on the thread of the launch's stream. It adds threads if several nodes that take long
+// Runs plans on the thread of the launch's stream, and on additional threads if several long nodes
 // can run at once.
 #include <signal.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements user objects and the references that graphs hold.
 #include "sim/graph/user_object.h"
 
 #include <signal.h>

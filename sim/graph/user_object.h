@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements user objects: resources of the program that graphs hold, and that the program's own
-// function destroys when the last reference is gone.
+// User objects: resources of the program to which graphs have references. The program's destructor
+// runs when the last reference is dropped.
 #ifndef SIM_GRAPH_USER_OBJECT_H
 #define SIM_GRAPH_USER_OBJECT_H
 
 #include "sim/sim.h"
 
-struct retained; // references of one graph or executable graph
+struct retained; // references of one graph or executable graph to user objects
 
-// Drops all references. Destructors run later, on a thread of their own. Called under graph_mutex.
+// Drops all references. Destructors run later, on a separate thread. The caller holds graph_mutex.
 void users_drop_all(struct retained **users);
 CUresult users_copy(const struct retained *from,
-                    struct retained **to); // with references of its own
+                    struct retained **to); // adds references for TO
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements texture and surface objects: the program's descriptions, and the form that kernels
-// read. An object holds the memory of its array, so kernels may continue to read after the program
-// destroys the array.
+// Texture and surface objects: the program's descriptors, and the form that kernels read. An object
+// has a reference to the memory of its array, so the program may destroy the array.
 #ifndef SIM_IMAGE_OBJECT_H
 #define SIM_IMAGE_OBJECT_H
 
@@ -12,9 +11,9 @@
 struct texture_object {
     struct sim_object object;
     struct texture texture;
-    struct array_storage *storage; // counted; NULL: linear memory
-    uint64_t base, size;           // linear memory only
-    CUDA_RESOURCE_DESC resource;   // the program's descriptors
+    struct array_storage *storage; // counted; NULL for linear memory
+    uint64_t base, size;           // of linear memory, in bytes
+    CUDA_RESOURCE_DESC resource;   // descriptors, as the program passed them
     CUDA_TEXTURE_DESC sampler;
     bool viewed;
     CUDA_RESOURCE_VIEW_DESC view;
@@ -23,12 +22,12 @@ struct texture_object {
 struct surface_object {
     struct sim_object object;
     struct surface surface;
-    struct array_storage *storage; // counted
+    struct array_storage *storage; // counted reference
     CUDA_RESOURCE_DESC resource;
 };
 
-// Converts a format to a texel kind. `as_integer` selects integers instead of fractions of their
-// range. Returns false if the format is not supported for textures.
+// Converts an array format to a texel kind. `as_integer`: texels are read as integers, not as
+// fractions of their range. Returns false if textures do not support the format.
 bool image_texel_kind(CUarray_format format, unsigned channels, bool as_integer,
                       struct texel_kind *out);
 
@@ -39,11 +38,12 @@ CUresult texture_object_create(struct context *context, const CUDA_RESOURCE_DESC
 CUresult surface_object_create(struct context *context, const CUDA_RESOURCE_DESC *resource,
                                CUsurfObject *out);
 
-// Look up an object by the handle of kernels and calls. The caller puts it.
+// Return the object of a handle with a new reference; the caller calls object_put. NULL if there is
+// none.
 struct texture_object *texture_object_get(CUtexObject handle);
 struct surface_object *surface_object_get(CUsurfObject handle);
 
-// Returns the functions by which kernels find the objects of a context.
+// Returns the functions with which kernels of CONTEXT look up objects.
 struct ptx_images image_finders(struct context *context);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements address ranges that programs reserve, map physical memory into, and open to devices.
-// Reserved addresses are inaccessible. Mapped memory is memory of this process, like all simulated
-// memory; the table of ranges says which devices may use it.
+// Implements reserved address ranges, into which programs map physical memory. Reserved addresses
+// are inaccessible. Mapped memory is memory of this process; the table of ranges records which
+// devices may access it.
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>

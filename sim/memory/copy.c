@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements copies. By CUDA's rules, a copy from pageable memory returns when the source has been
-// read, a copy to pageable memory when it is done, and a copy between pinned and device memory at
-// once.
+// By CUDA's rules, a copy from pageable memory returns when the source has been read, a copy to
+// pageable memory when it is complete, and a copy between pinned and device memory at once.
 #include "sim/memory/copy.h"
 
 #include <stdlib.h>

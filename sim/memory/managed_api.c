@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements managed memory. Memory of a software GPU is memory of this process, so nothing moves;
-// advice and prefetches are only recorded.
+// Managed memory. Memory of a software GPU is memory of this process, so nothing migrates; advice
+// and prefetches are only recorded.
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>

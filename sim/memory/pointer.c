@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers queries of an address: where it points and which allocation holds it.
+// Implements queries about a pointer: its allocation, and attributes.
 #include <string.h>
 
 #include "sim/engine/memory.h"

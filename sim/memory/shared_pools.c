@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements pools whose allocations other processes open. A pool is exported as a file that holds
-// its id, an allocation as the data that ipc_memory.c needs to open it.
+// Exports and imports memory pools. The exported descriptor is a file with the pool's id; an
+// exported allocation is a struct ipc_handle (ipc_memory.h).
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>

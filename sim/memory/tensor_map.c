@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements tensor maps: makes the checks of the driver and keeps the description. Kernels of the
-// software GPU cannot read one.
+// Tensor maps: the driver's checks, and a stored description. Kernels of the software GPU cannot
+// use them.
 #include <string.h>
 
 #include "sim/engine/context.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements rgpu-sim-mps-control; see mps_control.h.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

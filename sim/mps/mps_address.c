@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds the addresses of the software MPS's sockets.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements mps_client.h. Reads limits once, when it connects, as a context's limits are read at
-// its creation.
+// The limits are read once, when the process connects, as contexts of a GPU read theirs when
+// created.
 #include "sim/mps/mps_client.h"
 
 #include <errno.h>

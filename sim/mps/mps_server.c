@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the server of the software MPS.
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the part of NVML that the GPU monitor uses (rgpu-monitor). It reports the memory taken
-// on each device and its owners, by the same accounting that makes allocations fail, and the busy
-// time since the previous query. A software GPU has no temperature and draws no power of its own.
+// The part of NVML that the GPU monitor (rgpu-monitor) uses. It reports memory per device and
+// process from the accounts of shared_state.h, and the busy time since the previous query. A
+// software GPU has neither temperature nor power.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the caller's view of a compiled module: variables to bind, functions to launch.
+// Functions by which callers of the engine read a compiled module, bind its variables and
+// initialize them.
 #include "sim/ptx/compiled_module.h"
 
 #include <errno.h>

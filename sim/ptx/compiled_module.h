@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Defines the data that the parts of the PTX engine share: types, and the compiled form of
-// instructions, functions and modules. parse/ reads text, lower/ generates instructions, run/
-// executes them, and alu/ has the arithmetic that lower/ selects and run/ calls. lower/ uses
-// parse/; neither uses run/.
+// Data structures of the PTX engine: types, instructions, functions and modules in compiled form.
+// parse/ reads text, lower/ generates instructions, run/ executes them; alu/ has the arithmetic
+// functions that lower/ selects and run/ calls.
 #ifndef RGPU_SIM_PTX_COMPILED_MODULE_H
 #define RGPU_SIM_PTX_COMPILED_MODULE_H
 
@@ -59,13 +58,13 @@ static inline char type_kind(enum type t)
     return type_table[t].kind;
 }
 
-// Operand references. A register stores the values of all lanes together: 32 words of 4 or 8 bytes,
-// or one 32-bit mask for a predicate. A reference is a base and an offset. Before register
-// allocation, the offset of REF_REG is the number of a virtual register.
+// Operand references: base area and byte offset. A register has the values of all lanes: 32 words
+// of 4 or 8 bytes; a predicate is a mask of 32 bits. Before register allocation the offset of
+// REF_REG is the number of a virtual register.
 enum ref_base {
-    REF_REG,    // the frame's registers
-    REF_CONST,  // the module's constants, one copy per lane
-    REF_LAUNCH, // special registers that all threads of the block share
+    REF_REG,    // registers of the frame
+    REF_CONST,  // constants of the module, one copy for each lane
+    REF_LAUNCH, // special registers that are equal in all threads of a block
     REF_WARP,   // special registers of the warp
 };
 #define REF_SHIFT 29
@@ -82,7 +81,8 @@ enum reg_class {
     CLASS_PRED,   // one 32-bit mask
 };
 
-// An arithmetic operation over all 32 lanes; the row's signature gives the types of d, a, b and c.
+// An arithmetic operation on all 32 lanes. The signature in its row gives the types of d, a, b and
+// c.
 typedef void alu_fn(void *d, const void *a, const void *b, const void *c, uint32_t imm);
 
 struct alu_row {
@@ -145,7 +145,7 @@ enum mbarrier_op {
     MBARRIER_WAIT_PARITY,
 };
 
-// The registers that OP_CLOCK reads, such as %clock; stored in imm.
+// Special registers that OP_CLOCK reads, such as %clock; imm has one of these.
 enum clock_kind { CLOCK_32, CLOCK_HI, CLOCK_64, GLOBALTIMER_LO, GLOBALTIMER_HI, GLOBALTIMER };
 
 enum space {
@@ -154,7 +154,7 @@ enum space {
     SP_CONST,
     SP_SHARED,
     SP_LOCAL,
-    SP_PARAM, // an entry's parameters; those of functions are in SP_LOCAL
+    SP_PARAM, // parameters of a kernel; those of other functions are in SP_LOCAL
 };
 
 struct insn {
@@ -162,9 +162,9 @@ struct insn {
     uint8_t op;
     uint8_t dst_class;
     bool pred_negated;
-    bool loop;     // a backward branch: counts against the warp's budget
-    bool sync;     // waits for the lanes named in e
-    uint32_t pred; // or NO_PRED
+    bool loop;     // backward branch, which consumes the warp's budget
+    bool sync;     // waits for the lanes that operand e names
+    uint32_t pred; // guard predicate, or NO_PRED
     uint32_t d, a, b, c;
     uint32_t e;   // participating lanes of a warp-wide instruction
     uint32_t d2;  // predicate of shfl and match, or NO_PRED
@@ -197,42 +197,41 @@ struct memory_op {
     uint8_t size;  // bytes of one element
     uint8_t count; // elements: 1, 2, 4, 8
     bool sign_extend;
-    bool address32;      // the address register is a word
-    bool frame_relative; // no address register: offset into the frame's local memory
-    bool ordered;        // volatile, relaxed, acquire, release
-    bool zero_fill;      // cp.async with a source size
+    bool address32;      // the address register has 32 bits
+    bool frame_relative; // without address register: offset into the frame's local memory
+    bool ordered;        // volatile, relaxed, acquire or release
+    bool zero_fill;      // cp.async that fills the rest with zeros
     uint8_t atom;        // enum atom_op
     uint8_t type;        // enum type of an atomic
     bool discard;        // red: no result
     int64_t offset;
     uint32_t regs[8];
     uint8_t classes[8];
-    struct memory_op *destination; // cp.async: in shared memory
-    alu_fn *scan64, *scan32;       // see address_scan
-    const char *text;              // for faults, such as "ld.global.u32"
+    struct memory_op *destination; // cp.async: destination in shared memory
+    alu_fn *scan64, *scan32;       // functions that compute an address_scan (alu.h)
+    const char *text;              // text for fault messages, such as "ld.global.u32"
 };
 
-// An access to a texture or surface. Operand a is the object's handle. The sources are, in this
-// order: the layer of layered geometries, coordinates, level or derivatives, offsets, values to
-// store.
+// Access to a texture or surface. Operand a is the object's handle. The sources are, in this order:
+// layer of layered geometries, coordinates, level or derivatives, offsets, values to store.
 #define IMAGE_SOURCES 16
 struct image_op {
     enum texture_geometry geometry;
     uint8_t access;    // enum texture_access, enum surface_access or enum image_question
     uint8_t boundary;  // enum surface_boundary
-    uint8_t component; // of a gather
+    uint8_t component; // component of a gather
     bool texels;       // integer coordinates
     bool has_offset;
-    bool halves; // results are 16-bit floats, `packed` two to a register
+    bool halves; // results are 16-bit floats; with `packed`, two in a register
     bool packed;
     uint8_t size;       // bytes of one element of a surface access
-    uint8_t atom, type; // of a reduction
+    uint8_t atom, type; // reduction: operation and type
     uint8_t source_count, result_count;
-    uint8_t value_at; // the first source that is a value to store
+    uint8_t value_at; // index of the first source that is a value to store
     uint32_t sources[IMAGE_SOURCES];
     uint32_t results[4];
-    uint8_t classes[4]; // classes of results, or of values to store
-    const char *text;   // for faults
+    uint8_t classes[4]; // classes of results or of values to store
+    const char *text;   // text for fault messages
 };
 
 struct branch_table {
@@ -251,20 +250,20 @@ enum builtin {
 };
 
 struct call_op {
-    struct ptx_function *callee; // NULL: indirect through operand a
+    struct ptx_function *callee; // NULL: indirect call through operand a
     uint32_t arg_count, ret_count;
-    uint32_t *args; // offsets of the actual parameters in the caller's frame
+    uint32_t *args; // offsets of the parameters in the caller's frame
     uint32_t *rets;
     uint32_t *arg_sizes, *ret_sizes;
 };
 
 struct formal {
     const char *name;
-    uint32_t offset; // in the frame's local memory, or in an entry's parameters
+    uint32_t offset; // offset in the frame's local memory or in a kernel's parameters
     uint32_t size;
     uint32_t align;
     bool in_reg;
-    uint32_t reg; // virtual register of a .reg formal plus 1, or 0
+    uint32_t reg; // .reg parameter: virtual register + 1; else 0
     enum type type;
 };
 
@@ -272,44 +271,44 @@ struct ptx_function {
     struct ptx_function_info info;
     struct ptx_module *module;
     const char *name;
-    unsigned index; // among all functions of the module
+    unsigned index; // index among all functions of the module
     unsigned source;
     bool entry;
     bool declared, defined;
     bool visible, weak;
     bool recursive;
-    struct ptx_function *alias; // .alias: the function that this one stands for
+    struct ptx_function *alias; // .alias: the function that is called instead
     enum builtin builtin;
     unsigned line;
 
     struct insn *code;
     uint32_t code_count;
     uint32_t regs_bytes;
-    uint32_t frame_bytes; // local memory of one frame
-    uint64_t total_local; // including callees; UINT32_MAX and above is too much
+    uint32_t frame_bytes; // bytes of local memory of one frame
+    uint64_t total_local; // bytes including callees; at least UINT32_MAX: too much
     struct formal *formals;
     uint32_t formal_count;
     struct formal *returns;
     uint32_t return_count;
 
-    bool uses_common_shared; // by the function or a callee
+    bool uses_common_shared; // the function or a callee uses module-scope .shared
     bool indirect_calls;
-    uint32_t own_shared; // end of function-scope .shared, without the common part
+    uint32_t own_shared; // bytes of function-scope .shared
     struct ptx_function **callees;
     uint32_t callee_count;
-    int mark; // for walks over the call graph
+    int mark; // scratch for walks of the call graph
 };
 
-// A position in the constants or in a variable's initial value that holds an address.
+// A location in the constants, or in a variable's initial value, that needs an address.
 struct reloc {
     struct variable *variable;
     struct ptx_function *function;
     int64_t addend;
-    uint32_t const_offset; // of the broadcast constant, if in_const
+    uint32_t const_offset; // location if in_const: offset in the constants
     bool in_const;
-    struct variable *target; // otherwise the target variable and the offset in it
+    struct variable *target; // location otherwise: variable and byte offset
     uint64_t target_offset;
-    unsigned shift; // mask(): which byte of the address
+    unsigned shift; // mask(): number of the byte of the address
     unsigned size;  // bytes to store
 };
 
@@ -319,9 +318,9 @@ struct variable {
     unsigned source;
     enum space space;
     bool external, weak, defined;
-    uint64_t address; // bound, or offset in shared or local memory
+    uint64_t address; // bound address, or offset in shared or local memory
     bool bound;
-    bool own_shared; // .shared of one function: the offset counts from the function's own part
+    bool own_shared; // function-scope .shared: the offset starts after the module-scope part
     bool dynamic;    // extern .shared x[]
     uint64_t size;
     uint64_t align;
@@ -334,7 +333,7 @@ struct variable {
 
 struct ptx_module {
     struct arena arena;
-    struct ptx_function **functions; // all, by index
+    struct ptx_function **functions; // all functions, by index
     uint32_t function_count;
     struct ptx_function **entries;
     uint32_t entry_count;
@@ -350,7 +349,8 @@ struct ptx_module {
     unsigned ptx_version, target;
 };
 
-// Special registers: offsets in the areas of REF_LAUNCH and REF_WARP.
+// Special registers: offsets in the areas of REF_LAUNCH and REF_WARP. Comments give sizes and
+// contents.
 #define WORDS(n) ((n)*LANES * 4)
 enum {
     LAUNCH_NTID = WORDS(0), // x y z
@@ -363,9 +363,9 @@ enum {
     LAUNCH_TOTAL_SMEM = WORDS(13),
     LAUNCH_SHARED_BASE = WORDS(14),    // 64 bits
     LAUNCH_PARAM_BASE = WORDS(16),     // 64 bits
-    LAUNCH_DYNAMIC_OFFSET = WORDS(18), // of dynamic shared memory, 64 bits
+    LAUNCH_DYNAMIC_OFFSET = WORDS(18), // 64 bits: offset of dynamic shared memory
     LAUNCH_DYNAMIC_OFFSET32 = WORDS(20),
-    LAUNCH_ENVREG = WORDS(21), // 1 and 2: the grid-wide barrier's address
+    LAUNCH_ENVREG = WORDS(21), // %envreg1 and 2: address of the grid-wide barrier
     LAUNCH_GRIDID = WORDS(24), // 64 bits
     LAUNCH_BYTES = WORDS(26),
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements module_arena.h.
 #include "sim/ptx/module_arena.h"
 
 #include <stdlib.h>

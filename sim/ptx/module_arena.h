@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements an arena: memory allocated in pieces and freed at once, with a compiled module or at
-// the end of a compilation.
+// Arena: allocations that are freed together, with the compiled module or at the end of a
+// compilation.
 #ifndef RGPU_SIM_PTX_MODULE_ARENA_H
 #define RGPU_SIM_PTX_MODULE_ARENA_H
 
@@ -11,7 +11,7 @@ struct arena {
     size_t total;
 };
 
-void *arena_alloc(struct arena *arena, size_t size); // zeroed; NULL when out of memory
+void *arena_alloc(struct arena *arena, size_t size); // zeroed; NULL if memory is exhausted
 void arena_free(struct arena *arena);
 
 #endif

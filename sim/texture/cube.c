@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-// A face's axis and side, and the axes along s and t with their signs.
+// Axis and side of a face, and the axes of s and t with their signs.
 static const struct face {
     int major, major_sign, s, s_sign, t, t_sign;
 } faces[6] = {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Computes weighted sums of texels, bit-exact with an H100 (tests/textures has its results).
+// Weighted sums of texels, bit-exact with an H100 (tests/textures has its results).
 //
-// Integers, and fractions as integers of their range, are summed exactly and rounded once;
-// fractions are rounded to 16 bits, whatever their stored size. Floats are cut to four bits below
-// the last place of the largest weighted one, summed exactly, and rounded once, halves away from
-// zero. Each plane of a volume and each level is summed in this way as a separate part.
+// Integers are summed exactly and rounded once. Fractions are treated as integers of 16 bits,
+// whatever their stored size. Floats are cut to four bits below the last place of the largest
+// weighted one, summed exactly, and rounded once, halves away from zero. The planes of a volume and
+// the levels are summed as separate parts.
 #include "sim/texture/texel.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads and writes texels of textures and surfaces as NVIDIA's GPUs do. A texture consists of
-// levels of texels and sampling settings; the caller owns the texels.
+// Reads and writes texels of textures and surfaces with the results of NVIDIA's GPUs. A texture has
+// levels of texels, whose memory the caller owns, and sampling settings.
 //
 // The functions never allocate, wait or fail: positions beyond a texture have values, too. Any
-// number of threads may sample one texture.
+// number of threads may read one texture.
 #ifndef SIM_TEXTURE_TEXTURE_H
 #define SIM_TEXTURE_TEXTURE_H
 
@@ -16,7 +16,7 @@ enum texture_geometry {
     GEOMETRY_2D,
     GEOMETRY_3D,
     GEOMETRY_CUBE,
-    GEOMETRY_A1D, // layered: A for array
+    GEOMETRY_A1D, // A: array, that is, layered
     GEOMETRY_A2D,
     GEOMETRY_ACUBE,
 };
@@ -28,20 +28,20 @@ static inline bool geometry_is_layered(enum texture_geometry geometry)
 // Returns the number of coordinates besides the layer.
 unsigned geometry_coordinates(enum texture_geometry geometry);
 
-// the type of a channel's bits
+// Type of a channel.
 enum channel_kind {
     CHANNEL_UNSIGNED, // read as integers
     CHANNEL_SIGNED,
-    CHANNEL_UNORM, // 8 and 16 bits, read as 0 to 1
-    CHANNEL_SNORM, // and as -1 to 1
+    CHANNEL_UNORM, // 8 and 16 bits, read as fractions from 0 to 1
+    CHANNEL_SNORM, // 8 and 16 bits, read as fractions from -1 to 1
     CHANNEL_FLOAT, // 16 and 32 bits
 };
 
 struct texel_kind {
     enum channel_kind kind;
-    unsigned channels;      // 1, 2, 4
-    unsigned channel_bytes; // 1, 2, 4
-    bool srgb;              // all but the fourth channel
+    unsigned channels;      // 1, 2 or 4
+    unsigned channel_bytes; // 1, 2 or 4
+    bool srgb;              // sRGB encoding, except of the fourth channel
 };
 
 static inline unsigned texel_bytes(const struct texel_kind *kind)
@@ -53,8 +53,8 @@ enum address_mode { ADDRESS_WRAP, ADDRESS_CLAMP, ADDRESS_MIRROR, ADDRESS_BORDER 
 
 #define TEXTURE_LEVELS 18
 struct texture_level {
-    const char *base;              // of the first layer
-    unsigned width, height, depth; // at least 1; of a linear texture, width alone
+    const char *base;              // address of the first layer
+    unsigned width, height, depth; // at least 1; a texture of linear memory has only a width
     size_t row_bytes, slice_bytes; // a slice is a step in depth, a layer or a face
 };
 
@@ -62,13 +62,13 @@ struct texture {
     struct texel_kind texel;
     unsigned level_count;
     struct texture_level levels[TEXTURE_LEVELS];
-    unsigned layers;    // or cubes; at least 1
-    unsigned dimension; // 1, 2, 3
+    unsigned layers;    // number of layers or cubes, at least 1
+    unsigned dimension; // 1, 2 or 3
     bool cube, layered;
-    bool linear_memory; // fetched by index only; texels beyond are zero
+    bool linear_memory; // read by index only; texels beyond the end are zero
 
     enum address_mode modes[3];
-    bool linear, level_linear; // filters within a level, and between levels
+    bool linear, level_linear; // linear filter within a level, and between levels
     bool normalized, seamless;
     unsigned anisotropy; // at least 1
     float level_bias, level_least, level_most;
@@ -76,8 +76,8 @@ struct texture {
 };
 
 enum texture_access {
-    TEXTURE_BASE,  // without a level
-    TEXTURE_LEVEL, // at a level
+    TEXTURE_BASE,  // tex without a level
+    TEXTURE_LEVEL, // tex.level
     TEXTURE_GRADIENT,
     TEXTURE_GATHER,
 };
@@ -85,18 +85,18 @@ enum texture_access {
 struct texture_sample {
     enum texture_geometry geometry;
     enum texture_access access;
-    bool texels; // coordinates are integers, and so is the level
+    bool texels; // coordinates and level are integers
     float at[3];
     int32_t texel[3];
     uint32_t layer;
     float level;
     int32_t texel_level;
     float along_x[3], along_y[3]; // derivatives
-    int offset[3];                // in texels
-    unsigned component;           // of a gather
+    int offset[3];                // offset in texels
+    unsigned component;           // component of a gather
 };
 
-// Reads four words: floats, or integers if the texture is read as integers.
+// Reads four words, which are floats or, depending on the texture, integers.
 void texture_read(const struct texture *texture, const struct texture_sample *sample,
                   uint32_t result[4]);
 
@@ -112,24 +112,24 @@ enum surface_access {
 struct surface {
     struct texel_kind texel;
     char *base;
-    unsigned width, height, depth, layers; // at least 1; of cubes, layers are faces
-    unsigned dimension;                    // 1, 2, 3
-    bool layered;                          // or a cube
+    unsigned width, height, depth, layers; // at least 1; `layers` of a cube counts faces
+    unsigned dimension;                    // 1, 2 or 3
+    bool layered;                          // layered, or a cube
     size_t row_bytes, slice_bytes;
 };
 
 struct surface_place {
     enum texture_geometry geometry;
-    int32_t at[3]; // x in bytes, or in texels
+    int32_t at[3]; // x is in bytes or in texels
     uint32_t layer;
 };
 
-// Finds the address of `bytes` at a position; NULL if the boundary mode gives zeros there. Returns
-// false if the access traps.
+// Returns in *OUT the address of `bytes` bytes at a position; NULL if reads there give zeros and
+// writes are lost. Returns false if the access traps.
 bool surface_find(const struct surface *surface, const struct surface_place *place,
                   enum surface_boundary boundary, bool x_in_bytes, unsigned bytes, char **out);
 
-// Converts four words, floats or integers by the texel kind, and stores the texel.
+// Converts four words to the texel kind and stores the texel.
 void texel_store(const struct texel_kind *kind, char *at, const uint32_t value[4]);
 
 enum image_question {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Guesses whether a record without a flush should wait for the next one, to leave together with it.
-// To send costs more than most records do, and many a record is followed at once by another or by a
-// flush, such as a launch by its synchronization. After several such pairs in a row, records wait
-// for a tick or two at most. A wait in vain was a wrong guess: then they leave one by one again,
-// and the next guess takes longer. The caller locks.
+// Predicts whether it pays to delay a record that needs no immediate flush, so that it is sent
+// together with the next record. A send costs more than most records, and many records are followed
+// at once by another record or a flush, such as a launch by a synchronization. After `wanted` such
+// pairs in a row, records are delayed by one or two ticks of a thread that sends them. If no
+// further record arrives in time, the prediction failed: records are sent at once again, and the
+// next prediction needs more pairs. The caller serializes all calls.
 #ifndef RGPU_TRANSPORT_GATHER_GUESS_H
 #define RGPU_TRANSPORT_GATHER_GUESS_H
 
@@ -11,24 +12,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GATHER_BYTES = 2048 }; // at most, and a record more
+enum { GATHER_BYTES = 2048 }; // delayed records are sent when they exceed this size
 
 struct gather_guess {
-    uint32_t hits, wanted; // the next record or flush came soon: how often in a row; that suffices
-    uint64_t last;         // when a record left by itself, ns; 0: none since the last flush
-    uint64_t used;         // time of the last use, roughly, ns
-    _Atomic bool missed;   // records waited in vain; set by their sender, without a lock
+    uint32_t hits, wanted; // number of pairs in a row; number after which records are delayed
+    // time when the last record was sent alone, ns; 0: none since the last flush
+    uint64_t last;
+    uint64_t used; // approximate time of the last call, ns
+    // a prediction failed; set by the thread that sends delayed records, without the caller's lock
+    _Atomic bool missed;
     uint32_t tick_us,
-        clean; // of that thread: its present tick, and how many passed since one was too long
+        clean; // of that thread: length of its tick, and ticks since the last failed prediction
 };
 
 void gather_guess_start(struct gather_guess *guess);
-// Returns true if a record without a flush should wait for the next one.
+// Returns true if the record should be delayed.
 bool gather_guess_waits(struct gather_guess *guess);
-// Reports that a record, or the gathered records, were flushed.
+// Records that records were sent by a flush.
 void gather_guess_flushed(struct gather_guess *guess);
-// Returns the microseconds for which the thread that sends leftover records sleeps before its next
-// look. The longer guesses have been right, the longer it sleeps.
+// Returns how long the thread that sends delayed records sleeps, in microseconds. MISSED: a
+// prediction failed during the last tick. The tick grows while predictions hold.
 uint32_t gather_guess_tick(struct gather_guess *guess, bool missed);
 
 #endif

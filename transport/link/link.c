@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of a link that all transports share: checks, failure, and the call through the table.
+// Common part of all transports: argument checks, failure, and the calls through the table.
 #include "transport/link/link_private.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions for the table of a transport without the ability in question.
+// Table functions for transports that lack an ability.
 #include <errno.h>
 
 #include "transport/link/link_private.h"

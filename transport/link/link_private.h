@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transport's table of functions, and the part of a link that all share.
+// Function table of a transport, and the common part of all links.
 #ifndef RGPU_TRANSPORT_LINK_PRIVATE_H
 #define RGPU_TRANSPORT_LINK_PRIVATE_H
 
@@ -9,13 +9,13 @@
 #include "proto/wire.h"
 #include "transport/link/link.h"
 
-// Memory that both sides map: regions by number.
+// Shared memory: regions by number.
 struct link_sharing {
     int (*send_region)(struct link *link, uint32_t region, int fd);
     int (*receive_region)(struct link *link, uint32_t region, enum link_region_kind kind, int *fd);
 };
 
-// Memory of the client that the worker reads and writes one-sidedly.
+// Direct access to the client's memory.
 struct link_reaching {
     int (*expose)(struct link *link, void *base, size_t size, uint32_t *key);
     void (*conceal)(struct link *link, void *base, size_t size);
@@ -29,30 +29,29 @@ struct link_reaching {
     void (*transfer_wake)(struct link *link);
 };
 
-// Payloads that are under way when the call returns.
+// Payloads that may be in flight when a call returns.
 struct link_advance {
     int (*send)(struct link *link, const void *record, uint32_t size, const void *payload,
                 size_t length, struct link_ahead *ahead);
     int (*receive)(struct link *link, void *payload, size_t length, struct link_ahead *ahead);
     void (*settle)(struct link *link, const struct link_ahead *ahead);
 };
-// For links where each is over when the call returns.
+// For transports whose payloads are complete when the call returns.
 extern const struct link_advance link_at_once;
 
-// Starts a thread that gets no signals (common/base/quiet_thread.h). NAME has at most 15
+// Starts a thread with all signals blocked (common/base/quiet_thread.h). NAME has at most 15
 // characters. A failure is logged with PURPOSE.
 bool link_thread_start(pthread_t *thread, const char *name, const char *purpose,
                        void *(*routine)(void *argument), void *argument);
 
-// For links that cannot: -EOPNOTSUPP.
+// For transports without these abilities: all functions return -EOPNOTSUPP.
 extern const struct link_sharing link_shares_nothing;
 extern const struct link_reaching link_reaches_nothing;
 
-// When a record that is committed leaves: with a flush that follows, by itself before long, or in
-// this call.
+// When a committed record must be sent: with a flush that follows, soon, or in the call.
 enum link_leaving { LINK_LEAVES_LATER, LINK_LEAVES_SOON, LINK_LEAVES_NOW };
 
-// link.c has checked sizes and that the link is up. No entry is NULL.
+// Functions of a transport; none is NULL. link.c has checked sizes, and that the link is up.
 struct link_ops {
     enum link_memory memory;
     void *(*reserve)(struct link *link, uint32_t size);
@@ -66,17 +65,17 @@ struct link_ops {
     const struct link_advance *advance;
     bool (*pending)(struct link *link);
     void (*interrupt)(struct link *link);
-    const struct link_staging *(*staging)(
-        const struct link *link);           // its result is NULL if there is none
-    int (*window)(const struct link *link); // -1: it is in none
+    const struct link_staging *(*staging)(const struct link *link); // NULL without shared memory
+    int (*window)(const struct link *link);                         // -1: the link is in no window
     const struct link_sharing *sharing;
     const struct link_reaching *reaching;
-    void (*wake_all)(struct link *link); // the link was marked as down: end every wait
-    void (*close)(struct link *link);    // descriptors and mappings; no locks (link_abandon)
-    void (*free)(struct link *link);     // closes, then frees everything
+    void (*wake_all)(struct link *link); // ends all waits, because the link is down
+    // closes descriptors and mappings; takes no locks (link_abandon)
+    void (*close)(struct link *link);
+    void (*free)(struct link *link); // closes, then frees
 };
 
-// The staging of a link without any.
+// For transports without staging memory: returns NULL.
 const struct link_staging *link_no_staging(const struct link *link);
 int link_no_window(const struct link *link);
 
@@ -84,19 +83,19 @@ struct link {
     const struct link_ops *ops;
     const char *name;
     uint32_t spin_us;
-    _Atomic int failure; // 0 while the link is up, else the first -errno
+    _Atomic int failure; // 0, or the first -errno: the link is down
     pthread_mutex_t failure_lock;
-    char error[160]; // written before failure, under its lock
-    // Each has one writer at a time: the sender holds the sending side, the receiver is alone.
+    char error[160]; // written before `failure`, with the lock held
+    // Byte counters. The sender, or the receiver, is the only writer.
     _Atomic uint64_t sent;
     _Atomic uint64_t received;
-    _Atomic uint64_t waited; // by the sender for room, in ns
+    _Atomic uint64_t waited; // time that senders waited for space, ns
 };
 
 void link_init(struct link *link, const struct link_ops *ops, const char *name,
                const struct link_options *options);
 
-// Marks the link as down for the reason given, unless it is already. Returns the first failure.
+// Marks the link as down with this reason, unless it is down already. Returns the first error.
 int link_fail(struct link *link, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions for the table row of a transport that has nothing to do in that step.
 #include <errno.h>
 
 #include "transport/link/transport.h"

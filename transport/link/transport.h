@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transport as a whole: its offer, the obstacles to its use, and the ways in which its links are
-// established.
+// Transports: what each one offers, when it cannot be used, and how it creates links.
 //
-// Each is one row, in the file of its name (shm_row.c), and one line `transport NAME` of
-// proto/control.spec, which puts the row into the table. Client and worker go through the table and
-// know no transport by name. No function of a row is NULL.
+// A transport is one struct in the file of its name (such as shm_row.c), and one line `transport
+// NAME` of proto/control.spec, which adds it to the table. Client and worker use the table only. No
+// function pointer is NULL.
 #ifndef RGPU_TRANSPORT_TRANSPORT_H
 #define RGPU_TRANSPORT_TRANSPORT_H
 
@@ -14,113 +13,113 @@
 #include "common/net/vm_window.h"
 #include "transport/link/link.h"
 
-// The outcome of a failed connection.
+// The next step after a failed connection.
 enum transport_failure {
-    TRANSPORT_TRY_NEXT,    // another transport may be proposed on the same session
-    TRANSPORT_NEW_SESSION, // another session may try another transport
-    TRANSPORT_GIVE_UP,     // nothing else can be had either
+    TRANSPORT_TRY_NEXT,    // try another transport for the same session
+    TRANSPORT_NEW_SESSION, // another session may use another transport
+    TRANSPORT_GIVE_UP,     // no transport will work
 };
 
 struct transport_window {
-    int fd;                             // of its memory; -1: there is none
-    int doorbells[VM_WINDOW_DOORBELLS]; // event files
+    int fd;                             // memory of the window; -1: none
+    int doorbells[VM_WINDOW_DOORBELLS]; // eventfds
 };
 
-// The state of a worker's side of a transport. `setup` is there from the start, memory and staging
-// once the memory has been made, the rest once a client has come.
+// Worker's state. `setup` is always valid, memory and staging once the memory is allocated, the
+// rest once a client has connected.
 struct transport_worker {
     const struct control_setup *setup;
-    // memory of the staging blocks; a link that shares it takes it, and leaves NULL
+    // Memory of the staging blocks. A link that uses it takes ownership and sets it to NULL.
     struct shm_memory **memory;
     const struct link_staging *staging;
     const struct control_grant *grant;
-    const struct transport_window *window; // into the client's machine
-    // Has the GPU take the staging memory that a link brings with it. -errno.
+    const struct transport_window *window; // window of the client's virtual machine
+    // Registers staging memory that a link has allocated with the GPU. Returns 0 or -errno.
     int (*show)(const struct link_staging *staging);
-    struct control_stream *stream; // the connection over which the session was opened
+    struct control_stream *stream; // connection over which the session was opened
     struct link_options options;
 };
 
-// The state of a client's side.
+// Client's state.
 struct transport_client {
-    const char *box;                   // for messages
-    const struct control_offer *offer; // the box's; NULL: it makes none
-    const uint8_t *boot_id;            // of the box's kernel
-    const char *sockets;               // directory in which workers of this host have sockets
+    const char *box;                   // name of the box, for messages
+    const struct control_offer *offer; // offer of the box, or NULL
+    const uint8_t *boot_id;            // boot id of the box's kernel
+    const char *sockets;               // directory with the sockets of workers on this host
     enum control_protection protection;
     uint64_t session;
-    bool forced;          // nothing else will do
-    unsigned connections; // that a session over tcp may have; 0: as this machine suits
+    bool forced;          // the user demands this transport
+    unsigned connections; // number of connections of a tcp session; 0: default for this machine
     struct control_stream *stream;
     struct link_options options;
 };
 
-// The state of either of two workers that have a connection and look for a nearer way.
+// State of two workers that are connected and try to create a faster link.
 struct transport_peer {
     const struct control_setup *setup;
-    bool privacy;                  // data that cross a network must be encrypted
-    struct control_stream *stream; // their connection, which stays for as long as the link
-    const uint8_t *boot_id;        // of the called one's kernel; only the caller has it
-    // The caller's: a connection to the socket of that name, which it may not make itself; -errno.
+    bool privacy;                  // encrypt data on a network
+    struct control_stream *stream; // their connection, open as long as the link
+    const uint8_t *boot_id;        // boot id of the called worker's kernel; only set for the caller
+    // Caller only: returns a socket connected to NAME, which this process may not open itself; or
+    // -errno.
     int (*reach)(const char *name);
     struct link_options options;
 };
 
 struct transport {
     const char *name;
-    const char *words; // the name in a sentence
+    const char *words; // name for messages
     enum transport_failure failure;
 
-    // ---- the worker's side; once each and in this order ----
-    // While sockets can be made.
+    // ---- worker; each is called once, in this order ----
+    //   Called while the process can create sockets (before it is confined).
     int (*listen)(const struct transport_worker *worker);
-    // Prepares the transport with the memory, before a client connects. If the transport is not
-    // available, it logs the reason and is not offered.
+    // Called when the staging memory exists, before a client connects. If the transport is
+    // unavailable, logs the reason and does not offer it.
     void (*prepare)(const struct transport_worker *worker);
-    // Fills in *OFFER, which already has its token, for this client. Returns false if the transport
-    // has no offer for it.
+    // Fills in *OFFER, whose token is set, for the client. Returns false if there is nothing to
+    // offer.
     bool (*offer)(const struct transport_worker *worker, struct control_offer *offer);
-    // Called after the client has proposed this transport: waits until the link is established.
-    // TEXT gets a description of the link.
+    // Called when the client has chosen this transport. Waits until the link is connected. TEXT
+    // receives a description of the link.
     int (*accept)(struct transport_worker *worker, const struct control_offer *offer,
                   int64_t deadline, struct link **out, char *text, size_t room);
-    // Frees the resources that no link has taken over; may be called without prepare.
+    // Frees what no link has taken. May be called without prepare.
     void (*withdraw)(void);
 
-    // ---- the client's side ----
-    // Writes this transport's part of the client's greeting to TEXT, which is still empty.
+    // ---- client ----
+    //   Writes the transport's part of the client's greeting to the empty TEXT.
     void (*introduce)(char *text, size_t room);
-    // Returns NULL if the transport may be tried, else the reason in words, or "" if that is not
-    // worth a message. REASON gets the argument for this transport, if it is more than the lack of
-    // another.
+    // Returns NULL if the transport can be tried, else the reason, or "" for a trivial reason.
+    // REASON receives an argument for this transport, if there is a specific one.
     const char *(*obstacle)(const struct transport_client *client, char *reason, size_t room);
-    // TEXT gets a description of the link, or the error.
+    // TEXT receives a description of the link, or the error.
     int (*connect)(struct transport_client *client, struct link **out, char *text, size_t room);
 
-    // ---- between two workers; one rendezvous at a time ----
-    uint32_t peer_way; // of enum wire_peer_way
-    // The called worker fills in *OFFER, which already has its token. Returns false if it has no
-    // offer; TEXT says why.
+    // ---- between two workers; one link at a time ----
+    uint32_t peer_way; // one of enum wire_peer_way
+    // Called worker: fills in *OFFER, whose token is set. Returns false with the reason in TEXT if
+    // there is nothing to offer.
     bool (*offer_peer)(const struct transport_peer *peer, struct control_offer *offer, char *text,
                        size_t room);
-    // The calling worker has proposed this transport. -ECANCELED: it proposes another one. TEXT
-    // gets a description of the link.
+    // Called worker: waits for the link that the caller has chosen. Returns -ECANCELED if the
+    // caller chooses another one. TEXT receives a description of the link.
     int (*accept_peer)(const struct transport_peer *peer, const struct control_offer *offer,
                        int timeout_ms, struct link **out, char *text, size_t room);
     void (*withdraw_peer)(void);
-    // Connects the calling worker. TEXT gets a description of the link, or the error.
+    // Calling worker: connects. TEXT receives a description of the link, or the error.
     int (*connect_peer)(const struct transport_peer *peer, const struct control_offer *offer,
                         int timeout_ms, struct link **out, char *text, size_t room);
 };
 
-// Best first; the end is NULL. The last one needs nothing but the connection.
+// Best first, NULL at the end. The last one (tcp) needs only the existing connection.
 extern const struct transport *const transports[];
-// Writes the client's description of itself, which any of them may use.
+// Writes the client's greeting: the parts of all transports.
 void transports_introduce(char *text, size_t room);
-// NULL: there is none of that name.
+// Returns NULL if there is no such transport.
 const struct transport *transport_named(const char *name);
 
-// For rows that have nothing to do there.
+// For transports that have nothing to do in a step.
 int transport_listen_nowhere(const struct transport_worker *worker);
 void transport_prepare_nothing(const struct transport_worker *worker);
 void transport_withdraw_nothing(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rdma link: records through rings that the peer's device writes into. A thread that waits
-// polls the completion queue for a while, then sleeps until the device raises an event, the control
-// connection ends or the peer has disconnected.
+// Records travel through rings that the peer's device writes to. A waiting thread polls the
+// completion queue for a while, then sleeps until the device raises an event, the control
+// connection closes, or the peer disconnects.
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the addresses of this machine that belong to RDMA devices. The only way on every fabric is
-// to bind an identifier to each address: this gives the device, its port and the GID that rdma_cm
-// will use.
+// Binding a connection identifier to each address is the only way that works on every fabric: it
+// yields the device, its port and the GID that rdma_cm will use.
 #include "transport/rdma/rdma_address.h"
 
 #include <arpa/inet.h>

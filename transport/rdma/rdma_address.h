@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the addresses of this machine that belong to RDMA devices, and chooses those that a session
-// uses.
+// Addresses of this machine that belong to RDMA devices, and the choice among them.
 #ifndef RGPU_TRANSPORT_RDMA_ADDRESS_H
 #define RGPU_TRANSPORT_RDMA_ADDRESS_H
 
@@ -20,7 +19,7 @@ struct rdma_address {
 int rdma_address_parse(const char *text, uint16_t port, struct rdma_address *out);
 void rdma_address_text(const struct sockaddr *address, char *out, size_t room);
 
-// An address of this machine and the device port that has it.
+// An address of this machine and its device port.
 struct rdma_place {
     char address[INET6_ADDRSTRLEN];
     char device[64];
@@ -28,15 +27,16 @@ struct rdma_place {
 };
 enum { RDMA_PLACES_MAX = 32 };
 
-// Lists the places that OPTIONS name, starting with the next in turn. Unusable places are left out,
-// with the reason for the last one in TEXT. If OPTIONS name no places, lists one for each port of a
-// device, and with NEAR only those on the network of NEAR. Returns their number, or -errno if there
-// is none.
+// Lists the addresses that OPTIONS select, rotated by options->turn. Addresses that cannot be used
+// are left out; TEXT receives the last reason. If OPTIONS select none: one for each device port
+// and, if NEAR is set, only those on NEAR's network. Returns their number, or -errno if there is
+// none.
 int rdma_places(struct rdma_event_channel *events, const struct rdma_options *options,
                 const struct rdma_address *near, struct rdma_place out[RDMA_PLACES_MAX], char *text,
                 size_t room);
 
-// An identifier that is bound to the address, and so to its device. -errno.
+// Creates a connection identifier that is bound to the address and thereby to its device. Returns 0
+// or -errno.
 int rdma_place_bind(struct rdma_event_channel *events, const char *address, uint16_t port,
                     struct rdma_cm_id **id);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client's side of a connection: it chooses one of its devices, resolves the route to the
-// worker's device and connects once for each channel, with a one-time token in the private data.
+// Client: chooses a device, resolves the route to the worker's device and connects once for each
+// channel, with a one-time token in the private data.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Creates and frees the parts of one end of an rdma link: protection domain, completion queues,
-// rings and registered memory. They exist before the two ends connect.
+// Creates and frees the resources of one end: protection domain, completion queues, rings and
+// registered memory. They exist before the ends connect.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client's settings for the RDMA fabric, from environment variables; one row each.
 #include "transport/rdma/rdma_environment.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client's settings for the RDMA fabric.
 #ifndef RGPU_TRANSPORT_RDMA_ENVIRONMENT_H
 #define RGPU_TRANSPORT_RDMA_ENVIRONMENT_H
 
@@ -9,8 +8,8 @@ struct rdma_environment {
     struct rdma_options options;
     char devices[1024];
 };
-// From the environment (RGPU_RDMA_...); what makes no sense is ignored with a message. The numbers
-// that a box gives its sessions follow one another, and so spread them over the devices.
+// Reads the client's RDMA settings from the environment (RGPU_RDMA_...). Invalid values are ignored
+// with a message. SESSION spreads the sessions of a box over the devices.
 void rdma_environment_read(struct rdma_environment *out, uint64_t session);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of the rdma link that wait for the next ones, to leave as one message. When they do is a
-// guess (gather_guess.h). They leave with the flush, when there are many, or after a tick or two,
-// sent by a thread that is awake only while records gather.
+// Delays records so that several are sent as one message (gather_guess.h). They are sent by a
+// flush, when there are many, or after a tick or two by a thread that is awake only while records
+// are delayed.
 #include <pthread.h>
 #include <string.h>
 #include <time.h>

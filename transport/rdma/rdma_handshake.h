@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The data that the two ends of an rdma link exchange while they connect, and their waits.
+// Private data that the two ends exchange to connect, and waiting for connection events.
 #ifndef RGPU_TRANSPORT_RDMA_HANDSHAKE_H
 #define RGPU_TRANSPORT_RDMA_HANDSHAKE_H
 
@@ -9,15 +9,15 @@
 
 enum { RDMA_VERSION = 2 };
 
-// The client's data in its request for a connection. There is room for 56 bytes; more may arrive.
+// The client's data in its connection request, of which 56 bytes are guaranteed to arrive.
 struct rdma_hello {
     uint32_t magic;
     uint16_t version;
     uint16_t channel;
     uint8_t token[32];
-    uint64_t ring; // where the worker may write, and with which key
+    uint64_t ring; // address and key of the ring that the worker writes to
     uint32_t key;
-    uint32_t mtu; // largest packet that the client wants, bytes; 0: the path's
+    uint32_t mtu; // maximum packet of the client in bytes; 0: that of the path
 };
 struct rdma_answer {
     uint32_t magic;
@@ -26,15 +26,16 @@ struct rdma_answer {
     uint64_t ring;
     uint32_t key;
     uint32_t block_size, block_count;
-    uint32_t mtu; // of the packets that the worker sends and takes
+    uint32_t mtu; // packet size of the worker
 };
 
 _Static_assert(sizeof(struct rdma_hello) == 56, "layout is part of the protocol");
 _Static_assert(sizeof(struct rdma_answer) == 32, "layout is part of the protocol");
 
 int rdma_open_events(struct rdma_end *end);
-// The next event, which the caller acknowledges; NULL and *ERROR when the time has passed or WATCH
-// ended (-ECONNRESET) or, with WATCH_SPEAKS, became readable (-ECANCELED).
+// Returns the next event, which the caller must acknowledge. Returns NULL and sets *ERROR after
+// DEADLINE (-ETIMEDOUT), if WATCH closes (-ECONNRESET) or, with WATCH_SPEAKS, if it becomes
+// readable (-ECANCELED).
 struct rdma_cm_event *rdma_next_event(struct rdma_end *end, int watch, bool watch_speaks,
                                       uint64_t deadline, int *error);
 struct rdma_conn_param rdma_parameters(const struct rdma_end *end, enum rdma_channel channel,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The worker's side of a connection: it listens on a port of its own and takes the one client that
-// knows the token, once for each channel.
+// Worker: listens on a port of its own and accepts the one client that presents the token, once for
+// each channel.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One-sided operations of the bulk channel, and the memory that they reach: registered once,
-// counted, and given up after its last use.
+// RDMA operations of the bulk channel and their memory, which is registered once and counted.
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queue pair of one channel. librdmacm finds the peer and reports the attributes of the path.
-// This file creates the pair itself, because some attributes (path MTU, service level, timers) can
-// be chosen only at the transitions of its state, which librdmacm performs itself for the pairs
-// that it creates.
+// The queue pair of one channel. librdmacm finds the peer and the attributes of the path. This file
+// creates the pair itself, because some attributes (path MTU, service level, timers) can only be
+// set in the state transitions, which librdmacm otherwise performs itself.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

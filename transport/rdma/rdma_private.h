@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between the files of the rdma link.
+// Internals of the rdma link.
 #ifndef RGPU_TRANSPORT_RDMA_PRIVATE_H
 #define RGPU_TRANSPORT_RDMA_PRIVATE_H
 
@@ -15,71 +15,73 @@ enum rdma_channel { RDMA_COMMANDS, RDMA_BULK, RDMA_CHANNELS };
 enum {
     RDMA_RING_SIZE = 1 << 20,
     RDMA_TINY_SIZE = 4096,
-    RDMA_MEMORY_SIZE = 4 * RDMA_RING_SIZE + RDMA_TINY_SIZE, // the ring twice and the following page
-    RDMA_RECEIVES = 256,    // posted on either side of the command channel
-    RDMA_SENDS = 256,       // room of its send queue
-    RDMA_KEPT = 4,          // sends and receives that only messages of credit may use
-    RDMA_SIGNAL_EVERY = 32, // sends per completion
-    RDMA_REPOST = 32,       // receives that are posted again at once
+    // two rings, each mapped twice, and a page
+    RDMA_MEMORY_SIZE = 4 * RDMA_RING_SIZE + RDMA_TINY_SIZE,
+    RDMA_RECEIVES = 256,    // receives posted to the command channel
+    RDMA_SENDS = 256,       // length of its send queue
+    RDMA_KEPT = 4,          // sends and receives that are reserved for credit messages
+    RDMA_SIGNAL_EVERY = 32, // one of so many sends has a completion
+    RDMA_REPOST = 32,       // receives are posted again in batches of this size
     RDMA_INLINE_WANTED = 220,
-    RDMA_TRANSFERS = 64,  // one-sided operations under way
+    RDMA_TRANSFERS = 64,  // RDMA operations in flight
     RDMA_RNR_TIMER = 12,  // 0.64 ms
-    RDMA_RETRIES = 6,     // soft-RoCE takes 7 for ever
-    RDMA_RNR_RETRIES = 6, // 7 would be for ever; credits ensure that none is needed
+    RDMA_RETRIES = 6,     // soft-RoCE retries forever with 7
+    RDMA_RNR_RETRIES = 6, // 7 would be forever; credit makes retries unnecessary
     RDMA_DEAD_MS = 10000,
 };
 
 _Static_assert((RDMA_RING_SIZE & (RDMA_RING_SIZE - 1)) == 0, "positions wrap by a mask");
 _Static_assert(RDMA_RING_SIZE >= 4 * WIRE_RECORD_MAX, "several records of any size fit");
 
-// The immediate data of a message: either the bytes written into the ring (in units of 8), or
-// credit: the bytes taken out of the ring and the receives posted again.
+// Immediate data of a message: the bytes written to the ring (in units of 8); or credit, that is,
+// bytes read from the ring and receives posted again.
 #define RDMA_IMMEDIATE_CREDIT 0x80000000u
 #define RDMA_IMMEDIATE_BYTES(immediate) (((immediate)&0x3ffffu) * 8)
 #define RDMA_IMMEDIATE_RECEIVES(immediate) ((immediate) >> 18 & 0x1fffu)
 _Static_assert(RDMA_RING_SIZE / 8 < 1 << 18 && RDMA_RECEIVES < 1 << 13, "credits fit");
 
-enum { RDMA_REGIONS_MAX = 16384 }; // of one session
+enum { RDMA_REGIONS_MAX = 16384 }; // maximum registrations of one session
 
-// The way of an end's packets.
+// Attributes of an end's path.
 struct rdma_path {
     unsigned mtu; // bytes
     uint8_t service_level;
     uint8_t port;
-    int gid_index; // -1: none travels in the packets
+    int gid_index; // -1: packets have no GID
 };
 
-// The resources of one end before it is connected.
+// One end, before it is connected.
 struct rdma_end {
     struct rdma_options options;
     bool is_worker;
     struct rdma_path path;
-    unsigned regions_max;        // of the device
-    uint8_t reads_in, reads_out; // that the device has under way at once, from the peer and to it
+    unsigned regions_max; // maximum registrations of the device
+    // maximum concurrent RDMA READs of the device: by the peer, and of the peer
+    uint8_t reads_in, reads_out;
     struct rdma_event_channel *events;
-    struct ibv_context *context; // of the device; librdmacm's
+    struct ibv_context *context; // device; owned by librdmacm
     struct ibv_pd *pd;
     struct ibv_comp_channel *completions[RDMA_CHANNELS];
     struct ibv_cq *queue[RDMA_CHANNELS];
     struct rdma_cm_id *ids[RDMA_CHANNELS];
     struct ibv_qp *pairs[RDMA_CHANNELS];
     uint32_t inline_max;
-    uint8_t *in, *out; // rings, each mapped twice in a row; the peer writes into `in`
-    uint8_t *tiny;     // a page after them
+    uint8_t *in, *out; // rings, each mapped twice in a row; the peer writes to `in`
+    uint8_t *tiny;     // a page after the rings
     struct ibv_mr *rings;
-    struct link_staging staging; // the client's own; the worker's is the session's
+    struct link_staging staging; // client: its own memory; worker: memory of the session
     bool owns_staging;
     struct ibv_mr *staging_mr;
     uint32_t dead_ms;
 };
 
-// The kinds of threads that take completions, or sleep until there are some.
+// Threads that process completions or sleep until there are some.
 enum rdma_waiter { RDMA_RECEIVER, RDMA_SENDER, RDMA_NOBODY };
 
-// Records that wait for the next ones to leave together (rdma_gather.c).
+// Records that are delayed to be sent with the next ones (rdma_gather.c).
 struct rdma_gather {
-    struct gather_guess guess; // under send_lock
-    _Atomic bool ticks;        // the thread that sends them then is awake
+    struct gather_guess guess; // guarded by send_lock
+    _Atomic bool ticks;        // the thread that sends delayed records is awake
     bool runs, ending;
     pthread_mutex_t lock;
     pthread_cond_t work;
@@ -96,47 +98,47 @@ struct rdma_link {
     uint32_t keepalive_ms;
 
     pthread_mutex_t send_lock; // held from reserve to commit
-    _Atomic uint64_t produced; // bytes committed
+    _Atomic uint64_t produced; // bytes of committed records
     uint32_t reserved;
     struct rdma_gather gather;
-    int space; // event file: the sender sleeps on it
+    int space; // eventfd on which the sender sleeps
     _Atomic bool sender_sleeps;
 
-    pthread_mutex_t post_lock; // for posting sends; taken last
-    _Atomic uint64_t left;     // bytes that have been posted
-    uint64_t posted;           // sends in all
-    uint64_t messages;         // of them, those that take a receive of the peer
-    uint64_t keepalive;        // the last send that asks for nothing but an answer
-    uint64_t asked_at;         // and when it was posted, ns
+    pthread_mutex_t post_lock; // guards posting of sends; locked last
+    _Atomic uint64_t left;     // bytes of posted records
+    uint64_t posted;           // number of sends
+    uint64_t messages;         // number of sends that use a receive of the peer
+    uint64_t keepalive;        // number of the last keepalive send
+    uint64_t asked_at;         // time when it was posted, ns
     _Atomic uint64_t bytes_reported, receives_reported;
 
-    pthread_mutex_t poll_lock;     // for polling the command channel; its holder may take post_lock
-    _Atomic uint64_t completed;    // sends known to be over
-    _Atomic uint64_t acknowledged; // bytes that the peer has taken
+    pthread_mutex_t poll_lock;     // guards polling of the command channel; locked before post_lock
+    _Atomic uint64_t completed;    // number of completed sends
+    _Atomic uint64_t acknowledged; // bytes that the peer has read
     _Atomic uint64_t messages_acknowledged;
-    _Atomic uint64_t arrived;  // bytes in `in`
-    _Atomic uint64_t receives; // used up and posted again
-    unsigned unposted;         // used up and not posted again yet
+    _Atomic uint64_t arrived;  // bytes that were written to `in`
+    _Atomic uint64_t receives; // receives used and posted again
+    unsigned unposted;         // receives used and not posted again
     _Atomic bool disconnected;
-    _Atomic int armed; // 1: for messages, 2: for sends too; an event has yet to come, or to be read
+    _Atomic int armed; // 1: events for messages, 2: also for sends; the event has not been read yet
 
-    _Atomic uint64_t consumed; // the receiver's
-    int interrupt;             // event file: the receiver sleeps on it
+    _Atomic uint64_t consumed; // bytes read by the receiver
+    int interrupt;             // eventfd on which the receiver sleeps
     _Atomic bool receiver_sleeps;
     _Atomic bool interrupted;
-    struct wait_estimate estimate; // with waits for the peer
-    uint32_t long_waits;           // that it was too short for
-    _Atomic int64_t looked;        // when rdma_pending() last asked the kernel
+    struct wait_estimate estimate; // expected wait for the peer
+    uint32_t long_waits;           // number of waits that were longer than the spin time
+    _Atomic int64_t looked;        // time when rdma_pending() last polled
 
-    // One-sided operations: the worker's, one thread at a time.
+    // RDMA operations of the worker; one thread at a time.
     void *cookies[RDMA_TRANSFERS];
     uint64_t transfers_started, transfers_done;
-    uint64_t transfers_moved; // when the first of those under way started, or one ended last, ms
-    bool transfers_armed;     // an event has yet to come, or to be read
-    int nudge;                // event file: threads that wait for transfers sleep on it too
+    uint64_t transfers_moved; // time of the last progress, ms
+    bool transfers_armed;     // the completion event has not been read yet
+    int nudge;                // eventfd that wakes threads that wait for transfers
 
     pthread_mutex_t region_lock;
-    struct rdma_regions exposed; // to the peer
+    struct rdma_regions exposed; // memory that the peer can access
 };
 
 static inline struct rdma_link *rdma_of(struct link *link)
@@ -151,36 +153,35 @@ int rdma_end_register_staging(struct rdma_end *end, const struct link_staging *s
 int rdma_end_make_staging(struct rdma_end *end, uint32_t block_size, uint32_t block_count,
                           char *text, size_t room);
 void rdma_end_close(struct rdma_end *end);
-// The reason in words of an attempt to register memory, with what to do about it.
+// Explains why memory could not be registered, and what to do.
 void rdma_explain_registration(int error, size_t size, char *text, size_t room);
 
-// ---- rdma_pair.c: the queue pairs of an end whose identifiers are there ----
+// ---- rdma_pair.c: queue pairs of an end whose connection identifiers exist ----
 int rdma_pair_new(struct rdma_end *end, enum rdma_channel channel);
-// Completes the pair once the peer's part is known; PEER_MTU is its size of packets, 0: none. The
-// resulting path is in end->path.
+// Connects the queue pair. PEER_MTU is the peer's packet size; 0: none. Sets end->path.
 int rdma_pair_ready(struct rdma_end *end, enum rdma_channel channel, unsigned peer_mtu);
 void rdma_end_disconnect(struct rdma_end *end);
-void rdma_end_drop_channels(struct rdma_end *end); // pairs and identifiers
+void rdma_end_drop_channels(struct rdma_end *end); // frees queue pairs and identifiers
 
-// ---- rdma.c: makes a link of a connected end, which it takes over ----
+// ---- rdma.c: creates a link from a connected end and takes ownership of the end ----
 int rdma_link_new(struct rdma_end *end, int watch, uint64_t peer_ring, uint32_t peer_key,
                   const struct link_options *options, struct link **out);
 
-// ---- rdma_queue.c: posting and polling the command channel ----
-// Posts the committed, unsent records as one message. -EAGAIN: no credit or queue space.
+// ---- rdma_queue.c: posting and polling of the command channel ----
+// Posts the committed, unsent records as one message. Returns -EAGAIN without credit or queue
+// space.
 int rdma_post_gathered(struct rdma_link *rdma);
 void rdma_return_credit(struct rdma_link *rdma);
 void rdma_post_keepalive(struct rdma_link *rdma);
 bool rdma_may_post(struct rdma_link *rdma);
-// Takes completions for WHO, and wakes other threads that wait for them. Does nothing if another
-// thread is taking completions; that thread wakes WHO.
+// Processes completions for WHO, and wakes other threads that wait for them. If another thread
+// processes completions already, that thread wakes WHO instead.
 void rdma_progress(struct rdma_link *rdma, enum rdma_waiter who);
-// To be called between arming the queue and sleeping. Another thread may be taking completions, and
-// may have polled before the queue was armed; completions in between raise no event. So this waits
-// until that thread is done, and polls again.
+// Must be called after rdma_arm() and before sleeping. Another thread may have polled before the
+// queue was armed; completions since then raise no event. Waits for that thread and polls again.
 void rdma_progress_armed(struct rdma_link *rdma, enum rdma_waiter who);
-// Waits for completions. Returns 0 if the caller should poll again, -ETIMEDOUT, or -EPIPE if the
-// peer has gone.
+// Sleeps until there are completions. Returns 0 if the caller should poll, -ETIMEDOUT, or -EPIPE if
+// the peer has gone.
 int rdma_sleep(struct rdma_link *rdma, enum rdma_waiter who, uint64_t deadline);
 void rdma_arm(struct rdma_link *rdma, bool sends_too);
 bool rdma_peer_has_ended(struct rdma_link *rdma);
@@ -188,14 +189,14 @@ int rdma_gone(struct rdma_link *rdma);
 void rdma_ring_event(int event);
 
 // ---- rdma_gather.c ----
-// Returns true if the record just committed may wait for the next one. The caller holds send_lock,
-// also for rdma_gather_flushed().
+// Returns true if the committed record may be delayed. For this function and rdma_gather_flushed()
+// the caller holds send_lock.
 bool rdma_gather_waits(struct rdma_link *rdma);
 void rdma_gather_flushed(struct rdma_link *rdma);
 void rdma_gather_start(struct rdma_link *rdma);
 void rdma_gather_stop(struct rdma_link *rdma);
 
-// ---- rdma_memory.c: one-sided operations and registered memory ----
+// ---- rdma_memory.c: RDMA operations and registered memory ----
 int rdma_expose(struct link *link, void *base, size_t size, uint32_t *key);
 void rdma_conceal(struct link *link, void *base, size_t size);
 int rdma_register_local(struct link *link, const struct link_local *memory,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command channel's queue pair: posting messages within the credit that the peer gave, taking
-// completions, and sleeping until there are some.
+// Command channel: posts messages as far as the peer's credit allows, processes completions, and
+// sleeps until there are some.
 //
-// Every message uses one receive of the peer. The peer posts the receive again after its
-// completion. Once half of its receives or half of its ring are free again, it returns them in a
-// credit message. The last RDMA_KEPT receives and sends are reserved for credit messages: if
-// records used all of them, neither side could give credit to the other.
+// Every message uses a receive of the peer, which posts it again later. Once half of its receives
+// or half of its ring are free, the peer returns them in a credit message. The last RDMA_KEPT
+// receives and sends are reserved for credit messages: if records could use all of them, neither
+// side could give credit.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The registered ranges of memory: a list in the order of their starts. Each entry has the furthest
-// end of the entries up to it, so that bisection and a short walk find the ranges that may cover
-// another.
+// A list sorted by start. Each entry has the highest end of all entries up to it, so that bisection
+// and a short walk find the ranges that may cover another one.
 #include "transport/rdma/rdma_regions.h"
 
 #include <errno.h>

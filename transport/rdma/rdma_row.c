@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transport rdma: a connection over verbs. The worker's listener is made before a client comes,
-// as far as the fabric is there by then.
+// The transport rdma. The worker creates its listener before a client connects, if the fabric is up
+// by then.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

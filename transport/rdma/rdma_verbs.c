@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loading of libibverbs and librdmacm.
 #include "transport/rdma/rdma_verbs.h"
 
 #include <dlfcn.h>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libibverbs and librdmacm, loaded at run time: the client library links against nothing but libc,
-// and a machine without RDMA need not have them installed.
+// libibverbs and librdmacm, loaded with dlopen: the client library depends only on libc, and
+// machines without RDMA need not install them.
 #ifndef RGPU_TRANSPORT_RDMA_VERBS_H
 #define RGPU_TRANSPORT_RDMA_VERBS_H
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-// The library's own functions, not the header's choice between two.
+// the header defines these names as macros
 #undef ibv_reg_mr
 #undef ibv_query_port
 
-// The functions that we use beyond the header's inline ones.
+// Functions used, besides inline functions of the headers.
 #define RDMA_CM_FUNCTIONS(X) \
     X(rdma_create_event_channel) \
     X(rdma_destroy_event_channel) \
@@ -62,7 +62,7 @@ struct rdma_verbs {
 };
 extern struct rdma_verbs verbs;
 
-// Loads the libraries once. On failure returns -errno, with the missing part in TEXT.
+// Loads the libraries at the first call. Returns 0, or -errno and the missing part in TEXT.
 int rdma_verbs_load(char *text, size_t room);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop link: both ends of a shm link in one process.
+// The loop link: a shm link with both ends in one process.
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>

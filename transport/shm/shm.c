@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shm link: records through rings in shared memory. A send or receive that need not wait makes
-// no system call. Otherwise it spins for a while, then sleeps in poll() on an event file of its own
-// and on the sockets whose end means that the peer has gone. The peer is woken by its event file if
-// both have it, or by other doorbells.
+// Records travel through rings in shared memory. A send or receive that need not wait makes no
+// system call. Otherwise it spins, then sleeps in poll() on its eventfd and on the sockets that
+// close when the peer dies. The peer is woken through its eventfd if both ends have it, else by
+// doorbells.
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>

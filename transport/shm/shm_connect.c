@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handshake of a shm link: the client presents the one-time token, receives the descriptors and
-// the geometry, maps the memory, and confirms it. shm_sockets.c connects the two ends.
+// Handshake: the client presents the one-time token, receives descriptors and geometry, maps the
+// memory, and confirms.
 #include <errno.h>
 #include <poll.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making, checking and mapping the memory of a shm link.
 #include "transport/shm/shm_memory.h"
 
 #include <errno.h>

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory that the two ends of a shm link share: one sealed memory file.
+// Memory that the two ends of a shm link share: one sealed memory file.
 //
-//   offset      size                        what
-//   0           4 KiB of SHM_ALIGN          struct shm_header: where the rings stand
+//   offset      size                        content
+//   0           4 KiB of SHM_ALIGN          struct shm_header: positions of the rings
 //   64 KiB      SHM_RING_SIZE               ring of records to the worker
 //   .           SHM_RING_SIZE               ring of records to the client
-//   staging:    region 0 of the session, mapped on its own so that it can be registered with CUDA
+//   staging:    region 0 of the session, a mapping of its own that is registered with CUDA
 //   +0          4 KiB of SHM_ALIGN          LINK_FLAGS completion flags
 //   +64 KiB     block_size * block_count    staging blocks
 //
-// Parts begin at multiples of SHM_ALIGN, the largest page size of any supported machine. Each side
-// maps a ring twice in a row, so that what runs over its end continues at its beginning and every
-// record is contiguous.
+// SHM_ALIGN is a multiple of the page size of every supported machine. A ring is mapped twice in a
+// row, so that every record is contiguous.
 #ifndef RGPU_TRANSPORT_SHM_MEMORY_H
 #define RGPU_TRANSPORT_SHM_MEMORY_H
 
@@ -24,7 +23,7 @@ enum {
     SHM_RING_SIZE = 1 << 20,
     SHM_RINGS_OFFSET = SHM_ALIGN,
     SHM_STAGING_OFFSET = SHM_RINGS_OFFSET + 2 * SHM_RING_SIZE,
-    SHM_BLOCKS_OFFSET = SHM_ALIGN, // in the staging region
+    SHM_BLOCKS_OFFSET = SHM_ALIGN, // offset in the staging region
 };
 
 enum shm_direction { SHM_TO_WORKER, SHM_TO_CLIENT, SHM_DIRECTIONS };
@@ -39,23 +38,23 @@ _Static_assert(SHM_RING_SIZE % SHM_ALIGN == 0, "rings are whole pages");
 _Static_assert((SHM_RING_SIZE & (SHM_RING_SIZE - 1)) == 0, "positions wrap by a mask");
 _Static_assert(SHM_RING_SIZE >= 4 * WIRE_RECORD_MAX, "several records of any size fit");
 
-// An event file: its reader sleeps in poll(), the other side rings it.
+// eventfds. The reader sleeps in poll(); the other side writes to it.
 enum shm_event {
-    SHM_EVENT_RECORDS, // the receiver of that direction waits for records
-    SHM_EVENT_SPACE,   // its sender waits for space
+    SHM_EVENT_RECORDS, // wakes the receiver: there are records
+    SHM_EVENT_SPACE,   // wakes the sender: there is space
     SHM_EVENTS
 };
 
 struct shm_memory {
     int fd;
-    uint64_t place; // in the file; 0 but for a part of a window (vm)
+    uint64_t place; // byte offset in the file; not 0 only in a window (vm)
     int events[SHM_DIRECTIONS][SHM_EVENTS];
     struct shm_header *header;
     uint8_t *rings[SHM_DIRECTIONS]; // each mapped twice in a row
     struct link_staging staging;
 };
 
-// The worker's description of the memory; the file's size must agree with it.
+// Sizes, as the worker reports them. They must match the file's size.
 struct shm_geometry {
     uint64_t size;
     uint32_t ring_size;
@@ -64,17 +63,17 @@ struct shm_geometry {
 };
 void shm_memory_geometry(const struct shm_memory *memory, struct shm_geometry *out);
 
-// Maps the memory of a peer from its descriptors, which it takes over in every case. The memory
-// must be sealed and exactly as large as GEOMETRY says; -EPROTO otherwise.
+// Maps the memory from the peer's descriptors, which it always takes over. Returns -EPROTO unless
+// the memory is sealed and has the size that GEOMETRY gives.
 int shm_memory_map(int fd, const int events[SHM_DIRECTIONS * SHM_EVENTS],
                    const struct shm_geometry *geometry, struct shm_memory **out);
 
-// Maps a part of a window; its descriptor FD stays the caller's. The caller may add the events,
-// which are then closed with the memory. -EPROTO where the part is not as large as GEOMETRY says.
+// Maps a part of the window FD, which stays with the caller, at byte offset PLACE. The caller may
+// add eventfds, which shm_memory_free closes. Returns -EPROTO if the size does not match GEOMETRY.
 int shm_memory_map_part(int fd, uint64_t place, const struct shm_geometry *geometry,
                         struct shm_memory **out);
 
-// Closes and unmaps, and leaves the structure. For a forked child.
+// Closes and unmaps without freeing the structure. For a forked child.
 void shm_memory_close(struct shm_memory *memory);
 
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Passing memory files between the two ends of a shm link. Each message is one packet: the header
-// and one descriptor.
+// Each message is one packet: a header and one descriptor.
 #include "transport/shm/shm_regions.h"
 
 #include <errno.h>

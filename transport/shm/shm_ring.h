@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ring of bytes in shared memory with one producer and one consumer, in two processes that do not
-// trust each other. Positions count up without end. Each side keeps its own position private, only
-// publishes it, and checks the other side's; nothing else in shared memory is trusted.
+// A ring of bytes in shared memory, with one producer and one consumer in two processes that do not
+// trust each other. Positions are byte counts that never wrap. Each side keeps its own position in
+// private memory, publishes it, and validates the peer's; it trusts nothing else in shared memory.
 //
-// Sleeping: a side that is about to sleep sets its `asleep` word and then reads the other's
-// position once more; a side that moves its position reads the word afterwards. All four accesses
-// are sequentially consistent, so at least one of the two sees the other.
+// Sleeping: a side sets its `asleep` word and then reads the peer's position again; the peer
+// updates its position and then reads the word. All four accesses are sequentially consistent, so
+// at least one side sees the other's write.
 #ifndef RGPU_TRANSPORT_SHM_RING_H
 #define RGPU_TRANSPORT_SHM_RING_H
 
@@ -14,8 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Each word on a cache line of its own: positions are written all the time by one side, the asleep
-// words are nearly always only read.
+// Each word has its own cache line: positions are written all the time, asleep words rarely.
 struct ring_control {
     _Alignas(64) _Atomic uint64_t produced;
     _Alignas(64) _Atomic uint64_t consumed;
@@ -24,21 +23,21 @@ struct ring_control {
 };
 _Static_assert(sizeof(struct ring_control) == 256, "four cache lines");
 
-// SIZE is a power of two and the same on both sides; BYTES is mapped twice in a row.
+// SIZE is a power of two, equal on both sides. BYTES is mapped twice in a row.
 struct ring_producer {
     struct ring_control *control;
     uint8_t *bytes;
     uint64_t size;
     uint64_t produced;
-    uint64_t consumed; // as last seen and checked
+    uint64_t consumed; // last validated value
 };
 
 struct ring_consumer {
     struct ring_control *control;
     const uint8_t *bytes;
     uint64_t size;
-    _Atomic uint64_t consumed; // written by the consumer alone
-    uint64_t produced;         // as last seen and checked
+    _Atomic uint64_t consumed; // written by the consumer only
+    uint64_t produced;         // last validated value
 };
 
 static inline void ring_producer_init(struct ring_producer *ring, struct ring_control *control,
@@ -53,7 +52,7 @@ static inline void ring_consumer_init(struct ring_consumer *ring, struct ring_co
     *ring = (struct ring_consumer){.control = control, .bytes = bytes, .size = size};
 }
 
-// Looks where the consumer stands. 0, or -EPROTO where that cannot be.
+// Reads the consumer's position. Returns 0, or -EPROTO if it is impossible.
 static inline int ring_producer_look(struct ring_producer *ring, memory_order order)
 {
     uint64_t consumed = atomic_load_explicit(&ring->control->consumed, order);
@@ -83,7 +82,7 @@ static inline bool ring_produce(struct ring_producer *ring, uint64_t size)
            atomic_exchange_explicit(&ring->control->consumer_asleep, 0, memory_order_relaxed);
 }
 
-// Looks how far the producer is. 0, or -EPROTO where that cannot be.
+// Reads the producer's position. Returns 0, or -EPROTO if it is impossible.
 static inline int ring_consumer_look(struct ring_consumer *ring, memory_order order)
 {
     uint64_t produced = atomic_load_explicit(&ring->control->produced, order);
@@ -107,8 +106,8 @@ static inline const uint8_t *ring_bytes(const struct ring_consumer *ring)
     return ring->bytes + (consumed & (ring->size - 1));
 }
 
-// Gives SIZE bytes (a multiple of 8) back. Returns true if the producer must be woken: when half of
-// the ring is free, so that the two sides do not alternate after each record.
+// Frees SIZE bytes (a multiple of 8). Returns true if the producer must be woken, which is when
+// half of the ring is free, so that the two sides do not alternate after each record.
 static inline bool ring_consume(struct ring_consumer *ring, uint64_t size)
 {
     uint64_t consumed = atomic_load_explicit(&ring->consumed, memory_order_relaxed) + size;
@@ -123,7 +122,7 @@ static inline bool ring_consume(struct ring_consumer *ring, uint64_t size)
     return atomic_exchange_explicit(&ring->control->producer_asleep, 0, memory_order_relaxed);
 }
 
-// For any thread of the consumer's side, the consumer or not.
+// Any thread of the consumer's process may call.
 static inline bool ring_is_empty(const struct ring_consumer *ring)
 {
     return atomic_load_explicit(&ring->control->produced, memory_order_acquire) ==

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transport shm: one memory that both sides map, where they run on one kernel.
+// The transport shm, for a client and a worker on the same kernel.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

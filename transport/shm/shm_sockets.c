@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sockets on which a worker listens for the other end of a shm link
-// (common/net/worker_socket.h).
+// Sockets on which a worker listens for its client (common/net/worker_socket.h).
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tcp link: records over a connected stream socket.
 //
-// Records gather in a buffer. The sender holds `wire`, takes the gathered records and writes them
-// while other threads fill a second buffer; so records leave in order and in as few segments as the
-// traffic allows. A record without a flush is sent by a thread that is created when needed, at once
-// or, if the next record has recently followed soon, with that (gather_guess.h). Payloads are
-// written from, and read into, the caller's memory. Parts of a large one may go over extra
-// connections (tcp_extra.h); the number of extra connections is in the three unused bits of the
-// size at the start of its record. Inside TLS everything is the same except the two functions that
-// pass bytes to a socket and take them from it.
+// Records collect in a buffer. A sender locks `wire`, takes the buffer and writes it while other
+// threads fill a second buffer; so records stay in order and share segments. A thread, created when
+// needed, sends records without a flush: at once, or delayed (gather_guess.h). Payloads are written
+// from and read to the caller's memory. Parts of large payloads may use extra connections
+// (tcp_extra.h), whose number is in the three low bits of the record's size. TLS only replaces the
+// two functions that send to and receive from the socket.
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See tcp_extra.h.
 #include "transport/tcp/tcp_extra.h"
 
 #include <errno.h>

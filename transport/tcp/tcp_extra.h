@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Extra connections: further connections of a tcp link, which carry parts of a large payload in
-// parallel with the link's own connection. Each extra connection has a thread for each direction,
-// created on first use, because one connection is mostly limited by the processor that copies its
-// bytes. Records, small payloads and the first part of large ones use the link's own connection,
-// which therefore determines the order. A payload is complete when all of its parts are. An extra
-// connection that fails makes the link fail. The parts of a few payloads may queue at an extra
-// connection, so that a payload does not wait for the slowest part of the previous one.
+// Extra connections of a tcp link. They carry parts of a large payload in parallel with the link's
+// main connection, because one connection is limited by the processor that copies its bytes. Each
+// has a thread for each direction, created at first use. Records, small payloads and the first part
+// of each large payload use the main connection, which thereby determines the order. A payload is
+// complete when all its parts are. A few parts may queue at an extra connection, so that a payload
+// need not wait for the slowest part of the previous one. If an extra connection fails, the link
+// fails.
 #ifndef RGPU_TRANSPORT_TCP_EXTRA_H
 #define RGPU_TRANSPORT_TCP_EXTRA_H
 
@@ -17,8 +17,8 @@
 #include "transport/tcp/tcp_socket.h"
 
 enum {
-    TCP_PART_MIN = 64 * 1024, // less is not worth a thread's turn
-    TCP_PARTS_AHEAD = 4,      // of one extra connection
+    TCP_PART_MIN = 64 * 1024, // smaller parts are not worth a thread switch
+    TCP_PARTS_AHEAD = 4,      // maximum queued parts of one extra connection
 };
 
 struct tcp_part {
@@ -26,19 +26,20 @@ struct tcp_part {
     size_t length;
 };
 
-// One direction: a thread that moves a part of each large payload, in their order.
+// One direction of an extra connection: a thread that moves the queued parts in order.
 struct tcp_half {
     struct link *link;
     struct tcp_wire *wire;
     bool sends;
-    bool runs; // used by its owner: the thread that sends, or receives, on the link
+    bool runs; // the thread exists; used by the link's sender or receiver only
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t came, went; // a part
-    bool sleeps, ending;       // under lock: the thread
-    unsigned settling;         // under lock: threads that wait for parts to complete
+    pthread_cond_t came, went; // a part was queued; a part is done
+    bool sleeps, ending;       // guarded by lock: state of the thread
+    unsigned settling;         // guarded by lock: threads that wait for parts
     struct tcp_part parts[TCP_PARTS_AHEAD];
-    _Atomic unsigned queued, moved; // parts so far; the owner's, and the thread's
+    // number of parts so far: queued by the owner, moved by the thread
+    _Atomic unsigned queued, moved;
 };
 
 struct tcp_extra_connection {
@@ -51,28 +52,29 @@ struct tcp_extra {
     struct tcp_extra_connection list[LINK_EXTRA_MAX];
     pthread_mutex_t lock;
     pthread_cond_t came;
-    unsigned offered;           // limit of the number of extra connections
-    unsigned present;           // under lock
-    _Atomic unsigned receiving; // how many the peer may use, once all are there
-    _Atomic unsigned sending;   // and how many this side may
+    unsigned offered;           // maximum number of extra connections
+    unsigned present;           // number of extra connections; guarded by lock
+    _Atomic unsigned receiving; // number that the peer may use; 0 until all are connected
+    _Atomic unsigned sending;   // number that this side may use
 };
 
 void tcp_extra_init(struct tcp_extra *extra, struct link *link);
-// Adds extra connection number INDEX, and takes ownership of its connection.
+// Adds extra connection number INDEX and takes ownership of its socket and TLS.
 int tcp_extra_add(struct tcp_extra *extra, unsigned index, int fd, struct tls *tls);
-// Sets the final number of extra connections, COUNT: after they have all connected the peer may use
-// them, and if SENDING this side too. -EINVAL: the number is not as offered.
+// Sets the final number of extra connections. Once they are all connected, the peer may use them
+// and, with SENDING, this side too. Returns -EINVAL if the number was not offered.
 int tcp_extra_stand(struct tcp_extra *extra, unsigned count, bool sending);
 
-// Returns the number of extra connections that take a part of a payload that this side sends.
+// Returns the number of extra connections to use for sending a payload of LENGTH bytes.
 unsigned tcp_extra_use(struct tcp_extra *extra, size_t length);
-// Returns true if the peer may have sent parts over that many; waits for those in flight.
+// Waits for connections in progress until USED extra connections can receive. Returns false if the
+// peer may not use as many.
 bool tcp_extra_await(struct tcp_extra *extra, unsigned used);
-// Starts the threads of USED extra connections on their parts, and returns the length of the first
-// part, which the caller sends or receives itself. Adds the started parts to AHEAD.
+// Queues the parts of a payload at USED extra connections and adds them to AHEAD. Returns the
+// length of the first part, which the caller sends or receives itself.
 size_t tcp_extra_begin(struct tcp_extra *extra, bool sends, unsigned used, void *payload,
                        size_t length, struct link_ahead *ahead);
-// Waits until the parts in AHEAD are done; any thread may call.
+// Waits until the parts in AHEAD are done. Any thread may call.
 void tcp_extra_settle(struct tcp_extra *extra, const struct link_ahead *ahead);
 
 void tcp_extra_wake(struct tcp_extra *extra);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See tcp_opening.h. Each extra connection is a new connection to the box: the supervisor there
-// accepts the token of the offer as proof and passes the connection to the session's worker. Under
-// privacy the two ends make keys of its own for it, from a secret that this handshake has given
-// them.
+// An extra connection is a new connection to the box. The supervisor there accepts the offer's
+// token as proof and passes the connection to the session's worker. With privacy, each connection
+// has TLS keys of its own, derived from a secret of this handshake.
 #include "transport/tcp/tcp_opening.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client's side of extra connections: a thread opens them after so many bytes that they are
-// worth their handshakes. A failure is logged, and the link goes on as it is.
+// Client: opens extra connections in a thread, after enough payload bytes to justify the
+// handshakes. A failure is logged, and the link continues without them.
 #ifndef RGPU_TRANSPORT_TCP_OPENING_H
 #define RGPU_TRANSPORT_TCP_OPENING_H
 
@@ -10,9 +10,9 @@ struct tcp_opening;
 
 int tcp_opening_new(struct tcp_extra *extra, const struct link_extra_plan *plan,
                     struct tcp_opening **out);
-// Counts bytes of a payload that have been sent or received. Any thread.
+// Counts payload bytes that were sent or received. Thread-safe.
 void tcp_opening_moved(struct tcp_opening *opening, size_t length);
-// In the child of a fork: its thread is not there.
+// For the child of a fork, where the thread does not exist.
 void tcp_opening_abandon(struct tcp_opening *opening);
 void tcp_opening_free(struct tcp_opening **opening);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transport tcp: the connection over which the session was opened, which both sides have
-// already.
+// The transport tcp: uses the connection over which the session was opened.
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings of a tcp link's socket, and waiting for it.
 #include "transport/tcp/tcp_socket.h"
 
 #include <errno.h>

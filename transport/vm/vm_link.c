@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The vm link: a shm link inside of a window. The guest wakes the worker by the doorbell of the
-// window's device, which costs it one exit to QEMU and the box no system call. The worker wakes the
-// guest by a byte on the session's connection: an interrupt of the device would need a driver in
-// the guest. A byte names the event; the client's thread that reads it signals that event.
+// The vm link: a shm link within a window. The guest wakes the worker through the doorbell of the
+// window's device, which costs one exit to QEMU. The worker wakes the guest by a byte on the
+// session's connection, because an interrupt of the device would need a driver in the guest. The
+// byte names the event; the client's thread that reads it signals that event.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session's part of a window: its name, its memory, and the proof that both ends see it.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transport vm: a part of the window into the virtual machine in which the client runs. The
-// client lists the windows of its machine when it greets the box. The supervisor, which knows them,
-// gives the worker a part of one. Each side first writes bytes derived from the token there, and
-// the other one checks them, to prove that both see the same memory.
+// The transport vm: a part of the window of the virtual machine in which the client runs. The
+// client lists its windows when it connects to the box; the supervisor knows them too and gives the
+// worker a part of one. Each side writes bytes derived from the token there and the other one
+// checks them, as proof that both see the same memory.
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See vm_window_probe.h. A virtual machine has the window as the second BAR of an ivshmem device,
-// which no driver of the guest takes: any process that may open the device's files maps it.
-// RGPU_VM_WINDOW says otherwise: `none`, or `unix:PATH`, the socket from which QEMU gets the
-// window, where this process is on the box's host itself.
+// A virtual machine has the window as the second BAR of an ivshmem device, which no driver of the
+// guest uses; any process that may open the device's files can map it. The environment variable
+// RGPU_VM_WINDOW overrides the search: `none`, or `unix:PATH` for the socket from which QEMU gets
+// the window, if this process runs on the box's host.
 #include "transport/vm/vm_window_probe.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the windows of the client's machine. The first query searches them; the result is kept for
+// Windows of the client's virtual machine. The first call searches for them; the result is kept for
 // the life of the process.
 #ifndef RGPU_TRANSPORT_VM_WINDOW_PROBE_H
 #define RGPU_TRANSPORT_VM_WINDOW_PROBE_H
@@ -14,18 +14,17 @@ enum { VM_WINDOWS_MAX = 4 };
 struct vm_window {
     char id[VM_WINDOW_ID_TEXT];
     uint64_t size;
-    int memory; // descriptor, to be mapped
-    // The doorbells, one of the two ways: a register of the device, which is written to, or event
-    // files.
+    int memory; // descriptor to map
+    // Doorbells: a register of the device, or else eventfds.
     volatile uint32_t *doorbell;
     int events[VM_WINDOW_SLOTS * VM_WINDOW_DOORBELLS];
 };
 
-// The ids of all, with commas.
+// Writes the ids of all windows, separated by commas.
 void vm_windows_ids(char *text, size_t room);
-// NULL: none of that id.
+// Returns NULL if there is none with that id.
 const struct vm_window *vm_window_find(const char *id);
-// Why there is none, or one less than there could be; "": this machine has just none.
+// Returns why windows are missing, or "" if the machine has none.
 const char *vm_windows_problem(void);
 
 #endif

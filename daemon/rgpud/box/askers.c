@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See askers.h.
 #include "daemon/rgpud/box/askers.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Serves connections that ask one question and get one answer: those of the administrator's socket
-// and of the exporter. The question's size, the time and the number of connections are bounded, so
-// that monitoring cannot disturb sessions. A new connection beyond the limit closes the oldest.
+// Connections that send one question and get one answer: on the administration socket and on the
+// exporter's port. Size, time and number of connections are limited, so that monitoring cannot
+// disturb sessions. A connection above the limit makes the oldest one close.
 #ifndef RGPU_DAEMON_ASKERS_H
 #define RGPU_DAEMON_ASKERS_H
 
@@ -12,11 +12,11 @@ struct askers;
 
 struct asker_rules {
     const char *end; // terminator of a question
-    size_t size_max; // largest question, bytes
-    int seconds;     // time to ask, and then time in which the peer must read something
+    size_t size_max; // maximum bytes of a question
+    int seconds;     // seconds to send the question, and then to read a part of the answer
     unsigned count_max;
-    // QUESTION is without its terminator; it is empty if there is none within the limit. OUT holds
-    // the whole answer when this returns.
+    // Writes the complete answer to OUT. QUESTION lacks its terminator; "" if no terminator came
+    // within size_max.
     void (*answer)(void *argument, const char *question, struct evbuffer *out);
 };
 

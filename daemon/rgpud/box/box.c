@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See box.h.
 #include "daemon/rgpud/box/box.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Declares the supervisor's state, which its parts share. One thread with one event loop runs
-// everything but the writing of state (state_saver.c) and closes that may block
-// (common/service/helper.h); nothing in that thread blocks. A part that changes something calls
-// box_changed() instead of other parts. lifecycle.c then reviews all of them.
+// State of the supervisor rgpud, shared by its parts. One thread with an event loop runs everything
+// except writes to disk (state_saver.c) and closes that may block (common/service/helper.h); that
+// thread never blocks. A part that changes something calls box_changed() instead of other parts;
+// lifecycle.c then reviews all parts.
 #ifndef RGPU_DAEMON_BOX_H
 #define RGPU_DAEMON_BOX_H
 
@@ -26,9 +26,9 @@ struct worker_process;
 enum box_state {
     BOX_STARTING, // no worker has reported the devices yet
     BOX_SERVING,
-    BOX_DRAINING, // no new sessions until undrained
+    BOX_DRAINING, // no new sessions, until an administrator undrains the box
     BOX_LEAVING,  // no new sessions; the daemon exits after the last one
-    BOX_STOPPING, // workers are ending
+    BOX_STOPPING, // all workers are being ended
 };
 
 TAILQ_HEAD(worker_list, worker_process);
@@ -50,70 +50,74 @@ struct box {
     char name[128];
     uint8_t boot_id[CONTROL_BOOT_ID_BYTES];
     char worker_path[4096], driver_path[4096];
-    bool has_client_sockets;   // the directory of the setting client_sockets is usable
-    int driver_fd;             // memory that the workers' software GPUs share
-    struct worker_users users; // zeros: workers keep the user of rgpu-spawner
+    bool has_client_sockets;   // the directory `client_sockets` can be used
+    int driver_fd;             // memory file that the workers of software GPUs share
+    struct worker_users users; // zeros: workers run as the user of rgpu-spawner
     uid_t next_user;
     struct spawner_client *spawner;
 
     struct device_choice choice;
-    struct instances *instances; // of divided GPUs, as found at the start
+    struct instances *instances; // MIG instances, as found at start
     struct box_device *devices;
     uint32_t device_count;
-    struct warm_pool probe; // pool of the first worker, before there are devices
+    struct warm_pool probe; // pool of the first worker, which reports the devices
     bool devices_known;
-    // the memory in use before the first worker is not known yet; no worker starts
+    // The memory in use before the first worker is unknown, so no worker may start.
     bool awaits_monitor;
-    unsigned description; // counter of changes to the description that the broker gets
+    unsigned description; // increases when the description for the broker changes
 
     struct worker_list workers;
     struct client_list clients;
-    struct account_list accounts;   // of leases with sessions
-    struct vm_window_list windows;  // into virtual machines of this host
+    struct account_list accounts;   // one for each lease with sessions
+    struct vm_window_list windows;  // windows of virtual machines of this host
     struct export_list exports;     // memory that processes of a lease share
-    struct limits *limits;          // on box resources that clients take
-    struct gpu_time_list gpu_times; // of leases
-    uint64_t gpu_time_counts;       // number of GPU time entries so far
-    int64_t shares_ms;              // time of the last settlement of time shares; 0: none yet
+    struct limits *limits;          // on resources of the box other than GPUs
+    struct gpu_time_list gpu_times; // GPU time of leases
+    uint64_t gpu_time_counts;       // number of entries ever created
+    int64_t shares_ms;              // time when time shares were last settled; 0: never
     struct suspension_list suspensions;
-    struct lease_places *places; // of leases that were moved
+    struct lease_places *places; // GPUs of leases that were moved
     uint32_t pauses;             // number of the last pause
     unsigned suspension_changes;
     struct tenant_list tenants; // leases that take turns on GPUs (overcommit.c)
     struct quota_request_list quota_requests;
     struct event *idle_tick;
-    unsigned handshakes; // clients that are not authenticated yet, or refused and not closed yet
+    // clients that are not authenticated yet, or are refused and not closed yet
+    unsigned handshakes;
     uint64_t next_session;
     struct lease_turns lease_turns;
     unsigned session_count;
     uint64_t sessions_total;
-    struct histogram session_starts; // times from handshake to worker
+    struct histogram session_starts; // seconds from handshake to worker
 
     struct ticket_keyring keys; // empty if clients need no tickets
     struct listeners *listeners;
     struct admin *admin;
     struct askers *exporter;                // NULL: no exporter
-    struct monitor_answers library_answers; // answers about no particular GPU
-    uint32_t cuda_version;                  // of the driver, as workers report it; 0: not known yet
-    struct monitor *monitor;                // GPU monitor; NULL: accounts are not audited
-    int64_t figures_ms;                     // time of the monitor's last report
+    struct monitor_answers library_answers; // answers that concern no single GPU
+    // CUDA version of the driver, as workers report it; 0: unknown
+    uint32_t cuda_version;
+    // NULL: accounts are not compared with the driver's figures
+    struct monitor *monitor;
+    int64_t figures_ms; // time of the GPU monitor's last report
     struct event
-        *glance_timeout; // timeout of a glance that clients wait for; NULL: not created yet
-    bool monitor_slow;   // the last glance timed out; queries do not wait until the next report
-    struct broker_agent *agent; // NULL: no broker is set
+        // limits the wait of clients for a glance (monitor.h); NULL: not created yet
+        *glance_timeout;
+    bool monitor_slow; // the last glance timed out: queries do not wait until the next report
+    struct broker_agent *agent; // NULL: there is no broker
     int exit_status;
-    bool other_build; // a worker has ended because rgpud and rgpu-worker are of different builds
+    bool other_build; // a worker has exited because it is of another build than rgpud
 };
 
 const char *box_state_name(enum box_state state);
-// Returns true if new sessions may begin or wait.
+// Returns true if clients may begin or wait for sessions.
 bool box_accepts_sessions(const struct box *box);
-// Schedules a review of the box after a change, for example when a worker becomes ready, a client
-// waits or the devices become known. The review runs once, directly after the current event and
-// before any other.
+// Schedules a review of the box after a change: for example a worker is ready, a client waits, or
+// the devices are known. It runs once, after the current event and before the next one.
 void box_changed(struct box *box);
 
-// Returns the ordinal of the first worker's device: the first chosen GPU that is not an instance.
+// Returns the driver's number of the first worker's device: the first chosen GPU that is not an
+// instance.
 uint32_t box_first_ordinal(const struct box *box);
 // Fills box->devices from the first worker's list; READY is NULL if the box offers instances only.
 // Returns -ENODEV after logging if a chosen device does not exist.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Defines the table of rgpud's settings and the order in which they are read. proto/control.spec
-// declares the settings that workers take unchanged.
+// Table of rgpud's settings, and the order in which they are read. proto/control.spec declares
+// those that workers get unchanged.
 #include "daemon/rgpud/box/box_settings.h"
 
 #include <errno.h>

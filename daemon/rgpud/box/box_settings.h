@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Declares the settings of rgpud. One table defines them; file and command line set them.
+// Settings of rgpud. One table declares them; file and command line set them. All durations are in
+// microseconds.
 #ifndef RGPU_DAEMON_BOX_SETTINGS_H
 #define RGPU_DAEMON_BOX_SETTINGS_H
 
@@ -9,17 +10,17 @@
 #include "common/service/config.h"
 #include "control_messages.h"
 
-enum auth_method { AUTH_NONE, AUTH_TICKET }; // admits every client, or only clients with a ticket
+enum auth_method { AUTH_NONE, AUTH_TICKET }; // admit every client, or only clients with a ticket
 
-// scope of shared memory: the same lease or the same user
+// Processes that may share memory: those of one lease, or of one user.
 enum exports_policy { EXPORTS_LEASE, EXPORTS_USER };
 
 enum mps_share {
     MPS_SHARE_LEASE,
     MPS_SHARE_USER,
     MPS_SHARE_ALL
-}; // scope of clients that may share a GPU's MPS server
-// treatment of a GPU whose MPS daemon does not start
+}; // Clients that may share an MPS server.
+// Use of a GPU whose MPS daemon does not start: none, or time slices.
 enum mps_fallback { MPS_FALLBACK_REFUSE, MPS_FALLBACK_TIME };
 
 struct box_settings {
@@ -43,7 +44,7 @@ struct box_settings {
     struct control_rdma_settings rdma; // for workers
     char *worker_uids;
     struct control_worker_settings worker;
-    uint64_t total_worker_memory; // 0: seven eighths of the machine's memory
+    uint64_t total_worker_memory; // bytes; 0: seven eighths of the machine's memory
     uint64_t memory_check;        // interval; 0: never
     uint64_t memory_tolerance;
     char *management_library;
@@ -54,10 +55,10 @@ struct box_settings {
     char *mps_directory;
     uint64_t mps_check;
     uint64_t mps_timeout;
-    uint64_t suspend_memory;  // 0: half of the machine's memory
-    uint64_t suspend_timeout; // microseconds, as are all times here
-    uint64_t suspend_wait;    // 0: no limit
-    uint64_t idle_suspend;    // 0: never
+    uint64_t suspend_memory; // bytes; 0: half of the machine's memory
+    uint64_t suspend_timeout;
+    uint64_t suspend_wait; // 0: no limit
+    uint64_t idle_suspend; // 0: never
     char **overcommit;
     uint64_t overcommit_quantum;
     int64_t warm_workers;
@@ -65,7 +66,7 @@ struct box_settings {
     uint64_t refill_timeout;
     int64_t busy_gpu;
     int64_t busy_processors;
-    uint64_t worker_start_timeout; // microseconds, as are all times here
+    uint64_t worker_start_timeout;
     uint64_t worker_stop_grace;
     uint64_t worker_backoff_max;
     uint64_t handshake_timeout;
@@ -85,7 +86,7 @@ struct box_settings {
     char **broker;
     char **announce;
     char *locality;
-    int gpu_mode; // index in gpu_mode_words
+    int gpu_mode; // index into gpu_mode_words
     char *state_dir;
     char *paths;
     int log_level; // enum log_level
@@ -94,10 +95,10 @@ struct box_settings {
 extern const char *const gpu_mode_words[], *const mps_share_words[];
 extern const struct config_option settings_table[];
 
-// Fills *settings from defaults, the file at PATH (NULL: none) and the command line. Unknown
-// arguments are errors. STANDALONE turns authentication, the admin socket and client_sockets off by
-// default. ARGV is not changed. Returns 0, or -EINVAL after logging every error. *settings then has
-// the valid values; the caller clears it in both cases.
+// Sets *settings from the defaults, the file PATH (NULL: none) and the command line. With
+// STANDALONE, authentication, administration socket and client_sockets are off by default. Returns
+// 0, or -EINVAL after it has logged all errors; *settings then has the valid values. The caller
+// clears it in both cases.
 int settings_read(int argc, char *const *argv, const char *path, bool standalone,
                   struct box_settings *settings) __attribute__((warn_unused_result));
 

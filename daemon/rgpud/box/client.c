@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See client.h.
 #include "daemon/rgpud/box/client.h"
 
 #include <errno.h>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See confinement.h. Each worker confines itself before it loads the driver
-// (daemon/worker/confine/).
 #include "daemon/rgpud/box/confinement.h"
 
 #include <dirent.h>

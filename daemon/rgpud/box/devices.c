@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See devices.h.
 #include "daemon/rgpud/box/devices.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See instances.h.
 #include "daemon/rgpud/box/instances.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See lease_turns.h. The start of a worker takes about a second. Without turns, a lease that starts
-// processes all the time would delay all other leases.
+// The start of a worker takes about a second. Without turns, a lease that keeps starting processes
+// would delay all other leases.
 #include "daemon/rgpud/box/lease_turns.h"
 
 #include <string.h>

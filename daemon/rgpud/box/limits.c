@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See limits.h. A lease may take half of the box's resources and a session a quarter, so that no
-// client alone can exhaust them.
+// A lease may take half of the box's resources and a session a quarter, so that no single client
+// can exhaust them.
 #include "daemon/rgpud/box/limits.h"
 
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See listeners.h.
 #include "daemon/rgpud/box/listeners.h"
 
 #include <errno.h>

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Manages the listening sockets of the box.
+// Listening sockets of the box.
 #ifndef RGPU_DAEMON_LISTENERS_H
 #define RGPU_DAEMON_LISTENERS_H
 
 #include "daemon/rgpud/box/box.h"
 
-// Checks the addresses. Returns 0 or -EINVAL after logging.
+// Checks the setting `listen`. Returns 0, or -EINVAL after logging.
 int listeners_check(const struct box_settings *settings) __attribute__((warn_unused_result));
-// Opens every address of settings that were checked. ARRIVED takes ownership of each connection.
-// Returns 0 or -errno after logging.
+// Opens all addresses. ARRIVED gets each new connection and owns it. Returns 0, or -errno after
+// logging.
 int listeners_open(struct box *box, void (*arrived)(struct box *box, int fd))
     __attribute__((warn_unused_result));
 void listeners_close(struct box *box);
-// Prints the bound addresses as "host:port[,host:port]".
+// Writes the bound addresses as "host:port[,host:port]".
 void listeners_text(const struct box *box, char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See monitor.h. A monitor that ends is restarted, unless it has reported that it has no figures.
+// A monitor that ends is restarted, unless it has reported that there are no figures.
 #include "daemon/rgpud/box/monitor.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads memory use and utilization of the GPUs from the management library. The GPU monitor
-// (rgpu-monitor, a separate process) calls the library.
+// Reads memory use and utilization of the GPUs. A separate process, the GPU monitor (rgpu-monitor),
+// calls the management library (NVML) in rounds.
 #ifndef RGPU_DAEMON_MONITOR_H
 #define RGPU_DAEMON_MONITOR_H
 
@@ -16,17 +16,17 @@ enum { MONITOR_GPUS_MAX = 64, MONITOR_PROCESSES_MAX = 4096 };
 
 struct monitor_gpu {
     char uuid[48];    // "GPU-...", or "MIG-..." for an instance
-    bool partitioned; // into instances, which are also in this list
+    bool partitioned; // divided into instances, which are in this list too
     struct monitor_instance {
-        char parent[48]; // UUID of the divided GPU; "": not an instance
+        char parent[48]; // UUID of the divided GPU; "": this is not an instance
         unsigned gpu_instance, compute_instance, capability;
         char pci[16], name[128]; // PCI address of the parent; name of the instance
     } instance;
-    unsigned number; // in the library
+    unsigned number; // number in the library
     uint64_t used, total;
     struct figure utilization, memory_utilization, temperature,
         power;   // percent, degrees Celsius, milliwatts
-    bool hidden; // the library does not report its processes
+    bool hidden; // the library does not report processes of the GPU
     struct monitor_answers answers;
 };
 
@@ -38,39 +38,38 @@ struct monitor_process {
 };
 
 struct monitor_round {
-    // The round has only the utilization of GPUs and processes. Processes without activity are
-    // missing. `hidden` means that the library does not report which processes are active.
+    // The round has only the utilization of GPUs and of active processes. `hidden` then means that
+    // the library does not report active processes.
     bool is_glance;
     unsigned gpu_count, process_count;
-    struct monitor_answers system; // answers about no particular GPU
+    struct monitor_answers system; // answers that concern no single GPU
     struct monitor_gpu gpus[MONITOR_GPUS_MAX];
     struct monitor_process processes[MONITOR_PROCESSES_MAX];
 };
 
 struct monitor_settings {
     const char *program, *library; // owned by the caller
-    int driver_fd;                 // memory that software GPUs share
+    int driver_fd;                 // memory file that software GPUs share; -1: none
     uint64_t interval;             // microseconds between two rounds
 };
 
 struct monitor;
 
-// Receives a round. ROUND is NULL if the monitor ended, cannot be used, or has not reported in
+// Receives a round. ROUND is NULL if the monitor has ended, does not work, or has not reported in
 // time.
 typedef void monitor_took(void *argument, const struct monitor_round *round);
 
-// Starts the monitor. Returns NULL if memory is out. A monitor that does not start is treated as
-// one that ended.
+// Starts the monitor. Returns NULL if memory is exhausted. A monitor that fails to start counts as
+// one that has ended.
 struct monitor *monitor_open(struct event_base *base, const struct monitor_settings *settings,
                              monitor_took *took, void *argument);
-// Requests the library's answers for a client. For a while, each round reads them again, starting
-// at once. Otherwise rounds read them once a minute to save processor time. Does nothing if MONITOR
-// is NULL.
+// Makes rounds read the library's answers for clients for a while, beginning at once. Otherwise
+// they do so once a minute, to save processor time. MONITOR may be NULL.
 void monitor_want_answers(struct monitor *monitor);
-// Requests a glance, a quick reading of the current utilization. Returns false if no reading will
-// follow, also if MONITOR is NULL.
+// Requests a glance: an immediate reading of utilization only. Returns false if there will be none.
+// MONITOR may be NULL.
 bool monitor_glance(struct monitor *monitor) __attribute__((warn_unused_result));
-void monitor_reap(struct monitor *monitor); // handles SIGCHLD: checks if the monitor ended
+void monitor_reap(struct monitor *monitor); // must be called after SIGCHLD
 void monitor_close(struct monitor **monitor);
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reports readiness, reloads and draining to the service manager, and feeds its watchdog.
 #include "daemon/rgpud/box/notify.h"
 
 #include <event2/event.h>

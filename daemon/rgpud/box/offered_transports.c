@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the setting `transports`.
 #include "daemon/rgpud/box/offered_transports.h"
 
 #include <errno.h>

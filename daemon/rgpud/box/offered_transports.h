@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists the transports that sessions of this box may use.
+// Transports that sessions of this box may use.
 #ifndef RGPU_DAEMON_OFFERED_TRANSPORTS_H
 #define RGPU_DAEMON_OFFERED_TRANSPORTS_H
 
@@ -11,8 +11,7 @@ enum {
                      sizeof(struct control_transport_name)
 };
 
-// Stores the transports that the setting allows, best first. Returns their number. Ignores unknown
-// names.
+// Lists the transports of the setting, best first, without unknown names. Returns their number.
 uint32_t transports_allowed(const struct box_settings *settings,
                             struct control_transport_name out[TRANSPORTS_MAX]);
 bool transport_is_known(const char *name);

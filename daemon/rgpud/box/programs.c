@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See programs.h.
 #include "daemon/rgpud/box/programs.h"
 
 #include <errno.h>

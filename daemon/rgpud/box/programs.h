@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the programs, the driver and the users of a box's processes from the settings. rgpud and
-// rgpu-spawner share this file and get the same results, so orders do not name them.
+// Derives programs, driver and users of a box's processes from the settings. rgpud and rgpu-spawner
+// both use this file, so that orders need not name them.
 #ifndef RGPU_DAEMON_PROGRAMS_H
 #define RGPU_DAEMON_PROGRAMS_H
 
@@ -11,7 +11,7 @@
 #include "daemon/rgpud/box/box_settings.h"
 
 struct worker_users {
-    uid_t first, last; // 0: processes keep the user of the process that starts them
+    uid_t first, last; // 0: processes run as the user of the process that starts them
 };
 
 // Find the worker program and the driver library. SOFTWARE selects the software GPU.
@@ -20,21 +20,21 @@ void programs_driver(const struct box_settings *settings, bool software, char *p
 // Finds the control program of MPS.
 void programs_mps_control(const struct box_settings *settings, bool software, char *path,
                           size_t size);
-// Finds one of our programs, beside the running one or in ../libexec/rgpu.
+// Finds a program of rgpu: beside the running one, or in ../libexec/rgpu.
 void programs_own(const char *name, char *path, size_t size);
-// Returns the name of the box: the setting or the host name.
+// Returns the box's name: the setting `name`, or the host name.
 void programs_box_name(const struct box_settings *settings, char *name, size_t size);
 
-// Reads worker_uids; "none" gives zeros. Returns 0 or -EINVAL after logging.
+// Parses the setting worker_uids; "none" gives zeros. Returns 0, or -EINVAL after logging.
 int programs_users(const struct box_settings *settings, struct worker_users *out)
     __attribute__((warn_unused_result));
-// Returns the user of a GPU's MPS daemon and its clients. These users are counted from the end of
-// the range. Returns 0 if the range is too small.
+// Returns the user of a GPU's MPS daemon and its clients, from the end of the range; 0 if the range
+// is too small.
 uid_t programs_mps_user(const struct worker_users *users, uint32_t ordinal);
-// Returns true if the process may change its user and signal others.
+// Returns true if this process may change its user and signal processes of other users.
 bool programs_may_change_users(void);
 
-// Sets the environment variables that the processes of a box inherit. Returns 0 or -ENOMEM.
+// Sets the environment variables that all processes of a box inherit. Returns 0 or -ENOMEM.
 int programs_environment(const char *box_name, bool software, unsigned gpus)
     __attribute__((warn_unused_result));
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See spawner_client.h.
 #include "daemon/rgpud/box/spawner_client.h"
 
 #include <errno.h>

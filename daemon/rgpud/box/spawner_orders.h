@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages between rgpud and rgpu-spawner: packets of fixed size over one unix socket, with
-// descriptors beside them. Both programs are of one release; the version in each packet refuses
-// another one.
-//
-// rgpud numbers the processes that it orders, with numbers that it never uses twice.
+// Messages between rgpud and rgpu-spawner: packets of fixed size with descriptors, over a unix
+// socket. Both programs must be of the same release, which the version in each packet ensures.
+// rgpud numbers the processes that it orders and never reuses a number.
 #ifndef RGPU_DAEMON_SPAWNER_SPAWNER_ORDERS_H
 #define RGPU_DAEMON_SPAWNER_SPAWNER_ORDERS_H
 
@@ -11,35 +9,35 @@
 
 enum {
     SPAWNER_VERSION = 1,
-    SPAWNER_ORDERS_FD = 3, // of an rgpu-spawner that rgpud has started: its end of the socket
-    SPAWNER_PROCESSES_MAX = 4096, // that it keeps at once
-    SPAWNER_MEMBERS_MAX = 1024,   // workers that one suspender acts on
+    SPAWNER_ORDERS_FD = 3,        // the socket's number in an rgpu-spawner that rgpud has started
+    SPAWNER_PROCESSES_MAX = 4096, // maximum number of processes
+    SPAWNER_MEMBERS_MAX = 1024,   // maximum workers that one suspender handles
     SPAWNER_GPUS_MAX = 64,
 };
 
 enum spawner_verb {
     SPAWNER_START = 1,
-    SPAWNER_END,    // kills process NUMBER
-    SPAWNER_LIST,   // asks for every process, each with its descriptors
-    SPAWNER_MEMBER, // one of the workers that the next suspender acts on
+    SPAWNER_END,    // kills process `number`
+    SPAWNER_LIST,   // requests a list of all processes, with their descriptors
+    SPAWNER_MEMBER, // adds a worker to those that the next suspender handles
 };
 
 enum spawner_kind { SPAWNER_WORKER = 1, SPAWNER_MPS, SPAWNER_SUSPENDER };
 
 enum spawner_act { SPAWNER_SUSPEND, SPAWNER_RESUME, SPAWNER_SETTLE };
 
-// The descriptors of a START, in this order.
+// Descriptors of a SPAWNER_START, in this order.
 enum spawner_worker_fd {
-    SPAWNER_CONTROL, // the worker's ends
+    SPAWNER_CONTROL, // the worker's ends of its sockets and pipe
     SPAWNER_REFUSALS,
     SPAWNER_OUTPUT,
-    SPAWNER_KEPT_CONTROL, // rgpud's ends, which the spawner keeps and hands out again
+    SPAWNER_KEPT_CONTROL, // rgpud's ends, which the spawner keeps for a restarted rgpud
     SPAWNER_KEPT_REFUSALS,
     SPAWNER_KEPT_OUTPUT,
-    SPAWNER_DRIVER,  // what the processes of software GPUs share
-    SPAWNER_CLIENTS, // the worker's socket for containers; may be missing
+    SPAWNER_DRIVER,  // memory file that processes of software GPUs share
+    SPAWNER_CLIENTS, // the worker's listening socket for containers; may be missing
     SPAWNER_WORKER_FDS,
-    SPAWNER_KEPT = SPAWNER_DRIVER - SPAWNER_KEPT_CONTROL, // number of those that are kept
+    SPAWNER_KEPT = SPAWNER_DRIVER - SPAWNER_KEPT_CONTROL, // number of rgpud's ends
 };
 enum spawner_mps_fd { SPAWNER_MPS_INPUT, SPAWNER_MPS_OUTPUT, SPAWNER_MPS_FDS };
 enum spawner_suspender_fd {
@@ -49,31 +47,31 @@ enum spawner_suspender_fd {
 };
 
 struct spawner_pair {
-    uint8_t from[16], to[16]; // identities of GPUs
+    uint8_t from[16], to[16]; // UUIDs of GPUs
 };
 
 struct spawner_order {
     uint32_t version, verb;
-    uint64_t number; // of the process; of a MEMBER: of the worker
+    uint64_t number; // number of the process; with SPAWNER_MEMBER, of the worker
     uint32_t kind;
-    uint32_t user;       // of a worker: 0 is the spawner's own
-    uint32_t gpu;        // of a worker that is a client of MPS, and of an MPS supervisor
-    uint32_t mps;        // 1: the worker is a client of that GPU's MPS daemon
-    uint32_t act;        // of a suspender
-    uint32_t timeout_ms; // of a suspender that suspends
-    uint8_t uuid[16];    // of an MPS supervisor's GPU
-    uint32_t pair_count; // of a MEMBER: GPUs that its memory leaves
-    uint32_t reserved;   // 0
+    uint32_t user;       // user id of a worker; 0: the spawner's
+    uint32_t gpu;        // for a worker that is a client of MPS, and for an MPS supervisor
+    uint32_t mps;        // 1: the worker is a client of MPS on that GPU
+    uint32_t act;        // suspender: enum spawner_act
+    uint32_t timeout_ms; // suspender that suspends: limit for the work on the GPU
+    uint8_t uuid[16];    // MPS supervisor: UUID of its GPU
+    uint32_t pair_count; // SPAWNER_MEMBER: number of GPUs that the worker's memory moves between
+    uint32_t reserved;   // must be 0
     struct spawner_pair pairs[SPAWNER_GPUS_MAX];
 };
 
 enum spawner_word {
-    SPAWNER_HELLO = 1, // the first packet: users of workers
-    // with a pidfd, and a directory: /proc/PID of a worker, that of the socket of an MPS supervisor
+    SPAWNER_HELLO = 1, // first packet: range of users of workers
+    // with a pidfd and a directory: /proc/PID of a worker, or that of an MPS supervisor's socket
     SPAWNER_STARTED,
-    SPAWNER_FAILED, // nothing was started; VALUE is -errno
-    SPAWNER_ENDED,  // VALUE is the wait status
-    SPAWNER_LISTED, // one process, with its pidfd and the descriptors that were kept
+    SPAWNER_FAILED, // the process was not started; `value` is -errno
+    SPAWNER_ENDED,  // `value` is the wait status
+    SPAWNER_LISTED, // one process, with its pidfd and the descriptors that the spawner keeps
     SPAWNER_LIST_END,
 };
 
@@ -84,7 +82,8 @@ struct spawner_reply {
     int32_t pid;
     int32_t value;
     uint32_t user;
-    uint32_t first_user, last_user; // of HELLO: the range, 0 if processes keep the spawner's user
+    // SPAWNER_HELLO: the range; 0: processes run as the spawner's user
+    uint32_t first_user, last_user;
 };
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replaces a file so that a crash at any time leaves the old or the new text.
 #include "daemon/rgpud/box/state_file.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See state_saver.h.
 #include "daemon/rgpud/box/state_saver.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes files of the state directory in a separate thread, since a disk can be slow or hang.
+// Writes files of the state directory in a thread, because a disk may be slow or hang.
 #ifndef RGPU_DAEMON_STATE_SAVER_H
 #define RGPU_DAEMON_STATE_SAVER_H
 
@@ -9,19 +9,19 @@
 
 struct state_saver;
 
-// Reports in the event loop that the text with this NUMBER is on disk, or an error (-errno) that
-// has been logged.
+// Called in the event loop when text number NUMBER is on disk, or with ERR -errno, which has been
+// logged.
 typedef void state_saver_done(void *argument, uint64_t number, int err);
 
-// Returns NULL if memory is out or the thread cannot start.
+// Returns NULL if memory is exhausted or no thread can start.
 struct state_saver *state_saver_open(struct event_base *base, const char *directory,
                                      state_saver_done *done, void *argument);
-// Writes TEXT to DIRECTORY/NAME in the thread (state_file.h), and takes ownership of TEXT. NAME and
-// POINT are not copied. This write replaces an earlier one with the same NAME that has not started;
-// DONE is not called for the earlier one. Returns 0 or -errno.
+// Starts to write TEXT to the file NAME (state_file.h); takes ownership of TEXT. NAME and POINT
+// must stay valid. Replaces an earlier write of NAME that has not begun, for which DONE is not
+// called. Returns 0 or -errno.
 int state_saver_write(struct state_saver *saver, const char *name, const char *point, char *text,
                       size_t size, uint64_t number) __attribute__((warn_unused_result));
-// Waits until everything is written, and frees the saver.
+// Waits for all writes and frees.
 void state_saver_close(struct state_saver **saver);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the box's side of the pool. One request at a time is pending at the broker. The broker
-// answers it when it has orders or when the next report is due:
+// One request at a time is pending. The broker answers it when it has orders, or when the next
+// report is due:
 //
-//     PUT  /v1/boxes/NAME         describes the box and its GPUs; answered with leases to refuse
-//     POST /v1/boxes/NAME/sync    reports sessions and complete ends; answered with leases to end
+//     PUT  /v1/boxes/NAME         describes box and GPUs; the answer has leases to refuse
+//     POST /v1/boxes/NAME/sync    reports sessions and completed ends; the answer has leases to end
 #include "daemon/rgpud/broker/broker_agent.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connects the box to its pool: registers at the broker, reports sessions, and ends the sessions of
-// leases that the broker revokes. If the broker is away, sessions continue and clients are still
-// served.
+// Connects the box to the broker: registers it, reports sessions, and ends sessions of leases that
+// the broker revokes. Without a connection to the broker, sessions continue and clients are served.
 #ifndef RGPU_DAEMON_BROKER_AGENT_H
 #define RGPU_DAEMON_BROKER_AGENT_H
 
@@ -13,8 +12,8 @@
 int broker_agent_open(struct box *box) __attribute__((warn_unused_result));
 void broker_agent_close(struct box *box);
 
-// Updates the broker after a change: new devices, an ended worker, another state. The box's review
-// calls it.
+// Sends changes to the broker, such as new devices, an ended worker or another state. Called by
+// lifecycle_review().
 void broker_agent_review(struct box *box);
 
 // The box's knowledge of its broker.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See broker_connection.h. One request at a time is pending, over a persistent connection.
+// One request at a time is pending, over a persistent connection.
 #include "daemon/rgpud/broker/broker_connection.h"
 
 #include <errno.h>

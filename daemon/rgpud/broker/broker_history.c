@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the last known point of the broker's history and the adopted leases in a text file, which
-// is replaced as a whole.
 #include "daemon/rgpud/broker/broker_history.h"
 
 #include <errno.h>

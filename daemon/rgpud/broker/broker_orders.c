@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Executes the broker's orders about leases: leases that must end, leases to refuse, live leases,
-// and the point of the broker's history at which it gave the orders.
 #include "daemon/rgpud/broker/broker_orders.h"
 
 #include <errno.h>

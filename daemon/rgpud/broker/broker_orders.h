@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tracks the broker's orders about leases and their execution on this box. Orders that must outlive
-// the daemon are on disk (revocations.h, broker_history.h). Lists and answers are JSON as in
+// Orders of the broker about leases, and their execution. Orders that must survive a restart are on
+// disk (revocations.h, broker_history.h). Lists and answers are JSON, see
 // docs/reference/broker-api.md.
 #ifndef RGPU_DAEMON_BROKER_ORDERS_H
 #define RGPU_DAEMON_BROKER_ORDERS_H
@@ -10,56 +10,56 @@
 
 #include "daemon/rgpud/box/box.h"
 
-struct ending; // a lease that must end; its sessions may still be ending
+struct ending; // a lease that must end and may still have sessions
 
 struct broker_orders {
     struct box *box;
     struct revocations *revocations;
     struct history *history;
-    json_t *refused; // live leases of the broker that are on the list of revocations
+    json_t *refused; // leases that the broker reports as live and the box has revoked
     struct ending *endings;
     size_t ending_count;
     struct state_saver *saver;
     uint64_t begun,
         done; // number of the last write of the revocations, and of the last one on disk
-    bool history_changed;  // since the last write
-    int64_t not_before_ms; // earliest time of a write after one failed
+    bool history_changed;  // the history must be written
+    int64_t not_before_ms; // after a failed write: earliest time of the next one
 };
 
-// Opens the files. Returns 0 or -errno after logging. The caller closes ORDERS in both cases.
+// Loads the files. Returns 0, or -errno after logging. The caller calls broker_orders_close() in
+// both cases.
 int broker_orders_open(struct box *box, struct broker_orders *orders)
     __attribute__((warn_unused_result));
 void broker_orders_close(struct broker_orders *orders);
 
-// Refuses the leases of a list from this moment and ends their sessions. If CONFIRM is set, a
-// report names the ends after everything is on disk. Returns 0 or -errno.
+// Refuses the leases in LIST from now on and ends their sessions. CONFIRM: the next report names
+// those whose end is complete and on disk. Returns 0 or -errno.
 int broker_orders_take(struct broker_orders *orders, const json_t *list, bool confirm)
     __attribute__((warn_unused_result));
-// Returns true if any lease that must end still has sessions, or if its end is not on disk.
+// Returns true if a lease that must end has sessions, or its end is not on disk.
 bool broker_orders_wait(const struct broker_orders *orders);
-// Returns true if LIST repeats an end that the previous report has confirmed.
+// Returns true if LIST contains a lease whose end the previous report has confirmed.
 bool broker_orders_repeat(const struct broker_orders *orders, const json_t *list);
-// Returns the leases whose end is complete, for a report.
+// Returns the leases whose end is complete, for the next report.
 json_t *broker_orders_endings(struct broker_orders *orders);
 
-// Notes the current point of the broker's history from an answer. Returns -EBADMSG if the answer
-// has none.
+// Stores the point of the broker's history in ANSWER. Returns 0, or -EBADMSG if there is none.
 int broker_orders_note(struct broker_orders *orders, const json_t *answer)
     __attribute__((warn_unused_result));
-// Notes the point, the epoch and the live leases from the answer to a registration. Returns -ERANGE
-// if the epoch is older than the known one, or in the future.
+// Stores point, epoch and live leases in the answer to a registration. Returns 0, or -ERANGE if the
+// epoch is older than the known one or in the future.
 int broker_orders_adopt(struct broker_orders *orders, const json_t *answer)
     __attribute__((warn_unused_result));
 // Ends sessions of leases that the broker does not know.
 void broker_orders_end_unknown(struct broker_orders *orders);
-// Accepts leases again that the box refuses but the broker reports as live.
+// Accepts revoked leases in LIST again, because the broker reports that they are live.
 void broker_orders_restore(struct broker_orders *orders, const json_t *list);
 // Writes pending changes to disk.
 void broker_orders_save(struct broker_orders *orders);
-// Adds the last known point to the body of a registration.
+// Adds the last known point of the history to a registration.
 void broker_orders_put_point(const struct broker_orders *orders, json_t *body);
 
-// Returns the reason for refusing all sessions of a lease, or NULL.
+// Returns a reason to refuse all sessions of a lease, or NULL.
 const char *broker_orders_objection(const struct broker_orders *orders,
                                     const struct session_grant *grant);
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds the JSON reports for the broker about this box and its sessions.
 #include "daemon/rgpud/broker/broker_report.h"
 
 #include <dirent.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds the JSON reports about this box for the broker (docs/reference/broker-api.md).
+// JSON reports of this box for the broker (docs/reference/broker-api.md). The caller owns the
+// references.
 #ifndef RGPU_DAEMON_BROKER_REPORT_H
 #define RGPU_DAEMON_BROKER_REPORT_H
 
@@ -7,10 +8,10 @@
 
 #include "daemon/rgpud/box/box.h"
 
-// Describes the box. INSTANCE identifies this run of the daemon.
+// Describes box and GPUs. INSTANCE identifies this run of rgpud.
 json_t *broker_report_box(const struct box *box, const char *instance);
 json_t *broker_report_sessions(const struct box *box);
-// Reports the current activity of each GPU.
+// Reports activity figures of each GPU.
 json_t *broker_report_figures(const struct box *box);
 
 #endif

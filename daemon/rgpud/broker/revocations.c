@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the list of revoked leases as a text file, which is replaced as a whole.
 #include "daemon/rgpud/broker/revocations.h"
 
 #include <ctype.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See admission.h.
 #include "daemon/rgpud/clients/admission.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See arrival.h.
 #include "daemon/rgpud/clients/arrival.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See figures_query.h. Answers cover only the lease: its GPUs, its part of their memory, and its
-// processes on the querying host. Figures of a whole GPU are included only if the lease has the
-// whole GPU.
+// Answers cover only the lease: its GPUs, its part of their memory, and its processes on the
+// querying host. Figures of a whole GPU are included only if the lease has the whole GPU.
 #include "daemon/rgpud/clients/figures_query.h"
 
 #include <stdio.h>

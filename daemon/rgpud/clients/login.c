@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See login.h. A message is handled only after it has arrived completely and is valid. Nothing
-// beyond that message is read, since the socket is passed on afterwards.
+// A message is handled only when it is complete and valid. Nothing beyond it is read, because the
+// socket is passed on afterwards.
 #include "daemon/rgpud/clients/login.h"
 
 #include <errno.h>

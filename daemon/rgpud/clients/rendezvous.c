@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See rendezvous.h.
 #include "daemon/rgpud/clients/rendezvous.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See waiting_clients.h.
 #include "daemon/rgpud/clients/waiting_clients.h"
 
 #include <errno.h>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Maps each lease with sessions on this box to a ledger, and each session without a lease to its
-// own.
 #include "daemon/rgpud/gpus/accounts.h"
 
 #include <errno.h>

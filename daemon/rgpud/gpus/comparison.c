@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See comparison.h. An honest process charges its account before it takes memory and relieves the
-// account after it frees the memory. Its account is therefore never below the driver's figure, with
-// two exceptions: memory that accounts leave out (memory_tolerance), and changes between the two
-// readings. For that reason two rounds must agree.
+// A correct worker charges its account before it allocates and after it frees. Its account is
+// therefore never below the driver's figure, except for memory that accounts omit
+// (memory_tolerance) and for changes between the two readings. Therefore two rounds must agree.
 #include "daemon/rgpud/gpus/comparison.h"
 
 #include <string.h>

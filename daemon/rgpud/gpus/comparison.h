@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Audits the memory accounts against the figures of the GPUs' management library. Logs a difference
-// that lasts for two consecutive rounds.
+// Memory audit: compares the accounts with the figures of the management library, and logs
+// differences that last for two rounds.
 #ifndef RGPU_DAEMON_COMPARISON_H
 #define RGPU_DAEMON_COMPARISON_H
 
 #include "daemon/rgpud/box/box.h"
 #include "daemon/rgpud/box/monitor.h"
 
-// Compares one round. Rounds from before the first worker give the memory that was in use then.
+// Audits one round. Rounds before the first worker give the memory that was in use then.
 void comparison_take(struct box *box, const struct monitor_round *round);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See exported.h. The memory's creator is charged for it. If the creator frees it or ends while
-// others use it, the charge moves to one of them. The account of a lease thus always has all that
-// its processes hold.
+// Shared memory is charged to its creator. If the creator frees it or ends while others use it, the
+// charge moves to one of them, so that the account of a lease always has everything that its
+// processes use.
 #include "daemon/rgpud/gpus/exported.h"
 
 #include <errno.h>

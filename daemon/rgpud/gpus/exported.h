@@ -1,32 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tracks memory that a session shares with others of its lease, or of its user if the box allows
-// that. A worker sends the driver's handle of the memory and gets a token. Another worker shows the
-// token and gets the handle. Only the token leaves the box.
+// Memory that a session shares with others of its lease, or of its user if the setting `exports`
+// allows that. A worker sends the driver's handle of the memory to rgpud and gets a token; another
+// worker sends the token and gets the handle. Only tokens leave the box.
 #ifndef RGPU_DAEMON_EXPORTED_H
 #define RGPU_DAEMON_EXPORTED_H
 
 #include "daemon/rgpud/workers/worker_process.h"
 
-// Returns true if FD is memory that workers export: a file in memory (software GPUs) or NVIDIA's
-// control device. The close of these does not block. Does not wait for the file system of another
-// descriptor.
+// Returns true if FD is of a kind that workers export: a memory file (software GPUs) or NVIDIA's
+// control device. Closing these does not block. The check itself never waits for a file system.
 bool exports_is_memory(int fd);
-// Registers memory that a worker exports, and answers the worker. FD belongs to the memory (-1:
-// none); the caller keeps it. Returns -errno if the worker breaks the protocol or cannot get the
-// answer.
+// Registers memory of a worker and sends the answer. FD is its descriptor or -1; the caller keeps
+// it. Returns 0, or -errno if the worker violates the protocol or cannot receive the answer.
 int exports_add(struct worker_process *worker, const struct control_export *exported, int fd)
     __attribute__((warn_unused_result));
-// Gives a worker the handle of the memory that its token names. Returns -errno as above.
+// Sends a worker the handle for its token. Returns as exports_add().
 int exports_redeem(struct worker_process *worker, const struct control_redeem *redeem)
     __attribute__((warn_unused_result));
-// Ends an export because the memory is freed, or an import because it is not used. Returns -EPROTO
-// if the worker has neither.
+// Ends an export, because the memory is freed, or an import, because it is no longer used. Returns
+// 0, or -EPROTO if the worker has neither.
 int exports_end(struct worker_process *worker, const struct control_export_end *end)
     __attribute__((warn_unused_result));
-// Returns true if the worker's client shares memory or events with other processes, in either
-// direction.
+// Returns true if the worker exports or imports memory or events.
 bool exports_has_any(const struct worker_process *worker);
-// Ends all exports and imports of a worker. Call it before accounts_leave().
+// Ends all exports and imports of a worker. Must be called before accounts_leave().
 void exports_leave(struct worker_process *worker);
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See figures.h.
 #include "daemon/rgpud/gpus/figures.h"
 
 #include <string.h>

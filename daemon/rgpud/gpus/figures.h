@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the current activity of GPUs and sessions, as the management library reports it, for
-// rgpuctl, the broker and Prometheus. Unknown figures are left out.
+// Activity figures of GPUs and sessions from the management library, for rgpuctl, the broker and
+// Prometheus. Unknown figures are omitted.
 #ifndef RGPU_DAEMON_FIGURES_H
 #define RGPU_DAEMON_FIGURES_H
 
@@ -9,11 +9,11 @@
 #include "daemon/rgpud/box/monitor.h"
 #include "daemon/rgpud/workers/worker_process.h"
 
-// Stores the figures of a round. If ROUND is NULL, marks all figures as unknown.
+// Stores the figures of a round. ROUND NULL: all figures become unknown.
 void figures_take(struct box *box, const struct monitor_round *round);
 
-// Return the memory that is currently in use: the library's last figure, corrected by the
-// allocations that this box's sessions made since. Return 0 if it is not known.
+// Return the memory in use, in bytes: the library's last figure, corrected by allocations of this
+// box's sessions since then. 0: unknown.
 uint64_t figures_taken(const struct box_device *device);
 uint64_t figures_taken_by(const struct worker_process *worker, const struct box_device *device);
 
@@ -22,11 +22,11 @@ uint64_t figures_taken_by(const struct worker_process *worker, const struct box_
 void figures_show_device(const struct box_device *device, json_t *object);
 void figures_show_session(const struct worker_process *worker, json_t *object);
 
-// Returns true if the client has asked for nothing for this time and no kernel of it runs.
+// Returns true if the client has made no request for this time, and no kernel of it runs.
 bool figures_session_idle(const struct worker_process *worker, uint64_t microseconds);
-// Returns the memory of a session on all its devices, in bytes.
+// Returns the device memory of a session on all its devices, in bytes.
 uint64_t figures_session_bytes(const struct worker_process *worker);
 struct figure
-figures_session_utilization(const struct worker_process *worker); // mean over its devices
+figures_session_utilization(const struct worker_process *worker); // percent, mean over its devices
 
 #endif

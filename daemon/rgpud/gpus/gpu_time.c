@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See gpu_time.h. If the library reports the utilization of each process, that figure times the
-// time since the last reading counts for its session. Otherwise the activity of the whole GPU is
-// divided equally among the sessions that made calls since then.
+// If the library reports the utilization of each process, the GPU time of a session is that figure
+// times the time since the last reading. Otherwise the activity of the GPU is divided equally among
+// the sessions that have made calls since.
 #include "daemon/rgpud/gpus/gpu_time.h"
 
 #include <stdio.h>

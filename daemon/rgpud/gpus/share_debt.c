@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See share_debt.h.
 #include "daemon/rgpud/gpus/share_debt.h"
 
 int64_t share_debt(int64_t debt_us, const struct share_turn *turn)

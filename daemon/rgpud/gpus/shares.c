@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See shares.h. Each reading of the GPUs' figures is a turn. GPU time beyond the share becomes a
-// debt (share_debt.h). A lease with a debt is held back until the next reading.
+// Each reading of the figures is a turn. A lease with a debt is held back until the next reading.
 #include "daemon/rgpud/gpus/shares.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See moves.h.
 #include "daemon/rgpud/sharing/moves.h"
 
 #include <errno.h>

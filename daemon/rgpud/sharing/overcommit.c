@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See overcommit.h. A lease with sessions here, or with a waiting client, is a tenant of its GPUs.
-// A tenant's memory use is the account of its lease, which all its allocations pass, or the
-// library's figure if that is higher.
+// A lease with sessions or with a waiting client is a tenant of its GPUs. The memory of a tenant is
+// the account of its lease, which includes all allocations, or the library's figure if that is
+// higher.
 #include "daemon/rgpud/sharing/overcommit.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See overcommit_factor.h.
 #include "daemon/rgpud/sharing/overcommit_factor.h"
 
 #include <errno.h>

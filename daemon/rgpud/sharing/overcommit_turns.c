@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See overcommit_turns.h.
 #include "daemon/rgpud/sharing/overcommit_turns.h"
 
 struct turn_round {

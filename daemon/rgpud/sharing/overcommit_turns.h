@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides which leases have their memory on overcommitted GPUs and which leave for waiting ones.
-// The decision depends only on the arguments.
+// Decides which leases have their memory on overcommitted GPUs, and which are suspended for waiting
+// ones. Pure function.
 //
-// A lease leaves only if a waiting lease fits afterwards. Leases are served in the order in which
-// they began to wait, and no lease takes memory that an earlier one waits for. Idle leases leave
-// first, then leases that wait and come after the served one, then those whose quantum has ended.
-// Within a group, the lease that has been present longest leaves first.
+// A lease is suspended only if a waiting lease fits afterwards. Leases are served in the order in
+// which they began to wait, and no lease gets memory that an earlier one waits for. Idle leases are
+// suspended first, then waiting leases that are served later, then leases whose quantum has ended;
+// in each group, the one that has been present longest.
 #ifndef RGPU_DAEMON_OVERCOMMIT_TURNS_H
 #define RGPU_DAEMON_OVERCOMMIT_TURNS_H
 
@@ -20,19 +20,19 @@ enum turn_verdict { TURN_STAYS, TURN_ENTERS, TURN_LEAVES };
 
 struct turn_tenant {
     enum turn_place place;
-    bool waits; // for memory: to come in, or for more than it has
+    bool waits; // waits for memory: to resume, or for a larger quota
     int64_t waits_since_ms;
     bool idle;
-    bool fixed;                    // cannot leave now
-    int64_t here_since_ms;         // start of its quantum
-    uint64_t has[TURN_GPUS_MAX];   // bytes, while it is in or leaving
-    uint64_t wants[TURN_GPUS_MAX]; // additional bytes
-    enum turn_verdict verdict;     // the decision; a lease that enters gets what it wants
+    bool fixed;                    // cannot be suspended now
+    int64_t here_since_ms;         // begin of its quantum
+    uint64_t has[TURN_GPUS_MAX];   // bytes; valid if `place` is not TURN_OUT
+    uint64_t wants[TURN_GPUS_MAX]; // bytes in addition
+    enum turn_verdict verdict;     // result; TURN_ENTERS: it gets what it wants
 };
 
 struct turn_rules {
     size_t gpus;
-    uint64_t room[TURN_GPUS_MAX]; // bytes for all leases together
+    uint64_t room[TURN_GPUS_MAX]; // bytes for all leases
     int64_t now_ms, quantum_ms;
 };
 

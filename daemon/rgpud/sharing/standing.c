@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See standing.h.
 #include "daemon/rgpud/sharing/standing.h"
 
 #include "daemon/rgpud/sharing/overcommit.h"

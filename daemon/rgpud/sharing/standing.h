@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shows why a session's calls wait, for lists of sessions: it is suspended, waits for memory, or is
-// held back.
 #ifndef RGPU_DAEMON_STANDING_H
 #define RGPU_DAEMON_STANDING_H
 
@@ -8,7 +6,7 @@
 
 #include "daemon/rgpud/workers/worker_process.h"
 
-// Adds "suspension" (a word) and "held_back" to OBJECT if they apply.
+// Adds to OBJECT why a session's requests wait: "suspension" (a word), and "held_back".
 void standing_show(const struct worker_process *worker, json_t *object);
 
 #endif

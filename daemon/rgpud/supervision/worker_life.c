@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See worker_life.h.
 #include "daemon/rgpud/supervision/worker_life.h"
 
 #include <errno.h>

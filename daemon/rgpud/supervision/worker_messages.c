@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See worker_messages.h.
 #include "daemon/rgpud/supervision/worker_messages.h"
 
 #include <errno.h>

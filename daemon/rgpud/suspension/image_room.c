@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See image_room.h.
 #include "daemon/rgpud/suspension/image_room.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See lease_places.h. The file `moved` has a line for each moved index: lease, index, GPU.
+// The file `moved` has a line for each moved GPU index: lease, index, GPU.
 #include "daemon/rgpud/suspension/lease_places.h"
 
 #include <errno.h>

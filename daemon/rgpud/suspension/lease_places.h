@@ -1,44 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tracks moved leases: which GPU of this box each index of a lease is on. Tickets still name the
-// earlier GPU. The broker's orders are kept in the state directory and hold after a restart of
-// rgpud while the broker is away.
+// GPUs of moved leases: for each GPU index of a lease, the GPU of this box on which it is. Tickets
+// still name the earlier GPU. Orders of the broker are kept in the state directory, because they
+// hold after a restart of rgpud even without the broker.
 #ifndef RGPU_DAEMON_LEASE_PLACES_H
 #define RGPU_DAEMON_LEASE_PLACES_H
 
 #include "daemon/rgpud/box/box.h"
 
-// One GPU of a lease, by its index in the lease.
+// A GPU index of a lease.
 struct lease_place {
     TAILQ_ENTRY(lease_place) link;
     char lease[128];
     uint32_t ordinal;
-    struct box_device *device;      // its target; NULL: the GPU in the ticket
-    struct box_device *before;      // its target before the last order
-    char refused[48], problem[256]; // the last GPU that it could not move to, and why
+    struct box_device *device;      // GPU to be on; NULL: the one in the ticket
+    struct box_device *before;      // `device` before the last order
+    char refused[48], problem[256]; // UUID of the last GPU to which the move failed, and the reason
     bool of_broker;
-    uint64_t save; // number of the write that puts it on disk
+    uint64_t save; // number of the write to disk that includes it
 };
 
-// Returns the entry for an index of a lease, or NULL if it has not been moved.
+// Returns the entry of a GPU index, or NULL if it was never moved.
 struct lease_place *places_find(const struct box *box, const char *lease, uint32_t ordinal);
 struct lease_place *places_next(const struct box *box,
-                                const struct lease_place *after); // AFTER NULL: returns the first
-// Returns the GPU of a lease's index, or NAMED if it has not been moved.
+                                const struct lease_place *after); // AFTER NULL: the first entry
+// Returns the GPU of a GPU index; NAMED if it was never moved.
 struct box_device *places_device(const struct box *box, const char *lease, uint32_t ordinal,
                                  struct box_device *named);
 
-// Sets the GPU of a lease's index. Returns NULL if memory is out.
+// Sets the GPU of a GPU index. Returns NULL if memory is exhausted.
 struct lease_place *places_put(struct box *box, const char *lease, uint32_t ordinal,
                                struct box_device *device, bool of_broker);
-// Restores the earlier GPU, and keeps the refused one and the reason for a report.
+// Restores `before`, and stores the refused GPU and the reason for a report.
 void places_fail(struct box *box, struct lease_place *place, const char *problem);
-// Deletes an entry, since the broker's list leaves it out.
+// Deletes an entry that the broker's list no longer contains.
 void places_forget(struct box *box, struct lease_place *place);
-// Returns true if the order is on disk, or if nothing is kept on disk.
+// Returns true if the entry is on disk or need not be.
 bool places_is_kept(const struct box *box, const struct lease_place *place);
-void places_try_again(struct box *box); // writes again after a failed write
+void places_try_again(struct box *box); // repeats a failed write
 
-// Loads the kept orders after the devices are known. Leaves out GPUs that do not exist.
+// Loads the orders on disk. Must be called when the devices are known; ignores GPUs that do not
+// exist.
 void places_load(struct box *box);
 // Returns 0 or -errno.
 int places_open(struct box *box) __attribute__((warn_unused_result));

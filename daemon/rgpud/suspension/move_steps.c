@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See move_steps.h.
 #include "daemon/rgpud/suspension/move_steps.h"
 
 #include <stdio.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See suspender.h. The output is read after the process has ended. It has two lines and fits in a
-// pipe.
+// The output is read after the process has ended. It has two lines and fits in a pipe.
 #include "daemon/rgpud/suspension/suspender.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See suspension.h.
 #include "daemon/rgpud/suspension/suspension.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tracks suspended leases on this box. Their workers are quiet, their GPU memory is in the box's
-// memory, and other leases may use the GPUs. Their clients stay connected and wait. This file has
-// the state; suspension_orders.c takes the orders and suspension_steps.c carries them out.
+// Suspended leases on this box: their workers are paused, their device memory is in host memory,
+// and other leases may use the GPUs. Their clients stay connected and wait. This file has the
+// state; suspension_orders.c takes orders, and suspension_steps.c executes them.
 #ifndef RGPU_DAEMON_SUSPENSION_H
 #define RGPU_DAEMON_SUSPENSION_H
 
@@ -11,78 +11,76 @@
 
 enum {
     SUSPENSION_MEMBERS_MAX = 1024,
-    // extra bytes of a GPU that the driver may need for a restore
+    // bytes of a GPU that the driver may need in addition to restore memory
     SUSPENSION_SPARE_BYTES = 32 << 20,
 };
 
 enum suspension_state {
-    SUSPENSION_NONE,      // the sessions run; `problem` may say why they are not suspended
+    SUSPENSION_NONE,      // the sessions run; `problem` may say why they could not be suspended
     SUSPENSION_PAUSING,   // the workers finish their work and pause
-    SUSPENSION_LEAVING,   // their memory moves off the GPUs
-    SUSPENSION_AWAY,      // it is in the box's memory
-    SUSPENSION_RETURNING, // it moves back
-    SUSPENSION_UNCLEAR,   // one of the last two moves was interrupted at an unknown point
+    SUSPENSION_LEAVING,   // their memory is moved to the host
+    SUSPENSION_AWAY,      // their memory is in the host
+    SUSPENSION_RETURNING, // their memory is moved back
+    SUSPENSION_UNCLEAR,   // one of the last two moves failed at an unknown point
 };
 
 enum suspension_cause {
-    SUSPENSION_ORDERED, // until another order
-    SUSPENSION_OF_POOL, // as long as the broker orders it
-    SUSPENSION_TURN,    // while other leases have their turn on its GPUs (overcommit.c)
-    // until the client makes a call and, in a pool, the broker has returned its GPUs
+    SUSPENSION_ORDERED, // by an administrator, until another order
+    SUSPENSION_OF_POOL, // by the broker, as long as it orders it
+    SUSPENSION_TURN,    // other leases have their turn on the GPUs (overcommit.c)
+    // idle, until the client makes a request and, in a pool, the broker has returned the GPUs
     SUSPENSION_IDLE,
-    SUSPENSION_MOVING, // only until it can return on another GPU
+    SUSPENSION_MOVING, // until it can resume on another GPU
 };
 
 struct suspension {
     TAILQ_ENTRY(suspension) link;
     struct box *box;
     char lease[128];
-    uint64_t session; // number of the session, if the lease has no name
+    uint64_t session; // number of a session without a lease
     enum suspension_state state;
     enum suspension_cause cause;
-    bool away_wanted; // false: it must return
-    bool others_turn; // it must not return yet (overcommit.c)
-    // For an idle suspension in a pool: the broker knows it; the client wants to continue; the
-    // broker knows that; the broker has given the GPUs to others.
+    bool away_wanted; // false: it must resume
+    bool others_turn; // it must not resume yet (overcommit.c)
+    // Idle suspension in a pool: the broker knows of it; the client has made a request; the broker
+    // knows of the request; the broker has given the GPUs to other leases.
     bool reported, called, reported_called, given;
-    uint32_t number; // of the pause
+    uint32_t number; // number of the pause, which the workers repeat
     struct suspender *helper;
-    bool puts_back;                   // the helper restores memory, perhaps on other GPUs
+    bool puts_back;                   // the suspender moves memory back, perhaps to other GPUs
     uint64_t bytes;                   // size of the images
-    uint64_t needed[BOX_DEVICES_MAX]; // bytes of each GPU for the return
+    uint64_t needed[BOX_DEVICES_MAX]; // bytes of each GPU that it needs to resume
     int64_t since_ms, retry_ms;
-    char problem[256]; // reason that the last step failed
+    char problem[256]; // reason of the last failure
     struct event *tick;
 };
 
 // Returns true if a client with this grant must wait because its lease is suspended.
 bool suspension_delays(struct box *box, const struct session_grant *grant);
-// Returns the state as a word such as "pausing", or NULL if the worker's session runs.
+// Returns the state of a worker's session as a word such as "pausing"; NULL if it runs.
 const char *suspension_word(const struct worker_process *worker);
-// Describes the suspension with this name, or returns NULL if there is none.
+// Describes the suspension of this name. The caller owns the reference. NULL: there is none.
 json_t *suspension_show(const struct box *box, const char *name);
 uint64_t suspension_bytes(const struct box *box); // size of all images
-// Returns the number of sessions whose memory is off this device; NULL means off any device.
+// Returns the number of sessions whose memory is not on DEVICE; NULL: on any device.
 unsigned suspension_sessions(const struct box *box, const struct box_device *device);
 
-// The functions below are for suspension_orders.c, suspension_steps.c and the parts that decide for
-// them.
+// ---- for suspension_orders.c, suspension_steps.c and the files that decide for them ----
 //
-// Ends an idle suspension because its client made a call. If the broker knows of the suspension, it
-// may have given the GPUs to others; the box then waits until the broker returns them.
+// Ends an idle suspension, because the client has made a request. If the broker knows of the
+// suspension, it may have given the GPUs away; the session then resumes when the broker returns
+// them.
 void suspension_wake(struct suspension *s);
-// Return the suspension with this name, or that of this worker's session. Return NULL if there is
-// none.
+// Return the suspension of this name, or of this worker's session; NULL if there is none.
 struct suspension *suspension_find(const struct box *box, const char *name);
 struct suspension *suspension_of(const struct worker_process *worker);
-// Stores the workers of the suspension in LIST, at most SUSPENSION_MEMBERS_MAX. Returns their
-// number.
+// Lists the workers of a suspension, at most SUSPENSION_MEMBERS_MAX. Returns their number.
 size_t suspension_members(const struct suspension *s, struct worker_process **list);
-// Returns true if any of its clients waits for an answer.
+// Returns true if one of its clients waits for an answer.
 bool suspension_is_called(const struct suspension *s);
-// Changes the state, logs it, and schedules a review of the box.
+// Sets the state, logs it, and schedules a review of the box.
 void suspension_move(struct suspension *s, enum suspension_state state);
-// Removes and frees a suspension, and kills its helper.
+// Removes and frees a suspension. Kills its suspender.
 void suspension_release(struct suspension *s);
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See suspension_orders.h.
 #include "daemon/rgpud/suspension/suspension_orders.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See suspension_steps.h.
 #include "daemon/rgpud/suspension/suspension_steps.h"
 
 #include <errno.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out a suspension in three steps. The workers pause, rgpu-suspender moves their memory off
-// the GPUs, and later moves it back. If a step fails, the workers continue as before the step.
+// Steps of a suspension: the workers pause, rgpu-suspender moves their memory to the host, and
+// later back. If a step fails, the workers continue as before that step.
 #ifndef RGPU_DAEMON_SUSPENSION_STEPS_H
 #define RGPU_DAEMON_SUSPENSION_STEPS_H
 
 #include "daemon/rgpud/suspension/suspension.h"
 
-// Begins the first step for sessions that run. Returns -ENOSPC with the reason in TEXT if the
-// images do not fit.
+// Begins the first step. Returns 0, or -ENOSPC and the reason in TEXT without memory for the
+// images.
 int suspension_pause(struct suspension *s, char *text, size_t room)
     __attribute__((warn_unused_result));
-// Performs the next step if it is due. May free the suspension.
+// Executes the next step if its time has come. May free the suspension.
 void suspension_step(struct suspension *s);
 
 // Handle messages from workers. Return 0 or -EPROTO.

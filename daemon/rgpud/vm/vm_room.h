@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tracks the used parts of a window and the workers that own them. The box keeps this account in
-// its own memory, not in the window.
+// Allocates parts of a window to workers. The account is in rgpud's own memory, not in the window.
 #ifndef RGPU_DAEMON_VM_ROOM_H
 #define RGPU_DAEMON_VM_ROOM_H
 
@@ -12,17 +11,17 @@ struct vm_room_part {
     pid_t owner;
 };
 
-// The used parts, ordered by place. The space between them is free.
+// Allocated parts, in order of their offset.
 struct vm_room {
     uint64_t size;
     struct vm_room_part *parts;
     uint32_t count, capacity;
 };
 
-// Allocates SIZE bytes and returns their place, or 0 if there is no space. Place 0 holds the
-// window's head.
+// Allocates SIZE bytes and returns their offset; 0 if there is no space (the window's head is at
+// 0).
 uint64_t vm_room_take(struct vm_room *room, uint64_t size, pid_t owner);
-// Frees the part of OWNER at PLACE. Returns 0 or -ENOENT.
+// Frees OWNER's part at offset PLACE. Returns 0 or -ENOENT.
 int vm_room_give(struct vm_room *room, uint64_t place, pid_t owner);
 void vm_room_give_all(struct vm_room *room, pid_t owner);
 uint64_t vm_room_taken(const struct vm_room *room);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See vm_server.h. The server sends the version (0), the peer's own number (0), then -1 with the
-// memory, then the numbers from 1, each with one doorbell. Peer 0 has no doorbells, so it needs no
-// driver.
+// The server sends the version (0), the peer's number (0), -1 with the memory, and then the numbers
+// from 1 with one doorbell each. Peer 0 has no doorbells, so the guest needs no driver.
 #include "daemon/rgpud/vm/vm_server.h"
 
 #include <errno.h>

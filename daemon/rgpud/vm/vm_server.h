@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the server side of QEMU's ivshmem protocol for one window (QEMU's
-// docs/specs/ivshmem-spec). A peer that connects to the socket gets the memory and the doorbells.
-// The server reads nothing from a peer except its end of file.
+// Server of QEMU's ivshmem protocol for one window (docs/specs/ivshmem-spec of QEMU). A peer that
+// connects gets the memory and the doorbells. The server reads nothing from a peer but its end of
+// file.
 #ifndef RGPU_DAEMON_VM_SERVER_H
 #define RGPU_DAEMON_VM_SERVER_H
 
@@ -12,16 +12,14 @@ struct vm_server;
 
 struct vm_server_window {
     int memory;
-    const int *doorbells; // event files of the peers from number 1
+    const int *doorbells; // eventfds of peers 1, 2, ...
     unsigned doorbell_count;
-    uid_t user; // may connect, as may root and the daemon's own user
-    void (*machine_left)(
-        void *argument); // called after the last connection to the window has closed
+    uid_t user; // user that may connect, besides root and the daemon's own
+    void (*machine_left)(void *argument); // called when the last connection closes
     void *argument;
 };
 
-// Serves the window on LISTENER and takes ownership of LISTENER, also on failure. Returns 0 or
-// -errno.
+// Serves a window on the socket LISTENER, which it always takes over. Returns 0 or -errno.
 int vm_server_open(struct event_base *base, int listener, const struct vm_server_window *window,
                    struct vm_server **out) __attribute__((warn_unused_result));
 // Returns the number of connections to the window.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See vm_windows.h. A window's memory is allocated in pieces, so that the event loop is not
-// blocked. It is complete before any machine sees it; a lack of memory later would raise a signal
-// in QEMU and in workers.
+// The memory of a window is allocated in steps, so that the event loop is not blocked, and
+// completely before a machine gets it: a lack of memory later would raise a signal in QEMU and in
+// workers.
 #include "daemon/rgpud/vm/vm_windows.h"
 
 #include <errno.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements calls between boxes. A thread makes each call, since the other box may be slow. A
-// worker may not connect to anything itself. This code gives it only connections to supervisors
-// that know the token. Other programs at these addresses learn nothing, and the worker gets no data
-// from them.
+// A thread makes each call, because the other box may be slow. Workers may not connect to anything
+// themselves; they get only connections to supervisors that know the token. Other programs at these
+// addresses learn nothing, and the worker gets no data from them.
 #include "daemon/rgpud/workers/box_calls.h"
 
 #include <arpa/inet.h>

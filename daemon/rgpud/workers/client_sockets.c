@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See client_sockets.h. A file has the name of its worker's sockets (common/net/worker_socket.h),
-// with a dot before the name until the socket listens.
+// A file has the name of its worker's sockets (common/net/worker_socket.h), with a dot in front
+// until the socket listens.
 #include "daemon/rgpud/workers/client_sockets.h"
 
 #include <dirent.h>

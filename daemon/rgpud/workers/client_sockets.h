@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Manages the directory in which each worker has a second socket beside its abstract one. A
-// container with its own network namespace can mount the directory, find its worker there, and use
-// shared memory (transport/shm/shm_sockets.c).
+// Directory with a socket of each worker, besides its abstract socket. A container with its own
+// network namespace can mount the directory to reach its worker and to use shared memory
+// (transport/shm/shm_sockets.c).
 #ifndef RGPU_DAEMON_CLIENT_SOCKETS_H
 #define RGPU_DAEMON_CLIENT_SOCKETS_H
 
 #include "common/net/worker_socket.h"
 #include "daemon/rgpud/box/box.h"
 
-// Bytes of the directory's path and of a socket's name, each with its terminator. Together they fit
-// in an address.
+// Maximum bytes of the directory's path, and of a socket's name, with NUL. Both together fit in a
+// socket address.
 enum { CLIENT_SOCKETS_ROOM = 56 };
 
-// Makes the directory if it is missing, and removes sockets of workers that have ended. If the
-// directory is not usable, logs that; containers then cannot use shared memory.
+// Creates the directory if necessary, and removes sockets of ended workers. If the directory cannot
+// be used, logs that; containers then cannot use shared memory.
 void client_sockets_open(struct box *box);
-// Chooses the name of a worker's sockets and opens the one in the directory, since the worker's own
+// Chooses a name for a worker's sockets and opens the one in the directory, because the worker's
 // user may not. Returns the listening socket, or -1 if there is none; the worker then runs without
 // it.
 int client_sockets_listen(const struct box *box, char name[WORKER_SOCKET_NAME_MAX]);
-// Removes the socket of a worker that has ended.
+// Removes the socket of an ended worker.
 void client_sockets_forget(const struct box *box, const char *name);
 
 #endif

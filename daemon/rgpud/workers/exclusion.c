@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides which leases may have sessions on a GPU at the same time.
 #include "daemon/rgpud/workers/exclusion.h"
 
 #include <string.h>
 
-// Returns true if two leases may not share an MPS server, since a fault of one would end the other.
+// Returns true if two leases may not share an MPS server, because a fault of one would end the
+// other.
 static bool keep_apart(const struct box *box, const struct session_grant *a,
                        const struct session_grant *b)
 {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See mps_daemon.h.
 #include "daemon/rgpud/workers/mps_daemon.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See mps_settings.h.
 #include "daemon/rgpud/workers/mps_settings.h"
 
 #include <errno.h>

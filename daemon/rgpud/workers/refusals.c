@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See refusals.h. A hostile worker may make any number of refused calls. The answers in one turn of
-// the event loop, the log lines, and the total number of calls are therefore bounded.
+// A hostile worker may make any number of refused calls. Therefore the answers in one turn of the
+// event loop, the log lines, and the total number of calls are limited.
 #include "daemon/rgpud/workers/refusals.h"
 
 #include <errno.h>

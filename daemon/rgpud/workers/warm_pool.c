@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See warm_pool.h.
 #include "daemon/rgpud/workers/warm_pool.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See worker_output.h. A worker gets a pipe instead of our log, which it could truncate or fill.
-// Its output is read in small pieces, copied as whole lines, and limited.
+// A worker gets a pipe instead of the log, which it could truncate or fill. Its output is read in
+// small pieces, copied as whole lines, and limited.
 #include "daemon/rgpud/workers/worker_output.h"
 
 #include <stdbool.h>

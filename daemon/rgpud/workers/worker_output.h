@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies a worker's standard output and error, including its driver's, to our log.
+// Copies standard output and error of a worker to rgpud's log.
 #ifndef RGPU_DAEMON_WORKER_OUTPUT_H
 #define RGPU_DAEMON_WORKER_OUTPUT_H
 
@@ -11,10 +11,10 @@ struct worker_output;
 typedef void worker_output_floods(void *argument, const char *reason);
 
 // Reads the pipe FD and takes ownership of it. Calls FLOODS once if the worker writes far too much.
-// Returns NULL if memory is out.
+// Returns NULL if memory is exhausted.
 struct worker_output *worker_output_new(struct event_base *base, int fd, pid_t pid,
                                         worker_output_floods *floods, void *argument);
-// Copies the last output after the worker's end.
+// Copies the remaining output. Must be called after the worker's end.
 void worker_output_finish(struct worker_output *output);
 void worker_output_free(struct worker_output **output);
 

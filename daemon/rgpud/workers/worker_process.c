@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See worker_process.h.
 #include "daemon/rgpud/workers/worker_process.h"
 
 #include <stdio.h>

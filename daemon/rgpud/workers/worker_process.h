@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Describes one worker process and its states. worker_life.c starts and ends workers;
-// worker_messages.c receives their messages.
+// A worker process and its state. worker_life.c starts and ends workers; worker_messages.c receives
+// their messages.
 #ifndef RGPU_DAEMON_WORKER_PROCESS_H
 #define RGPU_DAEMON_WORKER_PROCESS_H
 
@@ -11,12 +11,12 @@
 enum worker_state {
     WORKER_STARTING, // ordered, or creating its context
     WORKER_WARM,
-    WORKER_SERVING, // it has a client's socket
-    WORKER_ENDING,  // asked to end, or its control socket is closed
+    WORKER_SERVING, // has a client's socket
+    WORKER_ENDING,  // was ordered to end, or has closed its control socket
     WORKER_DEAD,
 };
 
-// The session that a worker serves.
+// The session of a worker.
 struct session_record {
     uint64_t id; // 0: none yet
     char client[512];
@@ -28,12 +28,12 @@ struct session_record {
     int64_t since_ms;
     bool waited; // the client had to wait for a worker
     struct control_stats stats;
-    uint64_t calls_counted; // calls at the last count of its GPU time
-    bool ended;             // the worker has reported the reason
+    uint64_t calls_counted; // stats.calls when its GPU time was last updated
+    bool ended;             // the worker has reported the reason of the session's end
     struct control_ended end;
 };
 
-// A connection from another box that a worker expects.
+// A connection from another box that the worker expects (box_calls.h).
 enum { EXPECTED_CALLS_MAX = 64 };
 struct expected_call {
     bool open;
@@ -41,68 +41,72 @@ struct expected_call {
     uint8_t token[CONTROL_TOKEN_BYTES];
 };
 
-// The worker's part in a pause of its lease (suspension_steps.c).
+// The worker's part in a suspension of its lease (suspension_steps.c).
 struct worker_pause {
-    uint32_t number;   // the pause in which it rests; 0: none
-    int64_t called_ms; // time since when the client waits for a call; 0: it does not
-    bool shares;       // GPUs of other boxes access its memory, or its GPU theirs
-    bool away;         // its memory is off the GPUs
+    uint32_t number;   // number of the pause that it has confirmed; 0: none
+    int64_t called_ms; // time since when the client waits for an answer; 0: it does not
+    bool shares;       // it shares memory with GPUs of other boxes
+    bool away;         // its memory is in the host
 };
 
 struct worker_process {
     TAILQ_ENTRY(worker_process) link;
     struct box *box;
-    struct box_device *device; // NULL: the first worker, which reports the devices
+    struct box_device *device; // NULL: first worker, which reports the devices
     device_set sees;
     struct mps_part part;
-    bool mps; // client of its device's MPS daemon
+    bool mps; // it is a client of its device's MPS daemon
     enum worker_state state;
-    uint64_t number;                        // its number at rgpu-spawner
-    pid_t pid;                              // 0: ordered but not started
+    uint64_t number;                        // its number for rgpu-spawner
+    pid_t pid;                              // 0: not started yet
     uid_t user;                             // 0: the spawner's user
-    int control_fd, refusals_fd, output_fd; // -1: owned by another part, or closed
-    int proc_fd;                            // its directory in /proc; -1: not known
-    char socket[WORKER_SOCKET_NAME_MAX];    // name of the sockets on which it awaits its client
-    struct vm_attached *window;             // window of which its session has a part; NULL: none
+    int control_fd, refusals_fd, output_fd; // -1: closed, or owned by another part
+    int proc_fd;                            // directory /proc/PID; -1: unknown
+    char socket[WORKER_SOCKET_NAME_MAX];    // name of its sockets for the client
+    // window that contains a part of its session; NULL: none
+    struct vm_attached *window;
     struct refusals *refusals;
     struct worker_output *output;
     struct event *readable;
-    struct event *deadline; // until it is ready, or until it is killed
+    struct event *deadline; // limit for becoming ready, or for ending
     int64_t started_ms;
-    struct allowance messages;  // messages that it may send
-    struct allowance exporting; // messages about shared memory
+    struct allowance messages;  // limits its messages
+    struct allowance exporting; // limits its messages about shared memory
     struct expected_call expects[EXPECTED_CALLS_MAX];
     unsigned next_expected;
-    struct allowance calling; // calls to other boxes on its behalf
-    int64_t active_ms;        // time of the client's last known request
+    struct allowance calling; // limits calls to other boxes
+    int64_t active_ms;        // time of the client's last request, as far as known
     struct worker_pause pause;
-    bool held_back;                            // its lease has used more than its share (shares.c)
-    struct box_device *going[BOX_DEVICES_MAX]; // targets of its session's memory during a restore
+    // its lease has used more than its time share (shares.c)
+    bool held_back;
+    struct box_device *going[BOX_DEVICES_MAX]; // GPUs on which its memory is being restored
     bool has_moved;
     bool asked_to_end;
-    bool promised;    // to a waiting client (refill.c)
-    char reason[512]; // reason that the supervisor ended it, or its own report
+    bool promised;    // reserved for a waiting client (refill.c)
+    char reason[512]; // why the supervisor ended it, or its own report
     struct session_record session;
-    uint64_t driver_bytes[BOX_DEVICES_MAX]; // from the management library; 0: not known (figures.c)
-    uint64_t held_bytes[BOX_DEVICES_MAX];   // bytes that its session held at that reading
+    uint64_t driver_bytes[BOX_DEVICES_MAX]; // from the management library; 0: unknown (figures.c)
+    uint64_t held_bytes[BOX_DEVICES_MAX];   // bytes of its session when driver_bytes was read
     struct figure utilization[BOX_DEVICES_MAX]; // percent
-    unsigned differs[BOX_DEVICES_MAX]; // consecutive rounds with a difference (comparison.c)
+    // number of consecutive rounds in which the account differed (comparison.c)
+    unsigned differs[BOX_DEVICES_MAX];
 };
 
 const char *worker_state_name(enum worker_state state);
 // Returns the worker with this process id, or NULL.
 struct worker_process *worker_process_find(const struct box *box, pid_t pid);
-// Changes the state of a worker. No other function changes it.
+// Sets the state of a worker. No other function does.
 void worker_process_move(struct worker_process *worker, enum worker_state state);
-// Adds the worker (1) to the counts of its device's pool, or removes it (-1). Call it around a
-// change of a counted value.
+// Adds (1) or removes (-1) the worker in the counts of its device's pool. Must be called before and
+// after a change of a counted value.
 void worker_process_count(struct worker_process *worker, int direction);
-// Sets the time that the worker has to become ready or to end.
+// Sets the time limit for becoming ready or for ending.
 void worker_process_set_timer(struct worker_process *worker, uint64_t microseconds);
-void worker_process_late(evutil_socket_t fd, short events, void *argument); // handles the timeout
-// Kills the worker. Logs REASON unless it already has a reason.
+// event callback of the time limit
+void worker_process_late(evutil_socket_t fd, short events, void *argument);
+// Kills the worker and logs REASON, unless it has a reason already.
 void worker_process_kill(struct worker_process *worker, const char *reason);
-// Asks a worker to end, and kills it after the grace time.
+// Orders a worker to end, and kills it after the grace time.
 void worker_end(struct worker_process *worker, enum control_end_reason reason, const char *text);
 
 // Returns a warm worker with exactly these devices and limits, or NULL.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See worker_setup.h. The supervisor links no verbs and does not look for RDMA devices. Workers
-// find them by the names in SETUP.
+// rgpud links no verbs and does not search for RDMA devices: workers find them by the names in
+// SETUP.
 #include "daemon/rgpud/workers/worker_setup.h"
 
 #include <errno.h>

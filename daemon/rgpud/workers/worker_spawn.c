@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See worker_spawn.h.
 #include "daemon/rgpud/workers/worker_spawn.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The session's device allocations, with their exact sizes: what counts against a budget, and what
-// an address that a client names may touch. Mapped host regions are in it too, uncounted.
+// Device allocations of the session with their exact sizes. They count against the budget, and
+// determine which addresses a client may use. Mapped host regions are included but do not count.
 #include "daemon/worker/account/allocation.h"
 
 #include <errno.h>

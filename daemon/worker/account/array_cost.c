@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of arrays. They have no addresses, so only the driver knows where they lie. It reports
-// the memory that an array needs whose memory is mapped later: one of the same form is made for
-// that, a sample. To destroy a sample waits for the GPU (seen on an H100), as to destroy an array
-// does, so samples are destroyed with the context's next array.
+// Only the driver knows the memory of an array, which has no address. It reports the requirements
+// of an array whose memory is mapped later, so the worker creates such an array of equal form as a
+// sample. Destroying an array waits for the GPU (seen on an H100), so a sample is destroyed when
+// the next array of the context is.
 #include "daemon/worker/account/array_cost.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of each GPU that the session may have, and how much of it is taken: by this process,
-// and by all processes of the lease where they share an account.
+// The budget of each GPU, and the memory used: by this process, and by all processes of the lease
+// if they share an account.
 #include "daemon/worker/account/budget.h"
 
 #include <pthread.h>

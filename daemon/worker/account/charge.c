@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory that has no address which a client was given, and yet counts against its budget:
-// contexts that it creates, variables and code of modules, heaps and stacks of kernels.
+// Device memory without an address for the client that counts against its budget: contexts that it
+// creates, variables and code of modules, heaps and stacks of kernels.
 #include "daemon/worker/account/charge.h"
 
 #include <errno.h>

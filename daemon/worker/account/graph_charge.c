@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts memory that graphs allocate. All graphs of a device share one allocator, which takes the
-// memory from that device, whichever is current, at the first upload or launch of a graph. An
-// allocation has its address from the beginning, so an executable graph never needs more than the
-// pages of its allocations' addresses. These count from before the first upload until the driver
-// has been asked to give back unused memory. If the allocator reports more reserved memory, that
-// counts instead: memory that a launch has left allocated outlives the executable graph.
+// All graphs of a device share one allocator, which takes memory from the device (not the current
+// one) at the first upload or launch. Allocations have fixed addresses, so an executable graph
+// needs at most the pages of its allocations. These count from before the first upload until the
+// driver has freed unused memory. If the allocator reports more reserved memory, that counts
+// instead, because memory that a launch has left allocated outlives the executable graph.
 #include "daemon/worker/account/graph_charge.h"
 
 #include <pthread.h>

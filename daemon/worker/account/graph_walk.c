@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See graph_walk.h.
 #include "daemon/worker/account/graph_walk.h"
 
 #include <stdlib.h>

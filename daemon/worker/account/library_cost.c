@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A driver loads a library into each context that uses it: first its variables, then kernel by
+// A driver loads a library into each context that uses it: first the variables, then kernel by
 // kernel. Libraries in a context share pages (H200, driver 580: 200 libraries of 64 KiB took 14
-// MiB). So the bytes that a context uses are summed up, and count in whole pages. Each kernel
-// counts as the largest of its library, up to all code of the library.
+// MiB). So the bytes in a context are added up and count in whole pages. Each kernel counts as the
+// largest one of its library, up to the library's whole code.
 #include "daemon/worker/account/library_cost.h"
 
 #include <pthread.h>

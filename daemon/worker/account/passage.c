@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events behind work of streams, which are used again: an event is made for a context once, and
-// recorded for each passage.
+// A passage is an event recorded in a stream. Events are created once for a context and reused.
 #include "daemon/worker/account/passage.h"
 
 #include <pthread.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tracks points in streams until which freed memory of a program still counts (passage.c).
-// Thread-safe.
+// Passages: points in streams after which freed memory no longer counts. Thread-safe.
 #ifndef RGPU_WORKER_PASSAGE_H
 #define RGPU_WORKER_PASSAGE_H
 
@@ -10,20 +9,20 @@
 
 struct passage;
 
-void passages_prepare(void); // before requests are served
-// Returns the end of the work queued in STREAM of CONTEXT, which is current. NULL: it cannot be
-// watched.
+void passages_prepare(void); // must be called before requests are served
+// Returns a passage after the work queued in STREAM of CONTEXT, the current context; NULL if that
+// fails.
 struct passage *passage_begin(CUcontext context, CUstream stream);
-// Queries which points the GPU has passed. Call without locks that other threads need.
+// Queries which passages the GPU has reached. Must be called without locks.
 void passages_query(void);
-// Returns true if passages_query() found that the GPU has passed the point, or that its context has
-// ended. False for NULL.
+// Returns true if passages_query() has found that the GPU has reached the passage, or that its
+// context has ended. False for NULL.
 bool passage_is_over(const struct passage *passage);
-// Ties the green CONTEXT to ROOT: its passages end with ROOT.
+// The passages of the green context CONTEXT also end with ROOT.
 void passages_end_with(CUcontext context, CUcontext root);
-// Marks all passages of CONTEXT as over, after its end.
+// Marks all passages of an ended context as reached.
 void passages_end_context(CUcontext context);
-// Frees it; NULL does nothing.
+// Frees the passage. NULL does nothing.
 void passage_end(struct passage *passage);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory pools count with all that they have taken from the device, not with what is allocated from
-// them: a pool keeps what was freed until its stream has come to it, and as much as its release
-// threshold says for longer.
+// A pool counts with all memory that it has taken from the device, not with its allocations: it
+// keeps freed memory until the stream has reached the free, and up to its release threshold longer.
 #include "daemon/worker/account/pools.h"
 
 #include <pthread.h>

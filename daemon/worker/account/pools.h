@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts the memory that memory pools hold of a budget. Thread-safe.
+// Counts the memory of memory pools against the budget. Thread-safe.
 #ifndef RGPU_WORKER_POOLS_H
 #define RGPU_WORKER_POOLS_H
 
@@ -10,27 +10,27 @@
 
 struct pool_account;
 
-// Returns the account of a pool, whose memory is on DEVICE; NULL: out of memory, or nothing is
-// counted there.
+// Returns the account of a pool on DEVICE; NULL if memory is exhausted, or if the session has no
+// budget there.
 struct pool_account *pool_account(CUmemoryPool pool, int device);
-// Allocates SIZE from the pool and counts the memory that the pool takes for it. Returns a failure
-// of the driver, or OUT_OF_MEMORY if the budget does not allow it.
+// Allocates SIZE bytes from the pool and counts the memory that the pool takes for them. Returns
+// OUT_OF_MEMORY if it exceeds the budget, or an error of the driver.
 CUresult pool_allocate(struct pool_account *account, uint64_t size, CUstream stream,
                        CUdeviceptr *address);
-// Returns true if SIZE fits after the GPU has passed what has been freed in the pool.
+// Returns true if SIZE bytes will fit when the GPU has reached the pending frees of the pool.
 bool pool_may_find(const struct pool_account *account, uint64_t size);
-// Notes that an allocation of SIZE is freed, or will be when its stream reaches the free.
+// Records the free of SIZE bytes, now or when a stream reaches it.
 void pool_note_free(struct pool_account *account, uint64_t size);
-// Handles the program's destruction of the pool. The driver destroys the pool when its last
-// allocation is free, which may need a stream to reach the free. Returns false if the pool has no
-// account; the caller then destroys it.
+// Handles the destruction of a pool by the program. The driver destroys it with its last
+// allocation, which may be freed later by a stream. Returns false if the pool has no account; the
+// caller then destroys it.
 bool pool_end(CUmemoryPool pool);
-// Drops the pools of a device whose primary context has been reset.
+// Drops the pools of a device after a reset of its primary context.
 void pools_forget_device(int device);
-// Queries what pools have given back; called when work of the GPU is complete.
+// Queries how much memory pools have released. Called when work of the GPU is complete.
 void pools_settle(void);
-bool pools_have_slack(void); // returns true if pools_settle() would find anything
-// Makes the device's pools give back all that they do not use; returns false if that was nothing.
+bool pools_have_slack(void); // returns true if pools_settle() has something to do
+// Makes the device's pools release unused memory. Returns false if there was none.
 bool pools_reclaim(int device);
 
 #endif

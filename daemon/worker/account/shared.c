@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See shared.h.
 #include "daemon/worker/account/shared.h"
 
 #include <pthread.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver keeps the memory of a stream until its context ends, and has it for the next stream
-// when this one is destroyed and its work is done. So the most streams that a context has had at
-// one time count.
+// The driver keeps the memory of a destroyed stream for the next one, until the context ends. So
+// the maximum number of concurrent streams of a context counts.
 #include "daemon/worker/account/stream_cost.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records the GPU's activity for the session while the client requests it. The thread that queues
-// work knows the program's call that the work belongs to, from activity_enter() to
-// activity_leave(). Without such a request each costs one check of a flag.
+// Records GPU activity while the client requests it. Between activity_enter() and activity_leave(),
+// work that the thread queues belongs to a call of the program. If no client requests activity,
+// each function only reads a flag.
 #ifndef RGPU_WORKER_ACTIVITY_H
 #define RGPU_WORKER_ACTIVITY_H
 
@@ -11,7 +11,7 @@
 
 #include "proto/cuda_abi.h"
 
-extern atomic_bool activity_noted; // a client requests activity
+extern atomic_bool activity_noted; // the client requests activity
 extern _Thread_local uint32_t activity_call;
 
 static inline bool activity_is_noted(void)
@@ -19,8 +19,7 @@ static inline bool activity_is_noted(void)
     return __builtin_expect(atomic_load_explicit(&activity_noted, memory_order_relaxed), 0);
 }
 
-// Attributes work that this thread queues from here on to the program's call NUMBER; 0: unknown
-// call.
+// Work that this thread queues from now on belongs to the program's call NUMBER; 0: unknown.
 static inline void activity_enter(uint32_t number)
 {
     if (activity_is_noted())
@@ -33,9 +32,8 @@ static inline void activity_leave(void)
         activity_call = 0;
 }
 
-// Announces that the thread's current call runs in chunks, in streams of the worker. Returns its
-// number for activity_enter() when they are queued. The client sees the chunks as one copy in
-// STREAM.
+// Returns the number of the thread's present call, for activity_enter(). The call is executed in
+// chunks, in streams of the worker, which the client sees as one copy in STREAM.
 uint32_t activity_in_pieces(CUstream stream);
 
 #endif

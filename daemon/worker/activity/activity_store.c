@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See activity_store.h. Records come in whatever order the driver finishes with them, so a kernel
-// may be there before it is known which call launched it; that is looked up when the record is
-// taken.
+// Records arrive in the order in which the driver completes them, so the record of a kernel may
+// arrive before its call is known. The call is therefore looked up when the client takes the
+// record.
 #include "daemon/worker/activity/activity_store.h"
 
 #include <errno.h>

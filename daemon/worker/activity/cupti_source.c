@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See cupti_source.h. A callback at the beginning of each driver call that gives the GPU work
-// reports the correlation number of the call's records, by which a record is assigned to the
-// program's call.
+// A callback at the begin of each driver call that queues work reports the correlation id of the
+// call's records, by which they are assigned to the program's call.
 #include "daemon/worker/activity/cupti_source.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The requests about what the GPU did.
+// Requests for GPU activity.
 #include "common/base/clock.h"
 #include "daemon/worker/activity/activity.h"
 #include "daemon/worker/activity/activity_store.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The requests for the site's NCCL. It queues what it is asked for in the worker's streams and does
-// not wait, since all ranks have been connected at the beginning.
+// Requests for the site's NCCL. NCCL queues its work in the worker's streams without waiting,
+// because all ranks are connected when the communicator is created.
 #include <pthread.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements communicators of the site's library. Each is created in a thread of its own, since the
-// library waits there for all ranks and cannot be interrupted: the caller gives up after a while,
-// and the thread destroys what it gets later. GPU memory that the library takes counts against the
-// budget as the difference of the free memory before and after.
+// A communicator is created in its own thread, because NCCL waits for all ranks and cannot be
+// interrupted. The caller gives up after a timeout; the thread then destroys what it gets later.
+// GPU memory that NCCL takes counts against the budget, as the difference of free memory before and
+// after.
 #include "daemon/worker/collect/site_comms.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads the site's NCCL, which the administrator has set (`nccl`). NVIDIA's library connects to the
-// other boxes' workers over the network by itself, and moves data between their GPUs.
+// Loads the site's NCCL library (setting `nccl`). NVIDIA's library itself connects to the workers
+// of other boxes over the network and moves data between their GPUs.
 #ifndef RGPU_WORKER_SITE_LIBRARY_H
 #define RGPU_WORKER_SITE_LIBRARY_H
 
 #include "proto/nccl_abi.h"
 
-// The NCCL calls that the worker makes, by name.
+// Functions of NCCL that the worker calls.
 #define SITE_CALLS(call) \
     call(ncclGetVersion) call(ncclGetUniqueId) call(ncclCommInitRank) call(ncclCommDestroy) \
         call(ncclCommAbort) call(ncclCommGetAsyncError) call(ncclGetErrorString) \
@@ -22,7 +22,8 @@ struct site_library {
 };
 extern struct site_library site;
 
-// Returns its version; 0: the box has none, or it does not load, which is logged. Thread-safe.
+// Loads the library. Returns its version; 0 if there is none or it does not load, which is logged.
+// Thread-safe.
 unsigned site_library_open(void);
 // Returns NCCL's text for a result.
 const char *site_problem(ncclResult_t result);

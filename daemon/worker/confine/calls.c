@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The system calls that a worker may make: those that the drivers, the C library and our own code
-// were seen to need, by name, and with their arguments if these matter. The kernel reports all
-// others to the supervisor, which refuses and logs them; a kernel that cannot report them makes
-// them fail silently.
+// The list has the system calls that drivers, C library and worker were seen to need, by name, and
+// with their arguments if these matter. The kernel reports all others to the supervisor, which
+// refuses and logs them; without that ability of the kernel they fail without a log.
 //
-// New processes, connections, users, mounts, keys, tracing, other processes' memory and signals are
-// among the refused calls. ioctl is allowed, since the driver needs it; Landlock limits the files
-// for it.
+// Among the refused calls are new processes, connections, users, mounts, keys, tracing, and access
+// to memory and signals of other processes. ioctl is allowed, because the driver needs it; Landlock
+// limits the files for it.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The confinement of a worker: limits, then files and system calls; rgpu-spawner has given it a
-// user of its own. It is complete before the driver is loaded, so that nothing depends on when
-// foreign code gets the upper hand.
+// rgpu-spawner has given the worker a user of its own. The confinement is complete before the
+// driver is loaded, so that it does not matter when code of others takes control.
 #include "daemon/worker/confine/confine.h"
 
 #include <errno.h>

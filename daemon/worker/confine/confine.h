@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Confines a worker before foreign code, first of all the GPU's driver, runs in it.
+// Confines a worker before code of others, above all the GPU's driver, runs in it.
 #ifndef RGPU_WORKER_CONFINE_H
 #define RGPU_WORKER_CONFINE_H
 
 #include <stddef.h>
 
-// Sets resource limits, and restricts file access and system calls, in that order, for the rest of
-// the process's life. Called while the process has one thread. On failure returns -errno, and TEXT
-// names the step.
+// Sets resource limits, then restricts file access and system calls, until the process ends. The
+// process must have one thread. Returns 0, or -errno and the failed step in TEXT.
 int confine(char *text, size_t room) __attribute__((warn_unused_result));
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files that a worker may open, by Landlock: libraries and descriptions of the machine for
-// reading, the device nodes of its own GPUs, and nothing for writing besides. Landlock also keeps
-// it from reaching processes outside (tracing, signals) and from new connections, as far as the
-// kernel supports that. If the site's NCCL may run, connections are not restricted.
+// Landlock rules: libraries and descriptions of the machine are readable, the device nodes of the
+// worker's GPUs are accessible, and nothing else is writable. Landlock also prevents tracing and
+// signalling of other processes and new connections, if the kernel supports that. If the site's
+// NCCL may run, connections are not restricted.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Restricts the files that a worker may open.
+// Restricts the files that a worker can open.
 #ifndef RGPU_WORKER_CONFINE_FILES_H
 #define RGPU_WORKER_CONFINE_FILES_H
 
 #include <stdbool.h>
 
-// Opens the paths of the rules.
+// Opens the paths of the rules. Must be called before confine_files().
 void confine_files_open(void);
-// Denies access to all other files. *RESTRICTED is false with ONLY_LOG, or if the kernel lacks
+// Denies access to all other files. *RESTRICTED is false if ONLY_LOG is set or the kernel lacks
 // Landlock. Returns 0 or -errno.
 int confine_files(bool only_log, bool *restricted) __attribute__((warn_unused_result));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Few bytes of arrays, which travel inside records.
+// Small copies of arrays, with data in the record.
 #include <string.h>
 
 #include "proto/wire.h"

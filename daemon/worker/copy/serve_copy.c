@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The requests for copies: between devices and the client's memory, which the session's carrier
-// brings, within devices, and small ones that travel inside records; and the flags by which the GPU
-// tells the client how far it has come.
+// Requests for copies: between devices and the client's memory, through the session's carrier;
+// within devices; and small ones with data in the record. Also the flags by which the GPU shows its
+// progress to the client.
 #include "daemon/worker/copy/serve_copy.h"
 
 #include <stdatomic.h>

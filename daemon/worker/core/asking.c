@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See asking.h.
 #include "daemon/worker/core/asking.h"
 
 #include <errno.h>

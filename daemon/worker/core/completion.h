@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A completion event recorded after the last use of a block; it is made again when another context
-// uses the block.
+// A completion event, recorded after the last GPU work that uses a block. It is created anew when
+// another context uses the block.
 #ifndef RGPU_WORKER_COMPLETION_H
 #define RGPU_WORKER_COMPLETION_H
 
@@ -10,19 +10,19 @@
 
 struct completion {
     CUevent event;
-    CUcontext context; // context of the event; NULL: no event yet
+    CUcontext context; // context of the event; NULL: there is no event yet
 };
 
-// Makes the event for the context, which is current.
+// Creates the event in CONTEXT, the current context.
 CUresult completion_create(struct completion *completion, CUcontext context);
-// Records the event in a stream of the context, which is current.
+// Records the event in a stream of CONTEXT, the current context.
 CUresult completion_record(struct completion *completion, CUcontext context, CUstream stream);
-// Queries the event: SUCCESS, NOT_READY, or CONTEXT_IS_DESTROYED if the event ended with its
+// Queries the event: SUCCESS, NOT_READY, or CONTEXT_IS_DESTROYED if the event has ended with its
 // context.
 CUresult completion_query(const struct completion *completion);
-// Waits for the event. CONTEXT_IS_DESTROYED as above.
+// Waits for the event. Returns SUCCESS or CONTEXT_IS_DESTROYED.
 CUresult completion_wait(const struct completion *completion);
-// Drops the event if it belongs to the context, which is current and about to end.
+// Destroys the event if it belongs to CONTEXT, the current context, which is about to end.
 void completion_forget(struct completion *completion, CUcontext context);
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notifies modules that keep objects of a context before the context is destroyed.
 #include "daemon/worker/core/context_watchers.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logs a trace of the calls when a worker crashes. The driver's code runs in this process, and a
-// fault in it would otherwise be known by a signal's number alone.
+// The driver's code runs in this process, and without a trace only the signal's number would be
+// known.
 #include "daemon/worker/core/crash.h"
 
 #include <execinfo.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logs the state of a worker that crashes (crash.c).
+// Logs a stack trace when the worker crashes.
 #ifndef RGPU_WORKER_CRASH_H
 #define RGPU_WORKER_CRASH_H
 

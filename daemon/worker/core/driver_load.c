@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads the GPU's driver library by its configured path, never by name: an inherited library path
-// could otherwise bring our own client library, which goes by the same name.
+// The library is loaded by its configured path, never by name: LD_LIBRARY_PATH could otherwise
+// select rgpu's client library, which has the same name.
 #include "daemon/worker/core/driver_load.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events to the client that are not replies. Any thread sends them; a link that is down is the
-// reading thread's matter.
+// If the link is down, the thread that reads it detects that.
 #include "daemon/worker/core/events.h"
 
 #include <string.h>

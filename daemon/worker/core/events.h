@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends events to the client (events.c).
+// Sends events to the client. Thread-safe.
 #ifndef RGPU_WORKER_EVENTS_H
 #define RGPU_WORKER_EVENTS_H
 
@@ -7,7 +7,7 @@
 
 #include "proto/wire.h"
 
-// Sends an event. BYTES: size of the event's data that follow BODY or the record.
+// Sends an event. BYTES: number of data bytes of the event, at the end of BODY or after the record.
 void event_send(enum wire_event_kind kind, const void *body, uint32_t size, uint32_t bytes);
 // Sends text for the client's standard error.
 void event_send_error_text(const char *text, uint32_t bytes);

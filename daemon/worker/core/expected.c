@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts the items that the GPU waits for and that will come over the link.
 #include "daemon/worker/core/expected.h"
 
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See extra_connections.h. A thread for each connection waits for the client's first message over
-// it. A connection that does not join the link is closed: no data have been sent over it yet.
+// A thread for each connection waits for the client's first message. A connection that cannot join
+// the link is closed; no data were sent over it.
 #include "daemon/worker/core/extra_connections.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The devices of the box as the driver shows them, and their primary contexts. The worker holds a
-// reference of its own to each primary context that it made, so that it stays warm.
+// Devices as the driver reports them, and their primary contexts. The worker has its own reference
+// to each primary context, so that it stays initialized.
 #include "daemon/worker/core/gpus.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists the GPUs that this worker may use (gpus.c).
+// GPUs that this worker may use.
 #ifndef RGPU_WORKER_GPUS_H
 #define RGPU_WORKER_GPUS_H
 
@@ -13,43 +13,43 @@
 
 enum { GPUS_MAX = WIRE_DEVICE_MAX };
 
-// The identity that the session's client sees; after a move of the lease it is another GPU's.
+// Identity that the client sees. After a move of the lease it differs from the GPU's own.
 struct gpu_identity {
-    uint8_t uuid[16]; // zeros: the GPU's own
+    uint8_t uuid[16]; // zeros: the GPU's own UUID
     char pci[32];
 };
 
 struct gpu {
-    bool present; // absent devices do not concern this worker
+    bool present; // false: the worker does not use the device
     CUdevice handle;
-    CUcontext primary;     // our own reference keeps it warm; NULL: not made yet
-    uint64_t context_cost; // bytes; 0: not known
-    unsigned retained;     // references of the client
+    // the worker has a reference, so that it stays initialized; NULL: not created yet
+    CUcontext primary;
+    uint64_t context_cost; // bytes; 0: unknown
+    unsigned retained;     // number of references of the client
     uint64_t budget;       // bytes; 0: the whole device
     _Atomic uint64_t used; // bytes that the session has allocated
-    uint64_t page;         // granularity of the driver's allocations in bytes; 0: not known
+    uint64_t page;         // granularity of the driver's allocations in bytes; 0: unknown
     struct gpu_identity known_as;
-    _Atomic uint32_t number; // the supervisor's number of it; a move of the session changes it
+    _Atomic uint32_t number; // the supervisor's number of the device; changes with a move
 };
 
 struct gpus {
-    struct gpu list[GPUS_MAX]; // by the supervisor's ordinal
-    int count;                 // entries of the list, including absent ones
+    struct gpu list[GPUS_MAX]; // by the supervisor's number
+    int count;                 // number of entries, including absent ones
     int driver_version;
 };
 extern struct gpus gpus;
 
 CUresult gpus_discover(void);
 void gpus_describe(struct control_device *out);
-// Returns ten times the compute capability of a device that is present (90).
+// Returns the architecture of a present device: 10 * compute capability, such as 90.
 unsigned gpu_arch(int ordinal);
-// Writes the address of a present device on its host, as the kernel spells it.
+// Writes the PCI address of a present device, in the kernel's format.
 void gpu_pci(int ordinal, char *text, size_t room);
-// Returns the primary context of a device without making it current, and makes it if it does not
-// exist.
+// Returns a device's primary context without making it current; creates it if necessary.
 CUresult gpu_primary(int ordinal, CUcontext *out);
-// Returns the index in the list of the GPU with the supervisor's NUMBER; -1: it is not ours.
+// Returns the index of the GPU with the supervisor's NUMBER, or -1.
 int gpu_place_of(uint32_t number);
-uint64_t gpus_used(void); // bytes that the session has on all GPUs
+uint64_t gpus_used(void); // bytes of the session on all GPUs
 
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See mps_client_setup.h. The driver reads these variables when it starts and when it makes a
-// context.
+// The driver reads these variables when it is initialized and when it creates a context.
 #include "daemon/worker/core/mps_client_setup.h"
 
 #include <errno.h>

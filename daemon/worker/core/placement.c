@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See placement.h. hwloc knows the machine; where it lists no PCI devices, as its plugin for that
-// is not installed, the kernel says of each which processors are near.
+// hwloc reports the topology. If it lists no PCI devices, because its plugin for them is missing,
+// the kernel's files show which processors are near a device.
 #include "daemon/worker/core/placement.h"
 
 #include <dirent.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One client's session: what it was granted, the rendezvous with the client, the watch over both
-// connections, and the end, which takes the whole process with it so that the GPU's memory is free
-// at once.
+// The end of a session ends the process, so that the GPU's memory is free at once.
 #include "daemon/worker/core/session.h"
 
 #include <errno.h>

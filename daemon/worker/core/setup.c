@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See setup.h.
 #include "daemon/worker/core/setup.h"
 
 #include <errno.h>

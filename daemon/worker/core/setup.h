@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads a worker's command line, which the spawner fills from its own settings, and the SETUP
-// message of rgpud (proto/control.spec), which waits on an inherited descriptor.
+// Command line of a worker, which the spawner fills from its own settings, and SETUP message of
+// rgpud (proto/control.spec), which waits in an inherited socket.
 #ifndef RGPU_WORKER_SETUP_H
 #define RGPU_WORKER_SETUP_H
 
@@ -9,28 +9,26 @@
 
 #include "common/net/control.h"
 
-// The libraries that a worker loads, and its confinement. rgpud speaks with the network, so it does
-// not choose them.
+// Libraries that a worker loads, and its confinement. The spawner decides about these, because
+// rgpud communicates with the network.
 struct setup_command {
-    char driver[4096];     // by name or path
-    const char *cupti;     // empty: its default names
-    const char *nccl;      // the site's NCCL, for collectives between boxes; empty: none
-    bool filter_only_logs; // worker_filter=log: nothing is refused
+    char driver[4096];     // name or path
+    const char *cupti;     // "": default names
+    const char *nccl;      // NCCL library of the site; "": none
+    bool filter_only_logs; // worker_filter=log: no system call is refused
 };
 
-// setup_parse(), setup_receive() and confine() write both before threads exist; later they are only
-// read.
+// Written by setup_parse(), setup_receive() and confine() before there are threads; then read-only.
 extern struct setup_command command;
 extern struct control_setup setup;
 
-// Reads the command line. Returns -EINVAL if it is not one of the spawner.
+// Parses the command line. Returns 0, or -EINVAL if the spawner did not make it.
 int setup_parse(int argc, char **argv) __attribute__((warn_unused_result));
 
-// Returns true if a supervisor is at the other end of the descriptor that a worker inherits.
+// Returns true if the inherited descriptor is a socket to a supervisor.
 bool setup_is_offered(void);
-// Waits for the message. Sets spin_us to a value for this machine if the setting leaves it open.
-// Returns -ECONNRESET if the supervisor is gone; -EPROTO or -EBADMSG if it sends another message or
-// has another version.
+// Waits for SETUP. If spin_us is open, sets it to a value for this machine. Returns 0; -ECONNRESET
+// if rgpud has died; -EPROTO or -EBADMSG for another message or version.
 int setup_receive(void) __attribute__((warn_unused_result));
 
 // Returns true if sessions may use the transport of that name.
@@ -46,8 +44,8 @@ static inline bool setup_block_size_is_auto(void)
     return !setup.worker.block_size;
 }
 
-// Returns true if the site's NCCL may run here. NCCL connects to other workers by itself, but the
-// supervisor makes the connections of a client of an MPS daemon.
+// Returns true if the site's NCCL may run. It connects to other workers itself, which a client of
+// an MPS daemon may not.
 static inline bool setup_has_nccl(void)
 {
     return *command.nccl && !*setup.mps_pipe;

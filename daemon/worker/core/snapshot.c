@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The description of the session's devices that a client gets at the start, so that it never has to
-// ask again. The driver is asked before a client comes; a grant picks rows.
+// A client gets the description when its session begins and never has to query these values. The
+// driver is queried before a client connects; a grant selects rows.
 #include "daemon/worker/core/snapshot.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Describes the session's GPUs to a client (snapshot.c).
+// Snapshot: description of the session's GPUs for the client.
 #ifndef RGPU_WORKER_SNAPSHOT_H
 #define RGPU_WORKER_SNAPSHOT_H
 
@@ -7,10 +7,10 @@
 
 struct control_grant;
 
-// Returns the description of the granted devices, on the heap, which the caller owns; NULL if
-// memory runs out. Only clients that say which calls they know get sections.
+// Describes the granted devices. The caller frees the result. NULL if memory is exhausted. Only
+// clients that state which calls they know get sections.
 void *snapshot_make(const int *ordinals, unsigned count, const struct control_grant *grant,
                     size_t *size);
-void snapshot_prepare(void); // queries the driver in advance
+void snapshot_prepare(void); // queries the driver before a client connects
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory that was mapped into each array: only the driver knows which piece of it the array
-// still has, so an array keeps it until it ends. Callers hold one lock.
+// Memory mapped into arrays. Only the driver knows which parts an array still uses, so an array
+// keeps all of it until it ends. The caller locks.
 #ifndef RGPU_WORKER_ARRAY_USES_H
 #define RGPU_WORKER_ARRAY_USES_H
 
-// 1: it is new; 0: it was known; -1: no memory for it.
+// Returns 1 if the use is new, 0 if it was known, -1 if memory is exhausted.
 int array_use_add(const void *array, void *memory);
-// Takes out one memory of an array; NULL: it has no more.
+// Removes and returns one memory of an array; NULL if it has none.
 void *array_use_take(const void *array);
 
 #endif

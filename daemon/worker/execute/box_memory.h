@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Physical memory of a GPU by a handle of the client (mappings.c).
+// Physical memory of a GPU, with a handle of the client (cuMemCreate).
 #ifndef RGPU_WORKER_BOX_MEMORY_H
 #define RGPU_WORKER_BOX_MEMORY_H
 
@@ -10,27 +10,27 @@
 #include "worker_driver.h"
 
 struct box_memory {
-    CUmemGenericAllocationHandle handle; // the driver's
-    uint64_t name; // the client's handle; 0: it may stand for other memory now
+    CUmemGenericAllocationHandle handle; // handle of the driver
+    uint64_t name;                       // handle of the client; 0: the client may have reused it
     uint64_t size;
-    uint64_t charge; // bytes of the budget; 0: another process has made it
+    uint64_t charge; // bytes that count against the budget; 0: created by another process
     int device;
-    bool held; // by the client
+    bool held; // the client has not released it
     unsigned mappings;
-    unsigned arrays; // into which it has been mapped
+    unsigned arrays; // number of arrays into which it was mapped
 };
 
-// Binds memory that the driver has given to the client's handle; NULL with the failure noted, and
-// given back.
+// Binds memory of the driver to the client's handle. On failure releases the memory, notes the
+// error and returns NULL.
 struct box_memory *box_memory_adopt(struct serve *serve, CUmemGenericAllocationHandle handle,
                                     uint64_t name, uint64_t size, int device, uint64_t charge);
-// Ends what was just adopted.
+// Releases memory that was just adopted.
 void box_memory_end(struct box_memory *memory);
-// Returns the driver's handle of memory for mapping into an array; 0 after noting the failure. From
-// then on the memory exists and is charged until the array ends.
+// Returns the driver's handle, for mapping into ARRAY; 0 with an error noted. The memory exists and
+// counts until the array ends.
 CUmemGenericAllocationHandle box_memory_of_array(struct serve *serve, uint64_t name,
                                                  const void *array);
 void box_memory_array_ends(const void *array);
-uint64_t box_memory_granularity(int device); // of what can be shared
+uint64_t box_memory_granularity(int device); // granularity of memory that can be shared, in bytes
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See green_resources.h.
 #include "daemon/worker/execute/green_resources.h"
 
 #include <pthread.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of the just-in-time compiler: they come as numbers and leave as numbers and texts; log
-// buffers are ours.
+// Options of the just-in-time compiler arrive as numbers; results leave as numbers and texts.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver loads a kernel in any call that names it, so each request that does so counts it
-// first, in the context that is current; a launch may count it in another one as well. Calls of the
-// driver on libraries, and on kernels that no request names, are replaced by functions that count
+// The driver loads a kernel in any call with its handle. So each request with a handle counts the
+// kernel first, in the current context; a launch may count it in another one too. Driver calls with
+// libraries, or with kernels of which no request has a handle, are replaced by functions that count
 // first.
 #include "daemon/worker/execute/library_use.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts libraries where the driver loads them (library_use.c).
+// Counts libraries where the driver loads them (library_cost.h).
 #ifndef RGPU_WORKER_LIBRARY_USE_H
 #define RGPU_WORKER_LIBRARY_USE_H
 
@@ -8,10 +8,10 @@
 
 #include "worker_driver.h"
 
-void library_uses_prepare(void); // call when the driver is loaded
+void library_uses_prepare(void); // must be called when the driver is loaded
 
-// Counts the kernel FUNCTION, whose handle is HANDLE, in the context ROOT, which is no green one.
-// Returns false if it exceeds the budget. The handles of functions count nothing.
+// Counts the kernel FUNCTION with handle HANDLE in ROOT, which must not be a green context. Returns
+// false if it exceeds the budget. Does nothing for functions of modules.
 bool library_use(uint64_t handle, void *function, CUcontext root, int device);
 
 #endif

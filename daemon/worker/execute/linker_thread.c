@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread that does all linking. The driver's linker keeps state by thread: one that was made in
-// one thread and completed in another left the compiler broken for the rest of the process (driver
-// 580), and our requests come on any thread.
+// The driver's linker has state of the thread: a linker that was created in one thread and
+// completed in another one broke the compiler for the rest of the process (driver 580), and
+// requests are served by any thread.
 #include "daemon/worker/execute/linker_thread.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Virtual memory. Physical memory is counted when it is created, and given back when its handle and
-// all its mappings have ended. Mapped memory is in the list of allocations, so that requests may
-// name its addresses.
+// Virtual memory. Physical memory counts from its creation until its handle is released and all its
+// mappings have ended. Mappings are in the list of allocations, so that requests may use their
+// addresses.
 #include <stdatomic.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making and ending arrays, which count against the budget, and what is mapped to those that have
-// no memory of their own. They die with their context, levels and planes with what they are of.
+// Creates and destroys arrays, which count against the budget, and maps memory to sparse and
+// deferred arrays. Arrays end with their context; levels and planes end with their array.
 #include "proto/wire.h"
 #include "daemon/worker/account/array_cost.h"
 #include "daemon/worker/execute/box_memory.h"

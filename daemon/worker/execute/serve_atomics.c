@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reports the atomic operations of a GPU on memory of its host and of another GPU.
+// Reports which atomic operations a GPU can perform on memory of its host and of another GPU.
 #include "worker_driver.h"
 #include "worker_serve.h"
 

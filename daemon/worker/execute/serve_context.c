@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contexts of the session: primary ones, which the worker keeps warm with a reference of its own,
-// and those that the client creates.
+// Contexts of the session: primary ones, of which the worker has its own reference, and those that
+// the client creates.
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events that streams of other boxes wait for, and semaphores at which our streams wait for events
-// of other boxes. The client connects the two: it asks the worker to watch an event, the worker
-// reports that the event has been reached, and the client signals the semaphore on the other box.
+// Events that streams of other boxes wait for, and semaphores on which streams here wait for events
+// of other boxes. The client connects the two: it makes the worker watch an event, the worker
+// reports when the event is reached, and the client signals the semaphore on the other box.
 //
-// A thread of its own queries the watched events repeatedly: a stream that waited for one could
-// block others that share a hardware queue, and a thread for each would be too many.
+// A thread polls the watched events: a stream that waits for one could block others that share a
+// hardware queue, and a thread for each would be too many.
 #include "daemon/worker/execute/serve_crossing.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Green contexts: some multiprocessors of a GPU, with streams of their own in its primary context.
+// A green context is some of a GPU's multiprocessors, with its own streams in the primary context.
 #include "daemon/worker/execute/serve_green.h"
 
 #include <pthread.h>

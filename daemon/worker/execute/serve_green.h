@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Green contexts of the session (serve_green.c).
+// Green contexts of the session.
 #ifndef RGPU_WORKER_SERVE_GREEN_H
 #define RGPU_WORKER_SERVE_GREEN_H
 
 #include "daemon/worker/request/serve.h"
 #include "worker_driver.h"
 
-// The context that owns what is allocated and loaded in CONTEXT: of a green one the primary, else
-// itself.
+// Returns the context that owns allocations and modules of CONTEXT: for a green context the primary
+// one, else CONTEXT.
 CUcontext green_root(CUcontext context);
 
-// ROOT is about to go, and its green contexts go with it.
+// Ends the green contexts of ROOT, which is about to end.
 void green_forget_root(struct serve *serve, CUcontext root);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of the client that its streams call. The driver calls us in stream order; we tell the
-// client and hold the stream until it says that it is done.
+// Functions of the client in its streams. The driver calls the worker in stream order; the worker
+// makes the client call its function, and holds the stream until the client reports the end.
 #include "daemon/worker/execute/serve_host_function.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Images as they arrive: kept by the client's number until it frees them, within limits on their
-// size and number.
+// Images are kept by the client's number until the client frees them. Their size and number are
+// limited.
 #include "daemon/worker/execute/serve_image.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernel launches. The parameters come packed by the layout that function_info gave; their size
-// must be that layout's, as a launch with other parameters would run on garbage.
+// Kernel launches. Parameters arrive packed in the layout that function_info has returned. Their
+// size must match that layout, because the kernel would otherwise read undefined data.
 #include "daemon/worker/execute/serve_launch.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver's linker. A state's log buffers belong to it for as long as it lives, so they are kept
-// in a list of our own beside the driver's object.
+// The driver's linker. The log buffers of a link state must exist as long as the state, so they are
+// in a list besides the driver's object.
 #include "daemon/worker/execute/serve_linker.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory: every allocation is counted against the session's budget, whatever it comes from.
+// Device memory. Every allocation of every kind counts against the session's budget.
 #include "daemon/worker/execute/serve_memory.h"
 
 #include <stdatomic.h>

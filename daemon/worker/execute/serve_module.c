@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Modules and libraries: loading, and what is in them.
+// Modules and libraries: loading, and lookup of functions and variables.
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reports the groups of a GPU's multiprocessors, which only a private table of the driver has.
+// Reports the groups of a GPU's multiprocessors, which only a private table of the driver contains.
 #include <string.h>
 
 #include "common/base/log.h"

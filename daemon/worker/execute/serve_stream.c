@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Streams, which take memory of the GPU as well.
+// Creates and destroys streams, whose memory counts against the budget.
 #include "daemon/worker/account/passage.h"
 #include "daemon/worker/account/stream_cost.h"
 #include "daemon/worker/execute/serve_green.h"

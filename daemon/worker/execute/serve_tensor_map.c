@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tensor maps that come from the client, which the driver wants aligned.
+// Tensor maps arrive unaligned, but the driver requires alignment.
 #include <string.h>
 
 #include "proto/wire.h"

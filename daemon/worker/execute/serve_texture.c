@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texture and surface objects. Their values are the driver's, as kernels find them in their
-// arguments and in memory; the arrays in their descriptions travel as handles of the client.
+// Texture and surface objects. The client gets the driver's values, because kernels find them in
+// their parameters and in memory. Arrays in descriptions are handles of the client.
 #include "proto/wire.h"
 #include "daemon/worker/account/allocation.h"
 #include "worker_driver.h"

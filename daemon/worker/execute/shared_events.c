@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events between processes. The driver's own need files that workers cannot open, so an event that
-// is shared gets a cell in memory of the GPU, which can be: how often it was recorded, and the last
-// record that its stream has come to. The driver's functions that deal with events ask here first
-// (shared_events_prepare), and for an event with a cell a record is a word that the stream writes,
-// and a wait one that it waits for.
+// The driver's shared events need files that workers cannot open. Instead, a shared event has a
+// cell in shared memory of the GPU: the number of its records, and the last record that its stream
+// has reached. The driver's functions for events are wrapped (shared_events_prepare): for an event
+// with a cell, a record is a word that the stream writes, and a wait is for that word.
 #include "daemon/worker/execute/shared_events.h"
 
 #include <pthread.h>

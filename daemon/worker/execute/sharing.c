@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory between processes of one lease. The driver's handle of the memory goes only to the
-// supervisor; the client gets a token, which its program may give to other processes.
+// Memory shared between processes of a lease. The driver's handle goes only to the supervisor; the
+// client gets a token, which its program may pass to other processes.
 #include <string.h>
 #include <unistd.h>
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See capture_contexts.h.
 #include "daemon/worker/graphs/capture_contexts.h"
 
 #include <pthread.h>

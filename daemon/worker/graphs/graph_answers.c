@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parameters of nodes as answers: the driver's objects become the client's handles again.
+// Replies with parameters of nodes: converts the driver's objects to the client's handles.
 #include <string.h>
 
 #include "common/base/handle_table.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that graphs make in the client. The driver tells when a graph and everything that was made
-// of it is gone by the end of a user object, in a thread where none of its functions may be called.
+// A user object (cuUserObjectCreate) shows when a graph and everything made from it is gone. Its
+// destructor runs in a thread that must not call the driver.
 #include "daemon/worker/graphs/graph_calls.h"
 
 #include <pthread.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading the parameters of nodes from records. Every address that a copy or a set names is
-// checked, as those of copies in streams are.
+// Parses parameters of nodes. Addresses are checked in the same way as those of copies in streams.
 #include "daemon/worker/graphs/graph_params.h"
 
 #include <string.h>

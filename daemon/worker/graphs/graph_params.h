@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parameters of nodes, as they travel and as the driver has them.
+// Parameters of nodes, in requests and for the driver.
 #ifndef RGPU_WORKER_GRAPH_PARAMS_H
 #define RGPU_WORKER_GRAPH_PARAMS_H
 
@@ -9,39 +9,40 @@
 #include "worker_driver.h"
 
 enum {
-    NODE_PARAMETERS_MAX = 4096, // of a kernel: a parameter has a byte at least, a launch 4 KiB
+    // maximum parameters of a kernel: at least a byte each, 4 KiB together
+    NODE_PARAMETERS_MAX = 4096,
     NODE_ACCESS_MAX = 64,
     NODE_BATCH_MAX = 256,
     NODE_GRAPHS_MAX = 512
 };
 
-// The arguments for the driver, with all that they point to; they lie in the record or here.
+// Parameters for the driver, with everything that they point to, which is here or in the record.
 struct node_params {
     CUgraphNodeParams params;
-    void *parameters[NODE_PARAMETERS_MAX]; // of a kernel
+    void *parameters[NODE_PARAMETERS_MAX]; // only for kernels
     void *extra[5];
     size_t bytes;
     CUmemAccessDesc access[NODE_ACCESS_MAX];
     CUstreamBatchMemOpParams batch[NODE_BATCH_MAX];
-    // The function of a host node, or the call for a copy of memory that is not mapped here; NULL:
-    // none. The user of the parameters takes it over.
+    // Host node: its call, or that of a copy of memory that is not mapped; NULL: none. The function
+    // that uses the parameters takes ownership.
     struct graph_call *call;
-    struct context_set contexts; // what the node needs
-    const uint64_t *graphs;      // handles for those inside a conditional node
+    struct context_set contexts; // contexts that the node needs
+    const uint64_t *graphs;      // conditional node: handles for the graphs inside
     uint32_t graph_count;
 };
 
-// Reads what came as parameters of a node of TYPE; noted where it cannot be right. Also to be
-// called where the request has failed already, as a callback that it names is then to end.
+// Parses the parameters of a node of TYPE; notes an error if they are invalid. Must be called even
+// if the request has failed, so that a callback in it is ended.
 void node_params_read(struct serve *serve, uint32_t type, const void *data, uint32_t size,
                       struct node_params *out);
-// The driver's graph behind HANDLE, for use; the contexts that it needs are added to CONTEXTS, and
-// noted is where one of them has gone: then it can only be taken apart.
+// Returns the driver's graph of HANDLE and adds the contexts that it needs to CONTEXTS. Notes an
+// error if one of them has ended; the graph can then only be destroyed.
 CUgraph graph_that_lives(struct serve *serve, uint64_t handle, struct context_set *contexts);
-// Answers with the parameters of a node.
+// Replies with the parameters of a node.
 void node_params_answer(struct serve *serve, CUgraphNode node, uint32_t room, uint32_t *type);
-// The two nodes of a copy of memory that is not mapped here, which is a child graph with the
-// client's side as a host node. False: the node is no such copy.
+// Nodes of a copy of memory that is not mapped: a child graph with a host node for the client's
+// side. node_is_copy() returns false for other nodes.
 struct copy_nodes {
     CUgraphNode call, copy;
     CUDA_HOST_NODE_PARAMS called;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of graphs and nodes, found by the driver's object and by the client's handle.
 #include "daemon/worker/graphs/graph_parts.h"
 
 #include <pthread.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver makes commands for each node of what is instantiated, and channels for branches that
-// may run at once. It uses them again for later graphs, and gives nothing back before the context
-// ends. So the most that the graphs of a session have had at one time counts in each of their
-// contexts.
+// The driver allocates commands for each node, and channels for branches that may run concurrently.
+// It reuses them for later graphs and keeps them until the context ends. So the maximum of
+// concurrent graphs of the session counts in each of their contexts.
 #include "daemon/worker/graphs/graph_size.h"
 
 #include <pthread.h>

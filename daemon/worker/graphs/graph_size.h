@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GPU memory that the driver takes for the nodes of executable graphs, beside memory that they
-// allocate (graph_size.c).
+// Counts GPU memory that the driver takes for nodes of executable graphs, besides memory that they
+// allocate.
 #ifndef RGPU_WORKER_GRAPH_SIZE_H
 #define RGPU_WORKER_GRAPH_SIZE_H
 
@@ -11,11 +11,11 @@
 #include "daemon/worker/request/serve.h"
 #include "worker_driver.h"
 
-// Counts GRAPH, which is about to be instantiated under the handle EXEC for CONTEXTS. Noted where
-// the budget does not allow it. False: there is nothing to be ended.
+// Counts GRAPH before its instantiation as EXEC for CONTEXTS. Notes an error if it exceeds the
+// budget. Returns false if graph_size_end() need not be called.
 bool graph_size_take(struct serve *serve, uint64_t exec, CUgraph graph,
                      const struct context_set *contexts);
-// EXEC has been destroyed, or has not come about.
+// EXEC was destroyed, or its instantiation has failed.
 void graph_size_end(uint64_t exec);
 
 #endif

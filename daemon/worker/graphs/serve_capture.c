@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Capturing streams. Requests of one thread of the client may be served by several of ours, so
-// every capture is a relaxed one here: what a mode forbids is the client's to see to.
+// Stream capture. Several threads of the worker may serve requests of one thread of the client, so
+// the worker captures in relaxed mode; the client enforces the restrictions of other modes.
 #include <string.h>
 
 #include "proto/wire.h"

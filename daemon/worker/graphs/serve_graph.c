@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graphs: making and ending them, their edges, and what is in them.
+// Graphs: creation, destruction, edges, and queries.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The dependencies of a node, which precede the data of a request (serve_graph.c).
+// Dependencies of a node, which precede the other data of a request.
 #ifndef RGPU_WORKER_SERVE_GRAPH_H
 #define RGPU_WORKER_SERVE_GRAPH_H
 
@@ -15,7 +15,7 @@ struct dependencies {
     bool with_edges;
 };
 
-// Reads them into OUT. Returns false after noting an error.
+// Parses them. Returns false with an error noted.
 bool dependencies_read(struct serve *serve, const void *data, uint32_t bytes, uint32_t count,
                        bool edges, struct dependencies *out);
 

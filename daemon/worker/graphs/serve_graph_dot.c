@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The picture of a graph: the driver writes a file in memory, whose text the client fetches in
-// pieces.
+// Graphviz output of a graph: the driver writes a memory file, which the client reads in parts.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

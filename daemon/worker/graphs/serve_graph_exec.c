@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Instantiates graphs, and updates, uploads and launches the results. With a budget, an upload
-// comes before the first launch of a graph that allocates memory, so that the driver takes the
-// memory in a call that can be refused.
+// Instantiates graphs; updates, uploads and launches executable graphs. With a budget, a graph that
+// allocates memory is uploaded before its first launch, so that the driver takes the memory in a
+// call that can fail.
 #include "daemon/worker/graphs/serve_graph_exec.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes: adding them, changing their parameters in graphs and in what was instantiated, and reading
-// those.
+// Nodes: adds them, and gets and sets their parameters in graphs and in executable graphs.
 #include "daemon/worker/graphs/serve_graph_node.h"
 
 #include <string.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes that captures have as well as graphs that are built (serve_graph_node.c).
 #ifndef RGPU_WORKER_SERVE_GRAPH_NODE_H
 #define RGPU_WORKER_SERVE_GRAPH_NODE_H
 
 #include "daemon/worker/graphs/graph_params.h"
 #include "daemon/worker/graphs/serve_graph.h"
 
-// Adds a copy of memory that is not mapped here, whose call PARAMS has and gives away.
+// Adds a copy of memory that is not mapped, to a graph or in a capture. Takes ownership of the call
+// in PARAMS.
 void graph_add_copy(struct serve *serve, CUgraphNode *node, CUgraph graph,
                     const struct dependencies *after, struct node_params *params);
 

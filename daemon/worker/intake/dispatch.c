@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads that serve requests. One of them reads the link; before it goes on to wait for the
-// GPU it hands the reading to another, which is woken or made, and queues up again when it is done.
+// One of the threads that serve requests reads the link. Before it waits for the GPU, it passes the
+// reading to another thread, which is woken or created. Afterwards it waits for its next turn.
 #include "daemon/worker/intake/dispatch.h"
 
 #include <errno.h>

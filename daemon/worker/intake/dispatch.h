@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides which thread reads the link (dispatch.c).
+// Decides which thread reads the link.
 #ifndef RGPU_WORKER_DISPATCH_H
 #define RGPU_WORKER_DISPATCH_H
 
 #include "daemon/worker/request/serve.h"
 
-void dispatch_start(void); // starts the first reading thread
-void dispatch_offer(void); // lets a free thread take requests
+void dispatch_start(void); // starts the first thread
+void dispatch_offer(void); // makes a free thread read requests
 void dispatch_malformed(const struct serve *serve, int size) __attribute__((noreturn));
 void dispatch_link_down(int err) __attribute__((noreturn));
 

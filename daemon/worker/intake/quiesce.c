@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See quiesce.h.
 #include "daemon/worker/intake/quiesce.h"
 
 #include <pthread.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Quiesces the worker while its lease is suspended and the lease's memory is away from the GPUs.
+// Quiesces the worker while its lease is suspended, that is, while its device memory is in the
+// host.
 //
-// The driver's lock waits for all queued work, and lets no thread queue more. So before the
-// supervisor takes this lock, no stream may wait on a semaphore whose signal needs a call of the
-// driver. So the worker excludes semaphores (semaphores.h) until the lease resumes. Requests that
-// arrive meanwhile wait unread, or read and not executed; the link is not touched.
+// The driver's checkpoint lock waits for all queued work and blocks new work. So no stream may wait
+// on a semaphore whose signal needs a driver call. Therefore the worker excludes semaphores
+// (semaphores.h) from before the lock until the lease resumes. Requests meanwhile are not read, or
+// not executed; the link stays open.
 #ifndef RGPU_WORKER_QUIESCE_H
 #define RGPU_WORKER_QUIESCE_H
 
@@ -12,21 +13,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Handle the supervisor's PAUSE and GO_ON, on the main thread. The worker reports PAUSED when it is
+// Handle PAUSE and GO_ON of the supervisor, in the main thread. The worker sends PAUSED once it is
 // quiesced.
 void quiesce_begin(uint32_t number);
 void quiesce_end(void);
 
-// Handles HOLD: requests wait, without a quiesce, because their lease has used more of the GPU than
-// its share.
+// Handles HOLD: requests wait because their lease has used more GPU time than its share. The worker
+// is not quiesced.
 void quiesce_hold(bool held);
 
-// Sets COUNT, which returns the number of requests in execution. Call before requests are served. A
-// session that received PAUSE while it was being opened quiesces here.
+// Sets COUNT, which returns the number of requests in execution. Must be called before requests are
+// served. If PAUSE has arrived already, quiesces the worker.
 void quiesce_ask(unsigned (*count)(void));
 
-// Waits while requests are held. Called before a request is executed, by the thread that has read
-// it.
+// Waits while requests are held. Called by the thread that has read a request, before it executes
+// the request.
 extern _Atomic bool quiesce_holds;
 void quiesce_wait(void);
 static inline void quiesce_pass(void)

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes over the reading of the link while the thread that should read it is stuck in the driver.
+// The driver queues about a thousand operations in a stream; a call that finds the queue full waits
+// for the GPU. Meanwhile the worker must read what the GPU may be waiting for: data of pushes, and
+// ends of host functions with the changes of mirrored memory before them. These are executed at
+// once. Other requests are kept in order for the blocked thread. Blocks of a push that has not
+// begun are kept, too. Once it has begun, they are processed before other requests, which may wait
+// for them.
 //
-// A driver takes about a thousand operations per stream; a call that finds the queue full waits for
-// the GPU. That must not keep us from reading what the GPU itself may be waiting for: the data of a
-// push, and the end of a host function with the changes of mirrored memory that come before it.
-// These are acted on at once; all other requests are kept, in their order, for the thread that is
-// stuck. Blocks of a push that is still to begin are kept as well. Once it has begun they come
-// before everything else: a request that stands in front of them may have to wait for them.
-//
-// The same watch serves requests that hardly ever wait, though they may, such as freeing memory:
-// the thread lingers over them without handing the link to another beforehand, which costs more
-// than they take, and loses it to another when one has taken a tick.
+// The same thread helps requests that seldom wait, such as frees: the serving thread keeps the
+// link, because passing it on costs more than the request, and loses it to this thread if the
+// request takes more than a tick.
 #include "daemon/worker/intake/relief.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See shortage.h. The driver does not say which of the system's refusals it met, so that all
-// figures are put beside their limits.
+// The driver does not report which limit was reached, so all figures are logged with their limits.
 #include "daemon/worker/intake/shortage.h"
 
 #include <stdatomic.h>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Says in the log by what a request failed that wanted memory: the GPU, a budget, or a limit of the
-// process.
 #ifndef RGPU_WORKER_SHORTAGE_H
 #define RGPU_WORKER_SHORTAGE_H
 
 #include "daemon/worker/request/serve.h"
 
-// Logs the shortage by which a request has failed; other failures are not logged. Any thread.
+// Logs why memory was exhausted, if that made the request fail: the GPU, a budget, or a limit of
+// the process. Thread-safe.
 void shortage_note(const struct serve *serve);
 
 #endif

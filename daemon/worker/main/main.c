@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpu-worker: receives its settings, confines itself, makes a context on its GPU before a client
-// comes, reports that it is ready, takes one client from the supervisor and serves it until it
-// ends.
+// rgpu-worker: receives its settings, confines itself, creates a context on its GPU, reports that
+// it is ready, and serves one client.
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

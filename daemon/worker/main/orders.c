@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See orders.h.
 #include "daemon/worker/main/orders.h"
 
 #include <errno.h>

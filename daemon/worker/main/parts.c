@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See parts.h.
 #include "daemon/worker/main/parts.h"
 
 #include "daemon/worker/account/graph_walk.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One client from its grant to the end of the process: the two prove themselves to each other,
-// agree on a transport, and the main thread watches over the rest.
+// Worker and client authenticate each other and agree on a transport. Afterwards the main thread
+// watches the connections.
 #include "daemon/worker/main/run.h"
 
 #include <errno.h>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Offers transports, and opens the one that the client proposes. Their table
-// (transport/link/transport.h) lists the transports and the needs of each.
 #include "daemon/worker/main/welcome.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements direct links between workers. The client has one worker expect a call, passes its
-// answer to the other, and waits until both ends are connected. The link is used only after that,
-// so a failure leaves the path through the client.
+// The client makes one worker expect a connection, passes its answer to the other one, and waits
+// until both ends are connected. The link is used only then, so after a failure the path through
+// the client remains.
 #include "daemon/worker/peer/peer_direct.h"
 
 #include <errno.h>

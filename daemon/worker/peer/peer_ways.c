@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See peer_ways.h. The worker that was called offers what it has (PEER_WAYS). The caller proposes
-// one after the other and connects; the other one says whether it stands (TRANSPORT_REPLY). The
-// last proposal, "tcp", is to stay as they are.
+// The called worker sends its offers (PEER_WAYS). The caller proposes them one after the other and
+// connects; the called worker reports the result (TRANSPORT_REPLY). The last proposal, "tcp", means
+// to keep the connection.
 #include "daemon/worker/peer/peer_ways.h"
 
 #include <errno.h>

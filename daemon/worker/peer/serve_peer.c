@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Serves the requests for copies between boxes, and the frames that come through the client.
+// Requests for copies between boxes, and frames of peer links that travel through the client.
 #include "common/base/handle_table.h"
 #include "common/base/scope.h"
 #include "daemon/worker/copy/parts/semaphores.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See context_set.h. A driver crashes when it is to launch a graph whose context has gone; so who
-// launches asks here.
+// A driver crashes when it launches a graph whose context has ended, so launches check the set.
 #include "daemon/worker/request/context_set.h"
 
 #include <stdlib.h>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions for handlers of requests: the client's handles, addresses and strings, checked, and the
-// reply.
 #include "daemon/worker/request/serve.h"
 
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements arithmetic over the 32 lanes of a warp: one function per operation and type, generated
-// from the lists in alu_*.def. Every function computes all lanes; the caller preserves the values
-// of inactive lanes. alu_v3.c compiles this file again with the vector instructions of newer CPUs.
+// Arithmetic on the 32 lanes of a warp: one function for each operation and type, generated from
+// lists in alu_*.def. A function computes all lanes; the caller restores the values of inactive
+// lanes. alu_v3.c compiles this file again for newer CPUs.
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>

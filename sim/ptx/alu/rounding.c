@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements rare floating-point operations: results in rounding modes other than to nearest, and
-// conversions that saturate, flush, or round specially. Compiled with -frounding-math.
+// Rare floating-point operations: rounding modes other than to nearest, and conversions that
+// saturate, flush denormals, or round specially. Compiled with -frounding-math.
 #include <fenv.h>
 #include <math.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowers accesses to texture and surface objects. The object is a 64-bit value, as in unified mode.
-// Textures and samplers declared by modules are references, which CUDA no longer supports.
+// Lowers accesses to texture and surface objects, whose handle is a 64-bit value (unified mode).
+// Texture references, which CUDA no longer supports, are refused.
 #include "sim/ptx/lower/lower.h"
 
 #include <string.h>

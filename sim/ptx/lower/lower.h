@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Converts statements to instructions with a table of functions by opcode. Each function reads its
-// operands with the parser, checks them, and appends instructions to the function.
+// Lowering: converts parsed statements to instructions. A table maps each opcode to a function,
+// which reads the operands with the parser, checks them, and appends instructions.
 #ifndef RGPU_SIM_PTX_LOWER_H
 #define RGPU_SIM_PTX_LOWER_H
 
@@ -8,21 +8,23 @@
 
 // statement.c: helpers of the lowering functions
 bool mod(struct compiler *c, const char *name);
-enum type mod_type(struct compiler *c); // the next type modifier
+enum type mod_type(struct compiler *c); // next modifier, which must be a type
 enum type mod_type_optional(struct compiler *c);
 extern const struct lowering_steps lowering_steps;
 struct insn *emit(struct compiler *c, enum opcode op);
 struct insn *emit_alu(struct compiler *c, const char *key, uint32_t d, uint32_t a, uint32_t b,
                       uint32_t e, uint32_t imm);
-uint32_t new_temp(struct compiler *c, enum type t); // a reference to a new register
+uint32_t new_temp(struct compiler *c, enum type t); // reference to a new register
 uint32_t const_ref(struct compiler *c, uint64_t value, bool wide);
 uint32_t const_reloc(struct compiler *c, bool wide, struct variable *variable,
                      struct ptx_function *function, int64_t addend);
 struct operand *opd(struct compiler *c, unsigned index);
 void want_operands(struct compiler *c, unsigned least, unsigned most);
-uint32_t use(struct compiler *c, struct operand *o, enum type t); // as a source of type t
+// reference to a source operand of type t
+uint32_t use(struct compiler *c, struct operand *o, enum type t);
 uint32_t use_pred(struct compiler *c, struct operand *o);
-uint32_t use_wide(struct compiler *c, struct operand *o); // a 64-bit address
+// reference to a source operand with a 64-bit address
+uint32_t use_wide(struct compiler *c, struct operand *o);
 uint32_t define(struct compiler *c, struct operand *o, enum type t);
 void define_done(struct compiler *c, struct operand *o, enum type t, uint32_t ref);
 __attribute__((noreturn)) void refuse(struct compiler *c, const char *why);
@@ -45,7 +47,7 @@ void lower_float_plain(struct compiler *c, enum type t); // div, min, max, abs, 
 struct memory_op *memory_operand(struct compiler *c, struct insn *in, struct operand *address,
                                  enum space space, unsigned size);
 enum space mod_space(struct compiler *c);
-const char *statement_text(struct compiler *c); // for faults
+const char *statement_text(struct compiler *c); // text for fault messages
 enum atom_op mod_atom(struct compiler *c);
 void check_atom(struct compiler *c, enum atom_op op, enum type t);
 

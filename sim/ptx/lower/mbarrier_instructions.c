@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-// Skips scopes and orders, which are all equal within a block here.
+// Skips scopes and memory orders, which make no difference within a block here.
 static void skip_order(struct compiler *c)
 {
     static const char *const words[] = {"release", "acquire", "relaxed", "cta", "cluster", "b64"};

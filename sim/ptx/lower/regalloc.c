@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Assigns virtual registers to slots in the frame. Liveness is computed over basic blocks for a
-// single thread; lanes never touch each other's values, so the result holds for the warp. Registers
-// whose live ranges do not overlap share a slot, which keeps a warp's registers small enough for
-// the first-level cache.
+// Assigns virtual registers to slots in the frame. Liveness is computed over basic blocks as for a
+// single thread, which is right for all lanes because no lane touches values of another. Registers
+// whose live ranges do not overlap share a slot, so that a warp's registers fit into the
+// first-level cache.
 #include "sim/ptx/lower/lower.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements a compilation's allocations and its failure: a line in the log and a jump to the
-// start.
+// Allocation during a compilation, and its failure: a line in the log and a longjmp to the start.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements labels of a function: their positions, lists of labels, and forward uses.
+// Labels of a function: positions, lists of labels, and uses before the definition.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the names in scope during compilation. Labels and variables share one name space, as
-// in PTX.
+// Names in scope. Labels and variables share one name space, as in PTX.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Defines the compiler's data: tokens, names in scope, parsed operands, and the context that
-// compiles a set of PTX texts to a module. Errors longjmp to the start of compile; arenas hold all
-// allocations.
+// Data of the compiler: tokens, names in scope, parsed operands, and the state of a compilation. An
+// error calls longjmp to the start of the compilation; all allocations are in arenas.
 #ifndef RGPU_SIM_PTX_PARSE_H
 #define RGPU_SIM_PTX_PARSE_H
 
@@ -9,8 +8,8 @@
 
 enum token_kind {
     TOK_END,
-    TOK_NAME, // identifiers, %registers included
-    TOK_DOT,  // .word, the dot not in the text; "L1::evict_last" is one word
+    TOK_NAME, // identifiers, including %registers
+    TOK_DOT,  // .word without the dot in `text`; "L1::evict_last" is one word
     TOK_INT,
     TOK_FLOAT,
     TOK_STRING,
@@ -24,16 +23,16 @@ struct token {
     unsigned line;
     char punct;       // '<' for "<<" is 'L', '>' for ">>" 'R', "&&" 'A', "||" 'O', "==" 'E',
                       // "!=" 'N', "<=" 'l', ">=" 'g'
-    bool is_unsigned; // 12U
-    bool is_f32;      // 0f3F800000
+    bool is_unsigned; // integer with suffix U, such as 12U
+    bool is_f32;      // float of 32 bits, such as 0f3F800000
     uint64_t integer;
     double real;
 };
 
 enum symbol_kind {
-    SYM_REGS, // .reg .b32 %r<n> or a single one
+    SYM_REGS, // .reg: a register, or a family such as %r<n>
     SYM_VARIABLE,
-    SYM_PARAM, // an entry's parameter, or .param in a function: frame memory
+    SYM_PARAM, // kernel parameter, or .param in a function (frame memory)
     SYM_FUNCTION,
     SYM_LABEL,
     SYM_TARGETS, // .branchtargets, .calltargets
@@ -41,7 +40,7 @@ enum symbol_kind {
 };
 
 struct symbol {
-    struct symbol *next; // of the hash chain
+    struct symbol *next; // link of the hash chain
     const char *name;
     unsigned len;
     enum symbol_kind kind;
@@ -50,18 +49,18 @@ struct symbol {
     enum type type;
     bool parameterized; // SYM_REGS: %r<n> stands for %r0 and up
     uint32_t reg_count;
-    uint32_t *regs;  // virtual register + 1, or 0 while not yet used
-    uint32_t vector; // .v2, .v4 registers: elements
+    uint32_t *regs;  // virtual register + 1; 0: not used yet
+    uint32_t vector; // number of elements of .v2 and .v4 registers
 
     struct variable *variable;
     struct ptx_function *function;
 
-    bool entry_param; // offset into the entry's parameters, else into frame memory
+    bool entry_param; // `offset` is into a kernel's parameters, else into frame memory
     uint32_t offset, size;
 
-    uint32_t pc; // SYM_LABEL
+    uint32_t pc; // SYM_LABEL: index of the instruction
     struct branch_table *table;
-    bool any_target; // .calltargets: the parameters are the callee's
+    bool any_target; // .calltargets: parameters are those of the called function
     struct formal *proto_params, *proto_returns;
     uint32_t proto_param_count, proto_return_count;
 };
@@ -74,17 +73,17 @@ struct scope {
 
 enum operand_kind {
     OPD_NONE,
-    OPD_REG, // ref of a register or special register
+    OPD_REG, // reference to a register or special register
     OPD_INT,
     OPD_FLOAT,
-    OPD_SYMBOL,  // address of a variable, parameter or function, plus offset
-    OPD_NAME,    // not declared: a label, or the function of a call
+    OPD_SYMBOL,  // address of a variable, parameter or function, with an offset
+    OPD_NAME,    // undeclared name: a label, or the function of a call
     OPD_VECTOR,  // {a, b}
     OPD_ADDRESS, // [base + offset]
     OPD_PAIR,    // p|q
     OPD_SINK,    // _
-    OPD_CLOCK,   // special register that is read at run time; value says which
-    OPD_LIST,    // (a, b) of a call
+    OPD_CLOCK,   // special register that changes while running; `integer` is its clock_kind
+    OPD_LIST,    // (a, b), parameters of a call
 };
 
 struct operand {
@@ -115,7 +114,7 @@ struct modifier {
     bool used;
 };
 
-// One instruction as parsed: name.mod.mod operands;
+// A parsed instruction: name.mod.mod operands;
 struct ptx_statement {
     struct token name;
     char opcode[24];
@@ -123,16 +122,16 @@ struct ptx_statement {
     unsigned mod_count;
     struct operand *operands[MAX_OPERANDS];
     unsigned operand_count;
-    struct operand *guard; // @p; NULL: none
-    uint32_t pred;         // the guard as a reference, or NO_PRED
+    struct operand *guard; // operand of the guard @p, or NULL
+    uint32_t pred;         // reference to the guard, or NO_PRED
     bool pred_negated;
     unsigned line;
 };
 
-// A use of a label, resolved at the function's end in the scope of the use.
+// A use of a label, which is resolved at the end of the function.
 struct fixup {
     uint32_t insn;
-    uint32_t *where; // in a branch table, or NULL for the instruction's imm
+    uint32_t *where; // location in a branch table; NULL: imm of the instruction
     const char *name;
     unsigned len;
     struct scope *scope;
@@ -149,7 +148,7 @@ struct const_entry {
 
 struct compiler;
 
-// The functions that process each statement and the end of a function.
+// Functions of lower/ that process a statement and the end of a function.
 struct lowering_steps {
     void (*statement)(struct compiler *c, struct ptx_statement *s);
     void (*end)(struct compiler *c, struct ptx_function *f);
@@ -166,16 +165,16 @@ struct compiler {
     // lexer
     const char *at, *end;
     unsigned line;
-    struct token token; // the current one
+    struct token token; // current token
 
-    struct scope *globals; // of all sources: functions and variables
-    struct scope *statics; // of this source
+    struct scope *globals; // names of all sources: functions and variables
+    struct scope *statics; // names that are private to the present source
     struct scope *scope;
     unsigned source;
-    unsigned depth; // of braces and expressions, bounded
+    unsigned depth; // nesting of braces and expressions, limited
 
     uint32_t function_capacity, entry_capacity, global_capacity, reloc_capacity;
-    struct variable **shared; // all .shared of module scope and of functions
+    struct variable **shared; // all .shared variables
     uint32_t shared_count, shared_capacity;
 
     uint8_t *constants;
@@ -186,13 +185,13 @@ struct compiler {
     struct ptx_function *function;
     struct insn *code;
     uint32_t code_count, code_capacity;
-    uint8_t *classes; // of virtual registers
+    uint8_t *classes; // reg_class of each virtual register
     uint32_t reg_count, reg_capacity;
     struct fixup *fixups;
     uint32_t fixup_count, fixup_capacity;
-    uint32_t carry; // predicate register of the condition code, or NO_PRED
+    uint32_t carry; // predicate register with the carry flag, or NO_PRED
     uint64_t frame_bytes;
-    uint32_t frame_align; // largest of all functions, at least 16
+    uint32_t frame_align; // maximum over all functions, at least 16
     uint32_t callee_capacity;
     struct ptx_statement *statement;
 };
@@ -201,10 +200,11 @@ struct compiler {
 __attribute__((noreturn, format(printf, 4, 5))) void
 compile_fail(struct compiler *c, int code, unsigned line, const char *fmt, ...);
 __attribute__((noreturn)) void compile_out_of_memory(struct compiler *c);
-void *compile_alloc(struct compiler *c, size_t size);   // lives with the module
-void *compile_scratch(struct compiler *c, size_t size); // lives until compile returns
-void *compile_keep(struct compiler *c, const void *data, size_t size); // a copy that stays
-// Makes space for one more element in an array of scratch memory.
+void *compile_alloc(struct compiler *c, size_t size);   // freed with the module
+void *compile_scratch(struct compiler *c, size_t size); // freed when compile returns
+// returns a copy that is freed with the module
+void *compile_keep(struct compiler *c, const void *data, size_t size);
+// Returns the array, enlarged if it has no space for one more element.
 void *compile_grow(struct compiler *c, void *array, uint32_t count, uint32_t *capacity,
                    size_t size);
 char *compile_string(struct compiler *c, const char *text, size_t len);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the virtual registers of the function being compiled.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements atomic operations on device memory with atomic operations of the host.
+// Executes atomic operations on device memory with atomic operations of the host.
 #include "sim/ptx/run/exec.h"
 
 #include <string.h>

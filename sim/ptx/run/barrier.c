@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the sixteen barriers of a block. Threads are counted one by one; a warp whose live
-// threads have all arrived counts as a full warp, as on a GPU.
+// The sixteen barriers of a block. Threads are counted; a warp whose live threads have all arrived
+// counts as 32 threads, as on a GPU.
 #include "sim/ptx/run/exec.h"
 
 #include <string.h>

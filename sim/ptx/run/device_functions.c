@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the functions built into every device: printf, assert, malloc and free.
+// Functions built into every device: printf, assert, malloc and free.
 #include "common/base/scope.h"
 #include "sim/ptx/run/exec.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements host threads that help launches. They start on first demand and stay. A launch never
-// waits for a helper that has not begun, so a busy pool only reduces speed.
+// Threads start on first demand and stay. A launch never waits for a thread that has not begun with
+// it, so a busy pool makes launches slower but never blocks them.
 #include "sim/ptx/run/helper_threads.h"
 
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the splits of a warp: groups of its lanes at one instruction of one frame.
 #include "sim/ptx/run/exec.h"
 
 void warp_add_split(struct warp *w, struct frame *frame, uint32_t pc, uint32_t mask)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Host memory of the client that we map at the client's own addresses, so that a pointer means the
-// same to its program, to us and to the GPU, and that the GPU copies to and from without us.
+// Host memory of the client is mapped at the client's own addresses, so that a pointer is valid in
+// the program, in the worker and on the GPU, and the GPU copies without the worker.
 #include "daemon/worker/copy/mapped/client_memory.h"
 
 #include <errno.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The box's part of mirrored host memory: pages of ours at the client's addresses, which the GPU
-// has in its address space, and what the client knows of them. Requests move changes between both
-// by the processor, so that neither a stream nor a kernel that is looking at the memory is waited
-// for. They are urgent: a function of the client, for which streams wait, reads before it runs and
-// writes before it is done.
+// Pages of the worker at the client's addresses, mapped for the GPU, and a copy of what the client
+// knows of them. Requests exchange changes with the processor, so that they wait for no stream and
+// no kernel that reads the memory. These requests are urgent: before a host function runs, for
+// which streams wait, it reads the changes, and before it ends, it sends its own.
 #include "daemon/worker/copy/mirrored/host_mirrors.h"
 
 #include <pthread.h>

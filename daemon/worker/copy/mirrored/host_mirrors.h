@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Page-locked memory of ours that stands for the client's own, where the link shares none
-// (host_mirrors.c).
+// Page-locked memory of the worker that mirrors the client's, for links without shared memory.
 #ifndef RGPU_WORKER_HOST_MIRRORS_H
 #define RGPU_WORKER_HOST_MIRRORS_H
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies between the GPU and the client's memory over a link that reaches it: a thread reads blocks
-// from the client, or writes them there, while the GPU copies others. The client's processor has no
-// part in it. The stream that a copy belongs to is held on a semaphore until its last byte has
-// moved.
+// Copies between the GPU and the client's memory by RDMA: a thread reads blocks from the client, or
+// writes them there, while the GPU copies other blocks. The client's processor is not involved. The
+// stream of a copy waits on a semaphore until the last byte is moved.
 //
-// A move takes staging blocks when its stream has come to it. One whose data was final from the
-// start (the client's staging blocks) is fetched before, but only as long as blocks are left for
-// moves whose turn it is: those end whatever else waits, so that none can wait for ever.
+// A move takes staging blocks when its stream has reached it. A move whose data were final from the
+// start (in the client's staging blocks) is fetched earlier, as long as enough blocks remain for
+// moves whose stream has reached them. Those always end, so none waits forever.
 #include "daemon/worker/copy/one_sided/one_sided.h"
 
 #include <errno.h>

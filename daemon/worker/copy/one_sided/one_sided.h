@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies between the GPU and memory of the client to which the link has one-sided access
-// (one_sided.c). Each copy is a move, which holds its stream on a semaphore, and has blocks in
-// flight.
+// Copies between the GPU and memory of the client that the link accesses by RDMA. A copy is a move:
+// it holds its stream on a semaphore, and consists of in-flight blocks.
 #ifndef RGPU_WORKER_ONE_SIDED_H
 #define RGPU_WORKER_ONE_SIDED_H
 
@@ -14,11 +13,12 @@
 #include "daemon/worker/copy/parts/staging.h"
 #include "worker_driver.h"
 
-// The rows of a rectangle or box, packed one after another in a block.
+// Rows of a rectangle or box, which are packed in a block.
 struct rect {
-    uint64_t width;                      // bytes of a row; 0: the move has no rows
-    uint64_t height;                     // rows of a plane
-    uint64_t remote_pitch, remote_slice; // bytes from row to row, from plane to plane
+    uint64_t width;  // bytes of a row; 0: the move is a single range
+    uint64_t height; // rows of a plane
+    // bytes from a row to the next, and from a plane to the next
+    uint64_t remote_pitch, remote_slice;
     uint64_t device_pitch, device_slice;
 };
 
@@ -27,68 +27,71 @@ enum move_kind { MOVE_TO_DEVICE, MOVE_FROM_DEVICE };
 struct move {
     enum move_kind kind;
     CUdeviceptr device;
-    uint64_t remote; // address in the client
+    uint64_t remote; // address in the client's memory
     uint32_t key;
     uint32_t region;
-    uint64_t size; // of all rows together
+    uint64_t size; // bytes of all rows
     struct rect box;
     uint64_t issued;   // bytes whose transfer has begun
-    uint64_t copied;   // to the device: bytes whose copies have been queued
-    uint64_t stored;   // from the device: bytes whose writes have been posted
+    uint64_t copied;   // to the device: bytes whose GPU copies are queued
+    uint64_t stored;   // from the device: bytes whose RDMA writes are posted
     uint64_t finished; // bytes whose transfer is complete
-    enum { FLAG_NONE, FLAG_WANTED, FLAG_FLYING, FLAG_TOLD } flag; // to write after the data
+    // flag of the client to write after the data
+    enum { FLAG_NONE, FLAG_WANTED, FLAG_FLYING, FLAG_TOLD } flag;
     uint32_t flag_index, flag_value;
-    struct direct_region *direct; // the device accesses the GPU's memory; NULL: through blocks
-    CUcontext context;            // NULL: it has ended
-    CUevent start;                // recorded in the client's stream; NULL: see `follows`
-    struct move *follows; // the previous request of the stream; this one is ready when that one is
+    // registered GPU memory that the RDMA device accesses; NULL: staging blocks are used
+    struct direct_region *direct;
+    CUcontext context;    // NULL: the context has ended
+    CUevent start;        // recorded in the client's stream; NULL: see `follows`
+    struct move *follows; // previous request of the stream; this move is ready when that one is
     struct move *behind;  // an earlier move of the stream that has not ended; NULL: none is known
     bool ready;           // the stream has reached the move
-    bool early;           // the data are final already, so they may be fetched before
+    // the data are final: they may be fetched before the stream reaches the move
+    bool early;
     int semaphore;
     uint32_t value;
     CUresult result;
     unsigned flying;
-    uint32_t call;                    // number of the program's call, if work is traced
-    struct copied_range copied_range; // unused by direct moves, which queue no copies
+    uint32_t call;                    // number of the program's call, for activity records
+    struct copied_range copied_range; // unused by direct moves, which queue no GPU copies
     struct move *next;
 };
 
 enum inflight_stage {
-    INFLIGHT_FETCHING,   // the device reads from the client
+    INFLIGHT_FETCHING,   // the RDMA device reads from the client
     INFLIGHT_FETCHED,    // the block is full and waits for the stream
     INFLIGHT_COPYING,    // the GPU copies
-    INFLIGHT_STORING,    // the device writes to the client, or waits for space in its queue
-    INFLIGHT_SIGNALLING, // the device writes a flag of the client
+    INFLIGHT_STORING,    // the RDMA device writes to the client, or its queue is full
+    INFLIGHT_SIGNALLING, // the RDMA device writes a flag of the client
 };
 
 struct inflight_block {
     enum inflight_stage stage;
-    bool posted;                       // all of its operations are posted to the device
-    uint32_t parts_posted, parts_over; // operations that are posted, and completed
-    struct move *move;                 // NULL: a signal that follows no move
+    bool posted;                       // all of its RDMA operations are posted
+    uint32_t parts_posted, parts_over; // number of RDMA operations posted, and completed
+    struct move *move;                 // NULL: a signal without a move
     struct block *block;               // NULL: a signal, or a direct move
     uint64_t offset;
     uint32_t size;
-    uint32_t index, value; // of a signal
-    struct move *behind;   // of a signal: the move before it in the stream; NULL: none is known
+    uint32_t index, value; // signal: flag and its value
+    struct move *behind;   // signal: the move before it in the stream; NULL: none is known
 };
 
 enum { INFLIGHT_MAX = STAGING_BLOCKS_MAX + LINK_FLAGS };
 
-// State that requests and the mover share.
+// State shared by requests and the mover.
 struct one_sided {
-    struct mover mover;                          // its lock protects the following members
+    struct mover mover;                          // its lock guards the following members
     struct move *moves;                          // oldest first
     struct inflight_block *active[INFLIGHT_MAX]; // oldest first
     unsigned active_count;
-    unsigned unready_failures; // moves that failed before their turn
+    unsigned unready_failures; // moves that failed before the stream reached them
     bool started;              // set before the first request
 };
 extern struct one_sided one_sided;
 
-// Memory of the client, by region number. Only threads that serve requests change a region, and not
-// while moves use it.
+// Exposed memory of the client, by region number. Only threads that serve requests change a region,
+// and only while no move uses it.
 struct reached_region {
     uint64_t address, size;
     uint32_t key;
@@ -96,28 +99,28 @@ struct reached_region {
 extern struct reached_region reached[];
 
 int one_sided_start(void);
-// Waits until all flags that the GPU has set were forwarded to the client.
+// Waits until all flags that the GPU has set are sent to the client.
 void one_sided_deliver(void);
-// Returns true if a copy from memory of CONTEXT has not ended. Thread-safe.
+// Returns true if a copy from memory of CONTEXT is in progress. Thread-safe.
 bool one_sided_any_in(CUcontext context);
 
-// ---- called under the lock ----
+// ---- the caller holds the lock ----
 void move_is_ready(struct move *move);
 void move_fail(struct move *move, CUresult result);
-// Forwards flag INDEX to the client after the GPU has set it to VALUE, and after the move BEHIND
+// Sends flag INDEX to the client after the GPU has set it to VALUE, and after the move BEHIND
 // (NULL: none). Returns false if too many flags are pending.
 bool signal_begin(uint32_t index, uint32_t value, struct move *behind);
 
-// ---- one_sided_waits.c: how the mover sleeps. The caller holds the lock ----
+// ---- one_sided_waits.c: sleeping of the mover; the caller holds the lock ----
 // The first two functions release the lock meanwhile.
 void one_sided_sleep(uint32_t us);
-void one_sided_waits_forget(CUcontext context); // which ends, and is current
+void one_sided_waits_forget(CUcontext context); // CONTEXT ends, and is current
 void one_sided_wake(void);
 
-// ---- one_sided_rows.c: moves of rows, whose offsets count packed bytes ----
-// Returns the bytes from OFFSET on that one block in flight may carry, at most SIZE.
+// ---- one_sided_rows.c: moves of rows; offsets count packed bytes ----
+// Returns how many bytes from OFFSET on one in-flight block may carry, at most SIZE.
 uint32_t box_inflight_size(const struct move *move, uint64_t offset, uint32_t size);
-// Returns the number of link operations of an in-flight block, and of its part PART.
+// Return the number of RDMA operations of an in-flight block, and operation number PART.
 uint32_t box_parts(const struct inflight_block *inflight);
 void box_part(const struct inflight_block *inflight, uint32_t part, struct link_transfer *transfer);
 // Queues the GPU's copy between the block and the device.

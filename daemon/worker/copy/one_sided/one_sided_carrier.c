@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The carrier of links that read and write the client's memory one-sidedly.
+// Carrier of links with direct access to the client's memory.
 #include "daemon/worker/copy/parts/carrier.h"
 #include "daemon/worker/copy/mapped/mapped_carrier.h"
 #include "daemon/worker/copy/one_sided/one_sided.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Serves requests that reach the client's memory: registrations, copies, and flags after copies.
-// They place a move in its stream and leave the rest to the mover (one_sided.c).
+// Requests put a move into its stream; the mover (one_sided.c) executes it.
 #include "daemon/worker/activity/activity.h"
 #include "daemon/worker/copy/one_sided/one_sided_requests.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves of rectangles and boxes: rows lie packed in a block. The GPU places them with a copy of its
-// own for rows; the link takes them in one operation where they lie packed in the client's memory
-// as well, and row by row elsewhere. A block in flight stays within one plane.
+// Moves of rectangles and boxes: rows are packed in a block. The GPU places them with a copy of
+// rows. The link moves them in one operation if they are packed in the client's memory too, else
+// row by row. A block contains rows of one plane.
 #include "transport/link/link.h"
 #include "daemon/worker/copy/parts/direct.h"
 #include "daemon/worker/copy/one_sided/one_sided.h"

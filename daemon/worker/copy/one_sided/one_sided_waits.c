@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mover's waits: the device reports its completions, and for a long wait for one point of the
-// GPU a thread sleeps in the GPU's driver. Otherwise the mover queries from time to time.
+// The RDMA device reports completions. For a long wait for the GPU, a thread sleeps in the driver
+// (gpu_sleeper.h); otherwise the mover polls at intervals.
 #include <errno.h>
 
 #include "common/base/clock.h"

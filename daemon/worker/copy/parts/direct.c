@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GPUDirect RDMA: registers device memory with the RDMA device, one allocation at a time, when it
-// is first copied. It stays registered until it is freed or has been unused for longer than the
-// others.
+// Registers device memory with the RDMA device, one allocation at a time, when it is first copied.
+// An allocation stays registered until it is freed, or is the one unused for the longest time when
+// there are too many.
 //
-// Registration is by a dma-buf if driver, device and kernel support them, else by address, which
-// the driver's peer memory module (nvidia-peermem) makes known to verbs, and which with the
-// software GPU is an ordinary one. Sources: CUDA Driver API, cuMemGetHandleForAddressRange and
-// cuFlushGPUDirectRDMAWrites; "GPUDirect RDMA" of the CUDA documentation; ibv_reg_dmabuf_mr(3).
+// Registration uses a dma-buf if driver, device and kernel support them; else the address, with the
+// kernel module nvidia-peermem (memory of the software GPU needs no module). Sources: CUDA Driver
+// API, cuMemGetHandleForAddressRange and cuFlushGPUDirectRDMAWrites; "GPUDirect RDMA" of the CUDA
+// documentation; ibv_reg_dmabuf_mr(3).
 #include "daemon/worker/copy/parts/direct.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver waits for an event of the sleeper's own, recorded in a stream of its own after the
-// event in question: that one may be destroyed at any time, and each event that wakes a thread
-// costs the GPU's driver an interrupt.
+// The thread waits for its own event, recorded after the mover's event in its own stream: the
+// mover's event may be destroyed at any time, and only an event with a blocking wait costs an
+// interrupt.
 #include "daemon/worker/copy/parts/gpu_sleeper.h"
 
 #include <sys/prctl.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The list of copies under way, and the frees that wait for them, each on a stream of its own.
 #include "daemon/worker/copy/parts/held_frees.h"
 
 #include <pthread.h>

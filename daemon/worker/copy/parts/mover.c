@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread of a mover, its contexts and their streams.
 #include "daemon/worker/copy/parts/mover.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that we and the GPU share from the start: region 0 (a client's on shm, our staging blocks
-// on a byte stream), and the words of the semaphores (semaphores.c).
+// Region 0 is shared with the client over shm, and holds the worker's staging blocks over a byte
+// stream.
 #include "daemon/worker/copy/parts/pinned.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Page-locked memory of the worker that the GPU accesses (pinned.c).
+// Page-locked memory of the worker that the GPU accesses.
 #ifndef RGPU_WORKER_PINNED_H
 #define RGPU_WORKER_PINNED_H
 
@@ -9,13 +9,14 @@
 #include "transport/link/link.h"
 #include "worker_driver.h"
 
-// A copy between boxes has one from its request on, and streams can hold many of these.
+// Maximum number of semaphores. A copy between boxes uses one from its request on, and streams may
+// queue many.
 enum { SEMAPHORES = 1 << 16 };
 
-// Region 0 and the semaphores, registered with the driver in the worker's first context. Both are
-// made again after a reset of the device.
+// Region 0 and the semaphores, registered with the driver in the worker's first context, and again
+// after a reset of the device.
 struct pinned {
-    CUcontext owner;                    // the context of the registration
+    CUcontext owner;                    // context of the registration
     struct shm_memory *shm;             // NULL after a shm link has taken it
     const struct link_staging *staging; // region 0
     CUdeviceptr staging_device, flags_device;
@@ -24,13 +25,13 @@ struct pinned {
 };
 extern struct pinned pinned;
 
-// Registers both in the current context, which is the worker's first.
+// Registers both in the current context, the worker's first one.
 CUresult pinned_register(void);
-// Registers both in CONTEXT, a primary one, if no context has them yet. Thread-safe; the current
-// context stays.
+// Registers both in CONTEXT, a primary context, unless they are registered. Thread-safe; does not
+// change the current context.
 CUresult pinned_register_in(CUcontext context);
 void pinned_unregister(void);
-// Replaces region 0, which was made before a client came, by STAGING.
+// Replaces region 0, which was allocated before a client connected, by STAGING.
 CUresult pinned_replace(const struct link_staging *staging);
 // Frees the replaced region.
 void pinned_drop_unused(void);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Output of kernels. The driver writes it to standard output when it detects that a kernel has
-// ended; that is a pipe of ours here, from which it goes to the client before the answer that
+// The driver writes output of kernels to standard output when it detects the end of a kernel.
+// Standard output is a pipe here, and the output is sent to the client before the reply that
 // reports the kernel's end.
 #include "daemon/worker/copy/parts/print.h"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See semaphores.h.
 #include "daemon/worker/copy/parts/semaphores.h"
 
 #include <pthread.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The staging blocks of region 0, divided between pushes, pulls and small copies so that none can
-// starve the others, and the events that tell when the GPU is done with one.
+// Region 0 is divided among pushes, pulls and small copies, so that none can starve the others.
 #include "daemon/worker/copy/parts/staging.h"
 
 #include <pthread.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting in a request, with the link in other hands where it takes long.
 #include "daemon/worker/copy/parts/wait_for_gpu.h"
 
 #include <sched.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Before the client learns that work of the GPU is done it has what that work made: printed text,
-// data on their way to it, flags. And what pools gave back counts no more.
+// These are: printed text, data of pulls, and flags. Also updates the budget by what pools have
+// released.
 #include "daemon/worker/copy/staged/deliver.h"
 
 #include <stdatomic.h>

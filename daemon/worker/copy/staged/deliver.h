@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends what the client must have before it learns that work of the GPU is done (deliver.c).
+// Sends everything that the client must receive before it learns that work of the GPU is complete.
 #ifndef RGPU_WORKER_DELIVER_H
 #define RGPU_WORKER_DELIVER_H
 
-// Everything that a call which learned of finished GPU work must not run ahead of. Any thread.
+// Sends it. Must be called after the completion is detected and before it is reported. Thread-safe.
 void deliver_all(void);
-// Watches contexts. Called before the movers watch them, since these fail the copies of a context
-// that ends.
+// Watches contexts. Must be called before the movers watch them, which fail the copies of an ending
+// context.
 void deliver_prepare(void);
 
 #endif

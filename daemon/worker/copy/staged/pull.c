@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies from the GPU over a byte stream. The stream of a pull waits on a semaphore; a thread
-// copies the data block by block into staging blocks and sends each, and the GPU signals the
-// semaphore after the last copy. No report of the stream's progress overtakes the data.
+// The stream of a pull waits on a semaphore. A thread copies the data block by block into staging
+// blocks and sends them; the GPU signals the semaphore after the last copy. No report of the
+// stream's progress is sent before the data.
 #include "daemon/worker/copy/staged/pull.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies from the GPU over a byte stream (pull.c).
+// Pulls: copies from the GPU over a byte stream.
 #ifndef RGPU_WORKER_PULL_H
 #define RGPU_WORKER_PULL_H
 
@@ -9,14 +9,14 @@
 #include "proto/cuda_abi.h"
 
 int pull_start(void);
-void pull_deliver(void); // until pulls whose copies are done have been sent
-// Returns true if a pull from memory of CONTEXT has not ended. Thread-safe.
+void pull_deliver(void); // waits until pulls whose GPU copies are done have been sent
+// Returns true if a pull from memory of CONTEXT is in progress. Thread-safe.
 bool pull_any_in(CUcontext context);
-// The place of a copy among all from the GPU, small or not: a later one to the same memory must
-// arrive later.
+// Returns the next number in the order of all copies from the GPU, including small ones. Copies to
+// the same memory must arrive in this order.
 uint64_t pull_number(void);
-// Returns true if the GPU has finished a pull before NUMBER whose data are not all sent. Any
-// thread.
+// Returns true if a pull with a number below NUMBER is complete on the GPU but not sent completely.
+// Thread-safe.
 bool pull_unsent_before(uint64_t number);
 
 #endif

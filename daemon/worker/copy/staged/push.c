@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies to the GPU over a byte stream. The stream that a push belongs to is held on a semaphore;
-// the data comes block by block and is copied on a stream of our own, whose last step signals the
-// semaphore.
+// The stream of a push waits on a semaphore. The data arrive block by block and are copied in a
+// stream of the worker, whose last operation signals the semaphore.
 #include "daemon/worker/copy/staged/push.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The blocks of pushes as they come from the link. Parts of one may still be on their way while the
-// next is begun, where the link has several connections; they go to the GPU in their order, each
-// when it is whole.
+// With several connections, parts of a block may still arrive while the next block begins. Blocks
+// go to the GPU in their order, each when it is complete.
 #include "daemon/worker/copy/staged/push_blocks.h"
 
 #include <string.h>

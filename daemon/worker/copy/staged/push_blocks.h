@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The blocks of pushes that are coming (push_blocks.c). Both are for the thread that reads the
-// link.
+// Blocks of pushes that are being received. For the thread that reads the link.
 #ifndef RGPU_WORKER_PUSH_BLOCKS_H
 #define RGPU_WORKER_PUSH_BLOCKS_H
 
@@ -9,8 +8,8 @@
 #include "daemon/worker/request/serve.h"
 
 bool push_blocks_coming(void);
-// Waits for the incoming blocks and starts their copies. Called before any later request is served
-// and before a wait for more requests.
+// Waits for these blocks and queues their GPU copies. Must be called before a later request is
+// served, and before waiting for requests.
 void push_blocks_finish(struct serve *serve);
 
 #endif

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small pull: few bytes from the GPU over a byte stream. The GPU copies into a block in the order
-// of the client's own stream, which is not held, and then writes a flag. The next thread that
-// detects the GPU's progress sends the data ahead of its report, in the same segment, so that a
-// copy and its synchronization take no longer than the synchronization alone. For a program that
-// only polls its memory a thread sends the data after a short time.
+// The GPU copies into a block in the order of the client's stream, which does not wait, and then
+// writes a flag. The next thread that detects the GPU's progress sends the data before its report,
+// in the same segment; so a copy and its synchronization take as long as the synchronization alone.
+// For a program that only polls its memory, a thread sends the data after a short time.
 #include "daemon/worker/copy/staged/small_pull.h"
 
 #include <pthread.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The carrier of links that are byte streams: data come and go in blocks (push.c, pull.c). The
-// client's own memory cannot be named; a request that names it is refused, since that memory is not
-// mapped.
+// Carrier of byte streams: data travel in blocks (push.c, pull.c). The client's memory is not
+// mapped, so requests that name it are refused.
 #include "daemon/worker/copy/parts/carrier.h"
 #include "daemon/worker/copy/mapped/client_memory.h"
 #include "daemon/worker/copy/mapped/mapped_carrier.h"

@@ -74,8 +74,8 @@ static bool would_give(job_record_t *job)
              lent_may_ask(job->system_comment)));
 }
 
-// What a job would lose: the time of its GPUs since it started. Jobs that Slurm ranks alike are taken
-// in this order, so that a long run of many GPUs does not end where a short one of few would do.
+// A job that may be preempted, and its loss: the GPU time since it started. Among jobs of equal rank
+// those with the smallest loss are preempted.
 struct candidate {
     const job_record_t *job;
     size_t rank; // in Slurm's order

@@ -11,9 +11,10 @@ import sys
 import time
 
 EACH = 40  # seconds
-PROGRAMS = ("allocations", "batches", "callbacks", "contexts", "cooperative", "copies", "crossing", "devices", "draining", "handles", "large",
-            "linking", "managed", "mapped-host", "matmul", "modules", "overlap", "peers", "pinned", "pools", "print", "queries",
-            "rectangles", "refusals", "registered", "saxpy", "sharing", "small-copies", "tables", "textures", "threads", "virtual")
+PROGRAMS = ("allocations", "asserts", "batches", "callbacks", "contexts", "cooperative", "copies", "crossing", "devices", "draining",
+            "handles", "large", "linking", "managed", "mapped-host", "mapped-on-demand", "matmul", "modules", "overlap", "peers", "pinned",
+            "pools", "print", "queries", "rectangles", "refusals", "registered", "saxpy", "sharing", "small-copies", "tables", "textures",
+            "threads", "virtual")
 
 
 def run(path):

@@ -38,8 +38,8 @@ struct api_call {
     char *segments;
     struct evkeyvalq query;
     json_t *body; // NULL without a body
-    // Returns true if the handler can go on. It must be cheap: the server calls it after each
-    // change.
+    // Returns true if the handler can go on. This function must be cheap: the server calls it after
+    // each change.
     bool (*ready)(const struct api_call *call);
     int64_t mark; // number of an event or session query that `ready` waits for
     struct event *timer;
@@ -125,8 +125,8 @@ enum { API_ACCOUNT_MAX = 64 };
 // pool depends on them.
 bool api_account(const struct api_call *call, char account[API_ACCOUNT_MAX]);
 
-// Processor time between api_work_begin and api_work_end. It is charged to the sender's account
-// even if the call ends in between.
+// Measures processor time between api_work_begin and api_work_end and charges it to the sender's
+// account, even if the call ends in between.
 struct api_work {
     char account[API_ACCOUNT_MAX]; // empty: no account is charged
     int64_t began;

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #define MPS_DIRECTORY_VARIABLE "CUDA_MPS_PIPE_DIRECTORY"
-#define MPS_CLIENTS_MAX 60 // as for an MPS server of a GPU
+#define MPS_CLIENTS_MAX 60 // maximum clients of a server, as for NVIDIA's MPS
 
 // State of one server, in shared memory. The server adds and removes clients; a client records its
 // faults.

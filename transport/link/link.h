@@ -65,8 +65,9 @@ int link_receive_bulk(struct link *link, void *payload, size_t length);
 enum { LINK_EXTRA_MAX = 7 };
 struct link_ahead {
     bool sends;
-    unsigned used;                  // number of extra connections in use
-    unsigned until[LINK_EXTRA_MAX]; // by extra connection: sequence number of its last part
+    unsigned used; // number of extra connections in use
+    // by extra connection: sequence number of its last part in flight
+    unsigned until[LINK_EXTRA_MAX];
 };
 // As above, but may return while parts are in flight. These are added to *AHEAD, even on failure.
 int link_send_bulk_ahead(struct link *link, const void *record, uint32_t size, const void *payload,
@@ -108,7 +109,7 @@ const struct link_staging *link_staging(const struct link *link); // NULL withou
 enum link_region_kind {
     LINK_REGION_SEALED, // a memory file with a seal against shrinking
     LINK_REGION_FILE,
-    LINK_REGION_ANY, // for example a dma-buf of a driver
+    LINK_REGION_ANY, // any kind, for example a dma-buf of a driver
 };
 int link_send_region(struct link *link, uint32_t region, int fd);
 int link_receive_region(struct link *link, uint32_t region, enum link_region_kind kind, int *fd);

@@ -71,7 +71,7 @@ struct box {
     struct account_list accounts;   // one for each lease with sessions
     struct vm_window_list windows;  // windows of virtual machines of this host
     struct export_list exports;     // memory that processes of a lease share
-    struct limits *limits;          // on resources of the box other than GPUs
+    struct limits *limits;          // limits on resources of the box other than GPUs
     struct gpu_time_list gpu_times; // GPU time of leases
     uint64_t gpu_time_counts;       // number of entries ever created
     int64_t shares_ms;              // time when time shares were last settled; 0: never

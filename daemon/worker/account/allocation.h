@@ -26,8 +26,8 @@ int allocation_add(uint64_t address, uint64_t size, int device, CUcontext contex
 struct pool_account;
 int allocation_add_pooled(uint64_t address, uint64_t size, int device, CUcontext context,
                           struct pool_account *account);
-// Adds memory that graphs use at this address. It is not counted and survives its free. A later
-// allocation of the driver at the address replaces it.
+// Adds memory that graphs use at this address. The memory is not counted and survives its free. A
+// later allocation of the driver at the address replaces it.
 int allocation_add_of_graph(uint64_t address, uint64_t size);
 bool allocation_remove(uint64_t address); // Returns false if no allocation starts there.
 void allocation_forget(uint64_t address); // as allocation_remove(), but the memory remains counted

@@ -34,7 +34,7 @@ struct gpu {
 };
 
 struct gpus {
-    struct gpu list[GPUS_MAX]; // by the supervisor's number
+    struct gpu list[GPUS_MAX]; // GPUs by the supervisor's number
     int count;                 // number of entries, including absent ones
     int driver_version;
 };

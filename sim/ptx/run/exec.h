@@ -69,7 +69,7 @@ struct barrier {
     uint32_t arrived[MAX_WARPS];
     uint32_t expected; // number of threads; 0: all threads of the block
     bool in_use;
-    uint32_t count_true; // of bar.red
+    uint32_t count_true; // bar.red: threads with a true predicate
     uint32_t any_false;
 };
 

@@ -19,7 +19,7 @@ struct copied_range {
     uint64_t start, end;
     struct copied_range *next;
     struct copied_range **at; // pointer to this range in the list; NULL: not in the list
-    _Atomic bool counts;      // it is counted instead of being in the list
+    _Atomic bool counts;      // the range is only counted, not in the list
 };
 
 // Must be called before requests are served, and after the context watchers of copies are

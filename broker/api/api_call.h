@@ -96,6 +96,7 @@ struct server {
 
 // ---- answers: each function sends the answer and frees the call ----
 
+// Answers with `body` as JSON and takes ownership of its reference.
 void api_answer(struct api_call *call, int status, json_t *body);
 // Answers with a secret in member `name`. Over TCP the member is named "sealed_`name`" and is
 // encrypted, so that only the signer of the request can read it. Takes ownership of `body`.
@@ -141,6 +142,7 @@ void api_end(struct api_call *call);
 // Sends the held answers whose commits are durable.
 void give_held(struct server *server);
 
+// Returns a parameter of the query string, valid as long as the call; NULL if it is missing.
 const char *api_query(const struct api_call *call, const char *name);
 // Returns a number of the query string, or `standard` if it is missing or malformed.
 int64_t api_query_number(const struct api_call *call, const char *name, int64_t standard);

@@ -36,6 +36,7 @@ enum outcome broker_release_unknown(struct broker *broker, int64_t key_owner, co
                                     uid_t owner, const char *actor)
     __attribute__((warn_unused_result));
 
+// Starts a new lifetime of LIFETIME seconds now. Returns OUTCOME_ENDED if the lease is ending.
 enum outcome broker_renew(struct broker *broker, struct pool_lease *lease, int64_t lifetime,
                           const char *actor) __attribute__((warn_unused_result));
 

@@ -165,6 +165,7 @@ void link_transfer_wake(struct link *link); // any thread may call
 
 const char *link_name(const struct link *link);  // "tcp", "shm", "rdma", "loop"
 const char *link_error(const struct link *link); // reason why the link is down, or ""
+// Returns the bytes of records and payloads sent and received so far. Thread-safe.
 void link_bytes(const struct link *link, uint64_t *sent, uint64_t *received);
 // Returns the total time that senders waited for space, in ns.
 uint64_t link_waited(const struct link *link);

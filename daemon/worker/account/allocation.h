@@ -20,6 +20,7 @@ enum allocation_kind {
     ALLOCATION_IMPORTED
 };
 
+// Adds an allocation of SIZE bytes on DEVICE. Returns 0 or -ENOMEM.
 int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
                    enum allocation_kind kind);
 // Adds an allocation that counts in the account of a pool (pools.h).

@@ -40,6 +40,8 @@ struct gpus {
 };
 extern struct gpus gpus;
 
+// Fills in the list. Must be called once, when the driver is loaded. gpus_describe() sets one entry
+// of OUT for each entry of the list.
 CUresult gpus_discover(void);
 void gpus_describe(struct control_device *out);
 // Returns the architecture of a present device: 10 * compute capability, such as 90.

@@ -16,10 +16,9 @@
 // State of one server, in shared memory. The server adds and removes clients; a client records its
 // faults.
 struct mps_board {
-    _Atomic uint32_t
-        // 1: a client caused a fault; all contexts are lost, and new clients are refused until all
-        // have left
-        faulted;
+    // 1: a client caused a fault; all contexts are lost, and new clients are refused until all
+    // have left
+    _Atomic uint32_t faulted;
     _Atomic uint32_t client_count;
     struct mps_place {
         _Atomic int32_t client; // process id; 0: the entry is free

@@ -143,10 +143,9 @@ void link_unregister(struct link *link, struct link_registered *memory);
 // Operations complete in order. A completed write has reached the client's memory.
 struct link_transfer {
     bool write; // true: to the client's memory; false: from it
-    void *
-        // address in REGISTERED; if that is NULL, in staging or exposed memory; tiny writes:
-        // anywhere
-        local;
+    // address in REGISTERED; if that is NULL, in staging or exposed memory; tiny writes:
+    // anywhere
+    void *local;
     struct link_registered *registered;
     uint32_t size;
     uint64_t remote; // address in the client

@@ -100,9 +100,8 @@ struct box {
     // NULL: accounts are not compared with the driver's figures
     struct monitor *monitor;
     int64_t figures_ms; // time of the GPU monitor's last report
-    struct event
-        // limits the wait of clients for a glance (monitor.h); NULL: not created yet
-        *glance_timeout;
+    // limits the wait of clients for a glance (monitor.h); NULL: not created yet
+    struct event *glance_timeout;
     bool monitor_slow; // the last glance timed out: queries do not wait until the next report
     struct broker_agent *agent; // NULL: there is no broker
     int exit_status;

@@ -99,8 +99,8 @@ struct session_grant {
     int64_t owner; // user id; -1: unknown
     uint32_t device_count;
     struct box_device *devices[BOX_DEVICES_MAX]; // devices in the client's order
-    struct box_device
-        *named[BOX_DEVICES_MAX]; // devices in the ticket, which differ from `devices` after a move
+    // devices in the ticket, which differ from `devices` after a move
+    struct box_device *named[BOX_DEVICES_MAX];
     uint32_t ordinals[BOX_DEVICES_MAX]; // indexes of the devices in the lease
     uint64_t budgets[BOX_DEVICES_MAX];  // bytes for all sessions of the lease; 0: no limit
     struct mps_part part;

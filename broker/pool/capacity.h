@@ -10,7 +10,7 @@
 #include "broker/pool/pool.h"
 
 struct capacity_query {
-    const char *key_prefix; // the leases whose key begins so are listed
+    const char *key_prefix; // prefix of the keys of the leases to list
     const json_t *requests; // list of requests, each as in an acquire
     uint32_t limit;         // maximum count for one request
     const json_t *request;  // request for which leases would have to end, or NULL

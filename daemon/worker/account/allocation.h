@@ -48,7 +48,8 @@ bool allocations_refused(void); // returns true if there are such allocations
 // allocation_left() must follow.
 uint64_t allocation_take_refused(CUcontext context);
 bool allocations_pass(void); // returns true if frees wait for the GPU
-// Uncounts memory whose frees the GPU has reached. Returns false if there was none.
+// Returns the bytes by which the free of the allocation reduces the use: its size or, if the budget
+// counts pages, the whole pages that it does not share with neighbours.
 bool allocations_settle(void);
 // Returns the bytes by which the free of the allocation reduces the use: if the budget counts
 // pages, whole pages that it does not share with neighbours; else its size.

@@ -24,8 +24,8 @@ struct conversation {
 };
 
 // Parses the command line, with MIN to MAX arguments, and opens a client of the broker. Returns a
-// negative number if the command can go on; it must then call pool_close. Otherwise returns the
-// exit status.
+// negative number if the command can go on; the command must then call pool_close. Otherwise
+// returns the exit status.
 int pool_open(struct conversation *pool, const struct command *command, int argc, char **argv,
               int min, int max);
 void pool_close(struct conversation *pool);

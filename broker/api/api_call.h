@@ -38,8 +38,8 @@ struct api_call {
     char *segments;
     struct evkeyvalq query;
     json_t *body; // NULL without a body
-    // Returns true if the handler can go on. It must be cheap: the server calls it after each
-    // change.
+    // Returns true if the handler can go on. This function must be cheap: the server calls it after
+    // each change.
     bool (*ready)(const struct api_call *call);
     int64_t mark; // number of an event or session query that `ready` waits for
     struct event *timer;
@@ -97,6 +97,7 @@ struct server {
 
 // ---- answers: each function sends the answer and frees the call ----
 
+// Answers with `body` as JSON and takes ownership of its reference.
 void api_answer(struct api_call *call, int status, json_t *body);
 // Answers with a secret in member `name`. Over TCP the member is named "sealed_`name`" and is
 // encrypted, so that only the signer of the request can read it. Takes ownership of `body`.
@@ -126,8 +127,8 @@ enum { API_ACCOUNT_MAX = 64 };
 // pool depends on them.
 bool api_account(const struct api_call *call, char account[API_ACCOUNT_MAX]);
 
-// Processor time between api_work_begin and api_work_end. It is charged to the sender's account
-// even if the call ends in between.
+// Measures processor time between api_work_begin and api_work_end and charges it to the sender's
+// account, even if the call ends in between.
 struct api_work {
     char account[API_ACCOUNT_MAX]; // empty: no account is charged
     int64_t began;
@@ -142,6 +143,7 @@ void api_end(struct api_call *call);
 // Sends the held answers whose commits are durable.
 void give_held(struct server *server);
 
+// Returns a parameter of the query string, valid as long as the call; NULL if it is missing.
 const char *api_query(const struct api_call *call, const char *name);
 // Returns a number of the query string, or `standard` if it is missing or malformed.
 int64_t api_query_number(const struct api_call *call, const char *name, int64_t standard);

@@ -36,6 +36,8 @@ struct connection_limits {
 // Over TCP, one user or box may have at most 1/CONNECTION_OWNER_PART of all connections.
 enum { CONNECTION_OWNER_PART = 4, CONNECTION_OWNER_MAX = 128 };
 
+// HANDLER must stay valid; SERVER is the first argument of its `head`. Returns NULL if memory is
+// exhausted.
 struct connections *connections_new(struct event_base *base,
                                     const struct connection_handler *handler, void *server,
                                     const struct connection_limits *limits);

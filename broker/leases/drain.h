@@ -12,6 +12,7 @@ struct drain_order {
     const char *actor;
 };
 
+// Drain a box or GPU, or put it back into service.
 enum outcome broker_drain_box(struct broker *broker, struct pool_box *box,
                               const struct drain_order *order) __attribute__((warn_unused_result));
 enum outcome broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu,

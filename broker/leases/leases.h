@@ -18,10 +18,10 @@ struct acquire {
 };
 
 // Grants, queues or refuses a request. A request with a known key returns the lease of the earlier
-// request. OUTCOME_BAD_REQUEST: a value of `asked` is not a string or too long; OUTCOME_BUSY: it
-// can be granted later; OUTCOME_IMPOSSIBLE: the pool can never serve it; OUTCOME_KEY_REUSED:
-// another request has used the key; OUTCOME_QUEUE_FULL; OUTCOME_ENDED: the key's lease has ended;
-// otherwise an error of the database.
+// request. OUTCOME_BAD_REQUEST: a value of `asked` is not a string or too long; OUTCOME_BUSY: the
+// request can be granted later; OUTCOME_IMPOSSIBLE: the pool can never serve it;
+// OUTCOME_KEY_REUSED: another request has used the key; OUTCOME_QUEUE_FULL; OUTCOME_ENDED: the
+// key's lease has ended; otherwise an error of the database.
 enum outcome broker_acquire(struct broker *broker, const struct acquire *acquire,
                             struct pool_lease **lease) __attribute__((warn_unused_result));
 
@@ -36,6 +36,7 @@ enum outcome broker_release_unknown(struct broker *broker, int64_t key_owner, co
                                     uid_t owner, const char *actor)
     __attribute__((warn_unused_result));
 
+// Starts a new lifetime of LIFETIME seconds now. Returns OUTCOME_ENDED if the lease is ending.
 enum outcome broker_renew(struct broker *broker, struct pool_lease *lease, int64_t lifetime,
                           const char *actor) __attribute__((warn_unused_result));
 

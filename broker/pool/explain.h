@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Explains why a request is not granted: it lacks GPUs, or other requests and conditions block it.
+// Explains why a request is not granted: GPUs are missing, or other requests and conditions block
+// it.
 #ifndef RGPU_BROKER_EXPLAIN_H
 #define RGPU_BROKER_EXPLAIN_H
 

@@ -19,7 +19,8 @@
 #define REQUEST_GPUS_MAX 1024
 #define POOL_GPUS_PER_BOX 64
 
-// key_owner of leases whose key a scheduler or administrator chose. Each user has own keys besides.
+// Value of key_owner for keys that schedulers and administrators choose. Each user has a separate
+// key space.
 #define KEYS_OF_SCHEDULERS (-1)
 
 enum gpu_mode { GPU_EXCLUSIVE, GPU_SHARED };

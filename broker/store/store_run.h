@@ -19,6 +19,7 @@ struct store {
 // Logs the last error of the connection. Returns its outcome, which is never OUTCOME_DONE.
 enum outcome store_report(struct store *store, const char *what);
 
+// Prepares all statements. Must be called once, after the schema is updated.
 enum outcome statements_prepare(struct store *store) __attribute__((warn_unused_result));
 
 // Binds the parameters of a statement and returns it, ready for sqlite3_step. TYPES has a letter

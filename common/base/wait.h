@@ -65,7 +65,8 @@ static inline void spin_paid(struct spin_habit *habit)
 
 static inline void spin_was_in_vain(struct spin_habit *habit, uint32_t spin_us)
 {
-    static __thread long preemptions; // for each thread, because several threads may use one habit
+    // one for each thread, because several threads may use one habit
+    static __thread long preemptions;
     struct rusage usage;
     bool disturbs = spin_us <= SPIN_FEW_US;
 

@@ -69,7 +69,7 @@ int fatbin_read(const struct fatbin_entry *entry, char **out, size_t *size)
 bool fatbin_may_load(const struct fatbin_entry *entry, unsigned int arch);
 
 // Returns true if the string NAME is, or may be, in parts of the image that a device of
-// architecture ARCH (0: any) can load. It counts as present if the image is damaged, or if more
+// architecture ARCH (0: any) can load. NAME counts as present if the image is damaged, or if more
 // than MOST bytes would have to be read. Images contain the names of functions that their code
 // calls.
 bool image_may_name(const void *data, size_t size, unsigned int arch, const char *name,

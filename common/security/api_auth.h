@@ -39,7 +39,7 @@ int api_signature_parse(const char *text, struct api_signature *signature)
 void api_box_secret(const uint8_t key[SHA256_SIZE], uint8_t secret[SHA256_SIZE]);
 
 // Computes the proof of an answer: hexadecimal HMAC-SHA256 of the request's nonce, the status and
-// the body, with the secret that client and broker share. It follows "Rgpu " in the header
+// the body, with the secret that client and broker share. The proof follows "Rgpu " in the header
 // API_PROOF_HEADER. With munge, the secret is a random number of the client in the credential,
 // which only the broker can decode, and the nonce is API_MUNGE_NONCE.
 #define API_PROOF_HEADER "Authentication-Info"

@@ -14,8 +14,8 @@ struct helper;
 struct helper_job {
     TAILQ_ENTRY(helper_job) link;
     void (*run)(struct helper_job *job); // runs in a thread
-    void (*done)(
-        struct helper_job *job); // runs in the event loop and frees the job; NULL: `run` frees it
+    // runs in the event loop and frees the job; NULL: `run` frees it
+    void (*done)(struct helper_job *job);
 };
 
 // MOST: maximum jobs in the queue. Returns NULL if memory is exhausted or no thread can start.

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { HISTOGRAM_BOUNDS = 18 }; // from 0.1 ms to a minute, in steps of 1, 2.5 and 5
+enum { HISTOGRAM_BOUNDS = 18 }; // bounds from 0.1 ms to a minute, in steps of 1, 2.5 and 5
 
 struct histogram {
     // number of values in each bucket; the last one has all longer ones

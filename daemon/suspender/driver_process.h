@@ -22,8 +22,8 @@ struct driver_answer {
 };
 
 // Starts a child that becomes USER, with a group of the same number, and drops all capabilities; 0:
-// it keeps this process's user. It loads the library DRIVER, and ends when the returned socket is
-// closed. Returns a socket or -errno.
+// the child keeps this process's user. The child loads the library DRIVER, and ends when the
+// returned socket is closed. Returns a socket or -errno.
 int driver_process_start(uid_t user, const char *driver) __attribute__((warn_unused_result));
 // Waits until the driver is initialized. Returns 0, or -1 and the reason in TEXT.
 int driver_process_await(int process, char text[DRIVER_PROBLEM_MAX])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of arrays. It is memory of the process, in rows without gaps. Kernels and calls reach it
+// Memory of arrays, which is memory of the process in rows without gaps. Kernels and calls reach it
 // by handle only: the program never gets its address.
 //
 //   part 0            part 1 ...          a level of a mipmapped array; other arrays have one part
@@ -20,7 +20,7 @@ enum { ARRAY_PARTS_MAX = 18 }; // maximum number of levels of a mipmapped array
 
 struct array_part {
     size_t offset; // bytes from the base
-    // in texels, at least 1. An array has either depth or layers; a cube has 6 layers.
+    // Extents in texels, at least 1. An array has either depth or layers; a cube has 6 layers.
     size_t width, height, depth, layers;
     size_t row_bytes, slice_bytes; // bytes from a row to the next, and from a slice to the next
     size_t rows;                   // number of rows in a slice, or rows of blocks
@@ -34,7 +34,7 @@ struct array_storage {
     uint64_t base;
     struct array_tiles *tiles; // mappings of a SPARSE array; NULL for other arrays
     size_t size;
-    CUDA_ARRAY3D_DESCRIPTOR descriptor; // as the program passed it
+    CUDA_ARRAY3D_DESCRIPTOR descriptor; // descriptor, as the program passed it
     unsigned part_count;
     struct array_part parts[ARRAY_PARTS_MAX];
 };

@@ -11,7 +11,7 @@ struct event;
 
 // A captured call: node parameters and, for a kernel, its launch attributes.
 struct capture_item {
-    CUgraphNodeParams params; // for an allocation node, the address is returned here
+    CUgraphNodeParams params; // for an allocation node, the allocated address is returned here
     const CUlaunchAttribute *attributes;
     unsigned attribute_count;
 };

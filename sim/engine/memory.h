@@ -33,7 +33,7 @@ struct memory_range {
     struct context *context; // not counted: the range is removed with the context
     uint64_t owner;          // handle of the context, for copies of this structure
     struct device *device;
-    struct memory_pool *pool; // of MEMORY_POOL and imports; not counted
+    struct memory_pool *pool; // pool of MEMORY_POOL and imports; not counted
     size_t charged;           // bytes allocated in the device's account
     uint64_t id;              // unique in the process
     bool sync_copies;         // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
@@ -124,8 +124,8 @@ void memory_heap_release(void *argument, uint64_t address);
 // Waits for all work of the context that RANGE belongs to.
 CUresult memory_synchronize_owner(const struct memory_range *range);
 
-// Reserves an address range for an allocation node. It belongs to no context and is charged by
-// sim/graph. memory_open sets whether kernels can access it.
+// Reserves an address range for an allocation node. The range belongs to no context and is charged
+// by sim/graph. memory_open sets whether kernels can access it.
 CUresult memory_reserve(struct device *device, size_t size, uint64_t *address);
 void memory_open(uint64_t base, bool open);
 // Set whether API calls accept the memory. They accept it as soon as its allocation is queued.

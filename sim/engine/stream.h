@@ -63,7 +63,7 @@ struct operation {
     bool even_failed;     // runs even if the context has a fault
     // Executes the operation. Returns CUDA_SUCCESS or a fault of the context.
     CUresult (*run)(struct operation *operation, struct stream *stream);
-    // Describes the operation for activity records. NULL: it has no record.
+    // Describes the operation for activity records. NULL: the operation has none.
     void (*describe)(const struct operation *operation, struct work_note *note);
     // Frees the operation, before its number counts as completed. Called once, even if run was not.
     void (*release)(struct operation *operation);
@@ -110,7 +110,7 @@ uint64_t stream_submitted(struct stream *stream);
 // Blocks until all operations submitted so far are done.
 void stream_drain(struct stream *stream);
 
-// Makes the stream reject new work. It leaves its context once its queue is empty.
+// Makes the stream reject new work. The stream leaves its context once its queue is empty.
 void stream_close(struct stream *stream);
 
 // Queues the operation, waits for it, prints kernels' output, and returns the context's fault.

@@ -12,7 +12,7 @@ struct texture_object {
     struct sim_object object;
     struct texture texture;
     struct array_storage *storage; // counted; NULL for linear memory
-    uint64_t base, size;           // of linear memory, in bytes
+    uint64_t base, size;           // address and bytes of linear memory
     CUDA_RESOURCE_DESC resource;   // descriptors, as the program passed them
     CUDA_TEXTURE_DESC sampler;
     bool viewed;

@@ -11,15 +11,14 @@
 #include <sys/types.h>
 
 #define MPS_DIRECTORY_VARIABLE "CUDA_MPS_PIPE_DIRECTORY"
-#define MPS_CLIENTS_MAX 60 // as for an MPS server of a GPU
+#define MPS_CLIENTS_MAX 60 // maximum clients of a server, as for NVIDIA's MPS
 
 // State of one server, in shared memory. The server adds and removes clients; a client records its
 // faults.
 struct mps_board {
-    _Atomic uint32_t
-        // 1: a client caused a fault; all contexts are lost, and new clients are refused until all
-        // have left
-        faulted;
+    // 1: a client caused a fault; all contexts are lost, and new clients are refused until all
+    // have left
+    _Atomic uint32_t faulted;
     _Atomic uint32_t client_count;
     struct mps_place {
         _Atomic int32_t client; // process id; 0: the entry is free

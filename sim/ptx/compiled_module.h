@@ -48,6 +48,7 @@ struct type_info {
 };
 
 extern const struct type_info type_table[TY_COUNT];
+// Returns TY_NONE for an unknown name.
 enum type type_by_name(const char *name, size_t len);
 static inline unsigned type_size(enum type t)
 {
@@ -91,6 +92,7 @@ struct alu_row {
     char signature[5]; // d, a, b, c: w word, d double, p predicate, 0 none
 };
 
+// Returns NULL for an unknown key.
 const struct alu_row *alu_find(const char *key);
 
 enum opcode {

@@ -29,7 +29,7 @@ struct ptx_log {
 struct ptx_source {
     const char *text; // ends at `len` or at a NUL
     size_t len;
-    const char *name; // for messages; may be NULL
+    const char *name; // name in messages; may be NULL
 };
 
 // Compiles one text, or links several to one module: .extern names are resolved between the texts,
@@ -126,7 +126,7 @@ struct ptx_fault {
     uint64_t address; // address of the access; 0 for other faults
     unsigned block[3];
     unsigned thread[3];
-    unsigned line;  // of the PTX text
+    unsigned line;  // line of the PTX text
     char text[256]; // one sentence, such as "illegal address 0x10 in st.global.u32 ..."
 };
 

@@ -146,6 +146,7 @@ enum image_question {
     ASK_IS_SURFACE,
     ASK_IS_SAMPLER,
 };
+// Answer the PTX queries txq and suq.
 uint32_t texture_answer(const struct texture *texture, enum image_question question,
                         unsigned level);
 uint32_t surface_answer(const struct surface *surface, enum image_question question);

@@ -22,7 +22,9 @@ struct gather_guess {
     // a prediction failed; set by the thread that sends delayed records, without the caller's lock
     _Atomic bool missed;
     uint32_t tick_us,
-        clean; // of that thread: length of its tick, and ticks since the last failed prediction
+        // thread that sends delayed records: length of its tick, and ticks since the last failed
+        // prediction
+        clean;
 };
 
 void gather_guess_start(struct gather_guess *guess);

@@ -65,8 +65,9 @@ int link_receive_bulk(struct link *link, void *payload, size_t length);
 enum { LINK_EXTRA_MAX = 7 };
 struct link_ahead {
     bool sends;
-    unsigned used;                  // number of extra connections in use
-    unsigned until[LINK_EXTRA_MAX]; // by extra connection: sequence number of its last part
+    unsigned used; // number of extra connections in use
+    // by extra connection: sequence number of its last part in flight
+    unsigned until[LINK_EXTRA_MAX];
 };
 // As above, but may return while parts are in flight. These are added to *AHEAD, even on failure.
 int link_send_bulk_ahead(struct link *link, const void *record, uint32_t size, const void *payload,
@@ -108,7 +109,7 @@ const struct link_staging *link_staging(const struct link *link); // NULL withou
 enum link_region_kind {
     LINK_REGION_SEALED, // a memory file with a seal against shrinking
     LINK_REGION_FILE,
-    LINK_REGION_ANY, // for example a dma-buf of a driver
+    LINK_REGION_ANY, // any kind, for example a dma-buf of a driver
 };
 int link_send_region(struct link *link, uint32_t region, int fd);
 int link_receive_region(struct link *link, uint32_t region, enum link_region_kind kind, int *fd);
@@ -142,10 +143,9 @@ void link_unregister(struct link *link, struct link_registered *memory);
 // Operations complete in order. A completed write has reached the client's memory.
 struct link_transfer {
     bool write; // true: to the client's memory; false: from it
-    void *
-        // address in REGISTERED; if that is NULL, in staging or exposed memory; tiny writes:
-        // anywhere
-        local;
+    // address in REGISTERED; if that is NULL, in staging or exposed memory; tiny writes:
+    // anywhere
+    void *local;
     struct link_registered *registered;
     uint32_t size;
     uint64_t remote; // address in the client
@@ -164,6 +164,7 @@ void link_transfer_wake(struct link *link); // any thread may call
 
 const char *link_name(const struct link *link);  // "tcp", "shm", "rdma", "loop"
 const char *link_error(const struct link *link); // reason why the link is down, or ""
+// Returns the bytes of records and payloads sent and received so far. Thread-safe.
 void link_bytes(const struct link *link, uint64_t *sent, uint64_t *received);
 // Returns the total time that senders waited for space, in ns.
 uint64_t link_waited(const struct link *link);

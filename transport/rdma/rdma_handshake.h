@@ -32,6 +32,7 @@ struct rdma_answer {
 _Static_assert(sizeof(struct rdma_hello) == 56, "layout is part of the protocol");
 _Static_assert(sizeof(struct rdma_answer) == 32, "layout is part of the protocol");
 
+// Creates the end's non-blocking event channel. Returns 0 or -errno.
 int rdma_open_events(struct rdma_end *end);
 // Returns the next event, which the caller must acknowledge. Returns NULL and sets *ERROR after
 // DEADLINE (-ETIMEDOUT), if WATCH closes (-ECONNRESET) or, with WATCH_SPEAKS, if it becomes

@@ -77,6 +77,8 @@ size_t tcp_extra_begin(struct tcp_extra *extra, bool sends, unsigned used, void 
 // Waits until the parts in AHEAD are done. Any thread may call.
 void tcp_extra_settle(struct tcp_extra *extra, const struct link_ahead *ahead);
 
+// tcp_extra_wake() ends all waits, because the link is down. tcp_extra_close() closes the sockets
+// in a forked child. tcp_extra_free() stops the threads and frees.
 void tcp_extra_wake(struct tcp_extra *extra);
 void tcp_extra_close(struct tcp_extra *extra);
 void tcp_extra_free(struct tcp_extra *extra);

@@ -8,6 +8,7 @@
 
 struct tcp_opening;
 
+// Stores the plan. The thread starts later. Returns 0 or -ENOMEM.
 int tcp_opening_new(struct tcp_extra *extra, const struct link_extra_plan *plan,
                     struct tcp_opening **out);
 // Counts payload bytes that were sent or received. Thread-safe.

@@ -71,7 +71,7 @@ struct box {
     struct account_list accounts;   // one for each lease with sessions
     struct vm_window_list windows;  // windows of virtual machines of this host
     struct export_list exports;     // memory that processes of a lease share
-    struct limits *limits;          // on resources of the box other than GPUs
+    struct limits *limits;          // limits on resources of the box other than GPUs
     struct gpu_time_list gpu_times; // GPU time of leases
     uint64_t gpu_time_counts;       // number of entries ever created
     int64_t shares_ms;              // time when time shares were last settled; 0: never
@@ -100,9 +100,8 @@ struct box {
     // NULL: accounts are not compared with the driver's figures
     struct monitor *monitor;
     int64_t figures_ms; // time of the GPU monitor's last report
-    struct event
-        // limits the wait of clients for a glance (monitor.h); NULL: not created yet
-        *glance_timeout;
+    // limits the wait of clients for a glance (monitor.h); NULL: not created yet
+    struct event *glance_timeout;
     bool monitor_slow; // the last glance timed out: queries do not wait until the next report
     struct broker_agent *agent; // NULL: there is no broker
     int exit_status;

@@ -41,7 +41,7 @@ struct box_settings {
     char **rdma_devices;
     char *rdma_ports;
     int64_t tcp_connections;
-    struct control_rdma_settings rdma; // for workers
+    struct control_rdma_settings rdma; // RDMA settings that workers get
     char *worker_uids;
     struct control_worker_settings worker;
     uint64_t total_worker_memory; // bytes; 0: seven eighths of the machine's memory

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client's connection, until its socket is passed to a worker. It goes through arrival.c (accept,
-// watch, close surplus ones), login.c (TLS and HELLO) and waiting_clients.c (queue for a worker).
-// Clients that want no session go to figures_query.c or rendezvous.c. This file has what all of
-// them share.
+// A client's connection, until its socket is passed to a worker. The connection goes through
+// arrival.c (accept, watch, close surplus ones), login.c (TLS and HELLO) and waiting_clients.c
+// (queue for a worker). Clients that want no session go to figures_query.c or rendezvous.c. This
+// file has what all of them share.
 #ifndef RGPU_DAEMON_CLIENT_H
 #define RGPU_DAEMON_CLIENT_H
 
@@ -50,7 +50,7 @@ struct client {
     bool query_waits; // the last query waits for new figures
     struct control_figures_query query;
     struct control_rendezvous meet; // value that it publishes or waits for
-    struct limit_holder *counted;   // for limits_give(); NULL: not counted
+    struct limit_holder *counted;   // counted use of a limit, for limits_give(); NULL: not counted
     enum limited_resource counted_as;
 };
 

@@ -49,7 +49,7 @@ struct box;
 struct mps_daemon;
 struct box_device {
     struct box *box;
-    struct control_device info; // from the driver
+    struct control_device info; // description by the driver
     uint32_t ordinal;
     char uuid[48]; // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", or "MIG-..." for an instance
     bool instance; // instance of a divided GPU (instances.h)
@@ -98,9 +98,9 @@ struct session_grant {
     int64_t epoch; // epoch of the ticket
     int64_t owner; // user id; -1: unknown
     uint32_t device_count;
-    struct box_device *devices[BOX_DEVICES_MAX]; // in the client's order
-    struct box_device
-        *named[BOX_DEVICES_MAX]; // devices in the ticket, which differ from `devices` after a move
+    struct box_device *devices[BOX_DEVICES_MAX]; // devices in the client's order
+    // devices in the ticket, which differ from `devices` after a move
+    struct box_device *named[BOX_DEVICES_MAX];
     uint32_t ordinals[BOX_DEVICES_MAX]; // indexes of the devices in the lease
     uint64_t budgets[BOX_DEVICES_MAX];  // bytes for all sessions of the lease; 0: no limit
     struct mps_part part;

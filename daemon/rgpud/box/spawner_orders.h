@@ -54,8 +54,9 @@ struct spawner_order {
     uint32_t version, verb;
     uint64_t number; // number of the process; with SPAWNER_MEMBER, of the worker
     uint32_t kind;
-    uint32_t user;       // user id of a worker; 0: the spawner's
-    uint32_t gpu;        // for a worker that is a client of MPS, and for an MPS supervisor
+    uint32_t user; // user id of a worker; 0: the spawner's
+    // number of the GPU: for a worker that is a client of MPS, and for an MPS supervisor
+    uint32_t gpu;
     uint32_t mps;        // 1: the worker is a client of MPS on that GPU
     uint32_t act;        // suspender: enum spawner_act
     uint32_t timeout_ms; // suspender that suspends: limit for the work on the GPU
@@ -67,7 +68,8 @@ struct spawner_order {
 
 enum spawner_word {
     SPAWNER_HELLO = 1, // first packet: range of users of workers
-    // with a pidfd and a directory: /proc/PID of a worker, or that of an MPS supervisor's socket
+    // the process runs; with a pidfd, and a directory: /proc/PID of a worker, or that of an MPS
+    // supervisor's socket
     SPAWNER_STARTED,
     SPAWNER_FAILED, // the process was not started; `value` is -errno
     SPAWNER_ENDED,  // `value` is the wait status

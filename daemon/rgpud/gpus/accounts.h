@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One account (common/service/ledger.h) for each lease with sessions on this box. It limits the
-// device memory and the images of all sessions of the lease together. A session without a lease has
-// an account of its own.
+// One account (common/service/ledger.h) for each lease with sessions on this box. The account
+// limits the device memory and the images of all sessions of the lease together. A session without
+// a lease has an account of its own.
 #ifndef RGPU_DAEMON_ACCOUNTS_H
 #define RGPU_DAEMON_ACCOUNTS_H
 

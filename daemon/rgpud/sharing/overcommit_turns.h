@@ -27,7 +27,7 @@ struct turn_tenant {
     int64_t here_since_ms;         // begin of its quantum
     uint64_t has[TURN_GPUS_MAX];   // bytes; valid if `place` is not TURN_OUT
     uint64_t wants[TURN_GPUS_MAX]; // bytes in addition
-    enum turn_verdict verdict;     // result; TURN_ENTERS: it gets what it wants
+    enum turn_verdict verdict;     // result; TURN_ENTERS: the lease gets what it wants
 };
 
 struct turn_rules {

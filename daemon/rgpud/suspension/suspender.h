@@ -14,7 +14,7 @@ enum suspender_outcome {
     SUSPENDER_LATER,
     SUSPENDER_FAILED,
     SUSPENDER_LOST,
-    SUSPENDER_UNKNOWN, // it has exited without an answer
+    SUSPENDER_UNKNOWN, // rgpu-suspender has exited without an answer
 };
 
 // TEXT: the reason of a failure, or "". MOVED: process ids that are on other GPUs now, separated by

@@ -25,8 +25,8 @@ enum suspension_state {
 };
 
 enum suspension_cause {
-    SUSPENSION_ORDERED, // by an administrator, until another order
-    SUSPENSION_OF_POOL, // by the broker, as long as it orders it
+    SUSPENSION_ORDERED, // ordered by an administrator, until another order
+    SUSPENSION_OF_POOL, // ordered by the broker, as long as it lists the lease
     SUSPENSION_TURN,    // other leases have their turn on the GPUs (overcommit.c)
     // idle, until the client makes a request and, in a pool, the broker has returned the GPUs
     SUSPENSION_IDLE,
@@ -40,8 +40,9 @@ struct suspension {
     uint64_t session; // number of a session without a lease
     enum suspension_state state;
     enum suspension_cause cause;
-    bool away_wanted; // false: it must resume
-    bool others_turn; // it must not resume yet (overcommit.c)
+    bool away_wanted; // true: the lease must be suspended; false: it must resume
+    // other leases have their turn, so the lease must not resume yet (overcommit.c)
+    bool others_turn;
     // Idle suspension in a pool: the broker knows of it; the client has made a request; the broker
     // knows of the request; the broker has given the GPUs to other leases.
     bool reported, called, reported_called, given;

@@ -31,7 +31,7 @@ void mps_note_client(const struct box_device *device);
 bool mps_terminate(const struct box_device *device, pid_t client);
 // Returns true if PID is the daemon or its server.
 bool mps_has_process(const struct box_device *device, pid_t pid);
-const char *mps_state_word(const struct box_device *device); // for users
+const char *mps_state_word(const struct box_device *device); // state of the daemon, for users
 
 // Handles a fault in a client's context, which has destroyed the contexts of all clients: ends
 // their sessions and restarts the daemon. ALONE: there was no other session.

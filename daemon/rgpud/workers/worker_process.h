@@ -44,8 +44,8 @@ struct expected_call {
 // The worker's part in a suspension of its lease (suspension_steps.c).
 struct worker_pause {
     uint32_t number;   // number of the pause that it has confirmed; 0: none
-    int64_t called_ms; // time since when the client waits for an answer; 0: it does not
-    bool shares;       // it shares memory with GPUs of other boxes
+    int64_t called_ms; // time since when the client waits for an answer; 0: no client waits
+    bool shares;       // the worker shares memory with GPUs of other boxes
     bool away;         // its memory is in the host
 };
 
@@ -55,7 +55,7 @@ struct worker_process {
     struct box_device *device; // NULL: first worker, which reports the devices
     device_set sees;
     struct mps_part part;
-    bool mps; // it is a client of its device's MPS daemon
+    bool mps; // the worker is a client of its device's MPS daemon
     enum worker_state state;
     uint64_t number;                        // its number for rgpu-spawner
     pid_t pid;                              // 0: not started yet
@@ -85,8 +85,9 @@ struct worker_process {
     bool promised;    // reserved for a waiting client (refill.c)
     char reason[512]; // why the supervisor ended it, or its own report
     struct session_record session;
-    uint64_t driver_bytes[BOX_DEVICES_MAX]; // from the management library; 0: unknown (figures.c)
-    uint64_t held_bytes[BOX_DEVICES_MAX];   // bytes of its session when driver_bytes was read
+    // bytes, from the management library; 0: unknown (figures.c)
+    uint64_t driver_bytes[BOX_DEVICES_MAX];
+    uint64_t held_bytes[BOX_DEVICES_MAX];       // bytes of its session when driver_bytes was read
     struct figure utilization[BOX_DEVICES_MAX]; // percent
     // number of consecutive rounds in which the account differed (comparison.c)
     unsigned differs[BOX_DEVICES_MAX];

@@ -20,14 +20,15 @@ enum allocation_kind {
     ALLOCATION_IMPORTED
 };
 
+// Adds an allocation of SIZE bytes on DEVICE. Returns 0 or -ENOMEM.
 int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
                    enum allocation_kind kind);
 // Adds an allocation that counts in the account of a pool (pools.h).
 struct pool_account;
 int allocation_add_pooled(uint64_t address, uint64_t size, int device, CUcontext context,
                           struct pool_account *account);
-// Adds memory that graphs use at this address. It is not counted and survives its free. A later
-// allocation of the driver at the address replaces it.
+// Adds memory that graphs use at this address. The memory is not counted and survives its free. A
+// later allocation of the driver at the address replaces it.
 int allocation_add_of_graph(uint64_t address, uint64_t size);
 bool allocation_remove(uint64_t address); // Returns false if no allocation starts there.
 void allocation_forget(uint64_t address); // as allocation_remove(), but the memory remains counted
@@ -47,7 +48,8 @@ bool allocations_refused(void); // returns true if there are such allocations
 // allocation_left() must follow.
 uint64_t allocation_take_refused(CUcontext context);
 bool allocations_pass(void); // returns true if frees wait for the GPU
-// Uncounts memory whose frees the GPU has reached. Returns false if there was none.
+// Returns the bytes by which the free of the allocation reduces the use: its size or, if the budget
+// counts pages, the whole pages that it does not share with neighbours.
 bool allocations_settle(void);
 // Returns the bytes by which the free of the allocation reduces the use: if the budget counts
 // pages, whole pages that it does not share with neighbours; else its size.

@@ -17,8 +17,8 @@ uint64_t array_cost_most(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned lev
 // exceeds the budget. *COST is NULL if the session has no budget.
 CUresult array_cost_take(CUcontext context, int device, const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
                          unsigned levels, struct array_cost **cost);
-// Assigns the cost to ARRAY after its creation. It counts until array_cost_end() or the end of the
-// context.
+// Assigns the cost to ARRAY after its creation. The cost counts until array_cost_end() or the end
+// of the context.
 void array_cost_is(struct array_cost *cost, const void *array);
 // Uncounts the cost after a failed creation.
 void array_cost_give(struct array_cost *cost);

@@ -15,9 +15,9 @@ struct graph_visitor {
     void *argument;
 };
 
-// Sets the function that lists the bodies of a conditional node, which the driver does not return.
-// It stores at most ROOM of them and returns their number. Must be called before requests are
-// served.
+// Sets a function that lists the bodies of a conditional node, which the driver does not return.
+// BODIES_OF stores at most ROOM of them and returns their number. Must be called before requests
+// are served.
 typedef size_t graph_bodies_of(CUgraphNode node, CUgraph *bodies, size_t room);
 void graph_walk_prepare(graph_bodies_of *bodies_of);
 // Returns true if the driver has the required functions.

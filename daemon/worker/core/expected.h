@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+// Add a message, remove one that has arrived, and query if there are any.
 void expected_add(void);
 void expected_came(void);
 bool expected_any(void);

@@ -34,12 +34,14 @@ struct gpu {
 };
 
 struct gpus {
-    struct gpu list[GPUS_MAX]; // by the supervisor's number
+    struct gpu list[GPUS_MAX]; // GPUs by the supervisor's number
     int count;                 // number of entries, including absent ones
     int driver_version;
 };
 extern struct gpus gpus;
 
+// Fills in the list. Must be called once, when the driver is loaded. gpus_describe() sets one entry
+// of OUT for each entry of the list.
 CUresult gpus_discover(void);
 void gpus_describe(struct control_device *out);
 // Returns the architecture of a present device: 10 * compute capability, such as 90.

@@ -22,7 +22,7 @@ struct client_session {
     struct link *link;
     int window; // memory of the window that contains the link; -1: none
     struct handle_table *handles;
-    struct handle_note *notes; // by handle_index()
+    struct handle_note *notes; // data of each handle, by handle_index()
     int ordinals[GPUS_MAX];    // numbers of the session's devices
     unsigned device_count;
     bool budgeted; // the lease has a part of a device's memory

@@ -44,7 +44,7 @@ static inline bool setup_block_size_is_auto(void)
     return !setup.worker.block_size;
 }
 
-// Returns true if the site's NCCL may run. It connects to other workers itself, which a client of
+// Returns true if the site's NCCL may run. NCCL connects to other workers itself, which a client of
 // an MPS daemon may not.
 static inline bool setup_has_nccl(void)
 {

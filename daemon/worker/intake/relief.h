@@ -8,6 +8,7 @@
 
 #include "daemon/worker/request/serve.h"
 
+// Starts the thread. Returns 0 or -errno.
 int relief_start(void);
 // Must surround the execution of a request. relief_executed() returns false if another thread reads
 // requests now.

@@ -43,7 +43,7 @@ enum peer_state {
 struct peer_link {
     uint32_t number; // number that the client has chosen
     enum peer_state state;
-    struct link *direct;        // in state PEER_DIRECT
+    struct link *direct;        // link between the workers, in state PEER_DIRECT
     struct control_stream base; // first connection of the two ends, unless `direct` uses it
     enum peer_carriage carriage;
     bool privacy;        // data must be encrypted
@@ -51,12 +51,12 @@ struct peer_link {
     char means[200];     // PEER_WRITTEN: how the RDMA device accesses GPU memory, or why it cannot
     uint32_t ways;       // allowed transports, bits of enum wire_peer_way
     uint32_t expected;   // number under which this end expects the connection
-    char name[128];      // of the other box
+    char name[128];      // name of the other box
     char address[128];   // address to which this end has connected; "": the other end has connected
     char reason[240];    // why it uses this transport
-    CUresult lost;       // result of all copies once the link is lost; CUDA_SUCCESS: it is not
+    CUresult lost;       // result of all copies once the link is lost; CUDA_SUCCESS before
     unsigned users;      // threads that use it without the lock, such as its reader
-    bool closed, ending; // the client has closed it; it is being freed
+    bool closed, ending; // the client has closed the link; the link is being freed
     unsigned credits;    // blocks that this end may send
     unsigned uncredited; // blocks freed here and not reported to the other end
     uint32_t freed;      // bit mask of these blocks

@@ -13,7 +13,7 @@ struct peer_ways {
     bool privacy;
     uint32_t allowed; // bits of enum wire_peer_way
     struct link_options options;
-    int64_t deadline; // by clock_ms()
+    int64_t deadline; // time of clock_ms() when the search ends
 };
 
 // One end calls each function. *OUT is NULL if there is no faster link. REASON explains the choice.

@@ -37,7 +37,7 @@ struct serve {
     uint8_t fixed[SERVE_FIXED_MAX];
     uint8_t *bytes;   // WIRE_INLINE_MAX + 1024 bytes
     uint8_t *record;  // WIRE_RECORD_MAX bytes
-    uint64_t token;   // for relief.c; 0: no execution
+    uint64_t token;   // identifies the execution for relief.c; 0: none
     uint8_t *payload; // allocated: a push block that was read before its turn; else NULL
 };
 enum { SERVE_BYTES_MAX = WIRE_INLINE_MAX + 4096 };
@@ -59,7 +59,7 @@ struct serve_entry {
     uint32_t args_size; // minimum size of the record's arguments
     bool tail;          // bytes or a string may follow
 };
-extern const struct serve_entry serve_table[]; // by operation, CUDA_OP_LIMIT entries
+extern const struct serve_entry serve_table[]; // rows by operation number; CUDA_OP_LIMIT entries
 
 // Notes an error of this request; only the first one counts. CUDA_SUCCESS changes nothing.
 void serve_fail(struct serve *serve, CUresult result);

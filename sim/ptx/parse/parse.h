@@ -91,7 +91,7 @@ struct operand {
     bool negated; // !p
     bool is_f32;
     bool special;   // OPD_REG: read-only
-    enum type type; // of a register
+    enum type type; // type of a register
     uint32_t ref;   // OPD_REG
     uint64_t integer;
     double real;

@@ -69,7 +69,7 @@ struct barrier {
     uint32_t arrived[MAX_WARPS];
     uint32_t expected; // number of threads; 0: all threads of the block
     bool in_use;
-    uint32_t count_true; // of bar.red
+    uint32_t count_true; // bar.red: threads with a true predicate
     uint32_t any_false;
 };
 
@@ -218,6 +218,7 @@ static inline char *lane_local(const struct warp *w, unsigned lane)
     return w->block->local + (w->index * LANES + lane) * w->block->grid->lane_local;
 }
 
+// Write the register REF, only for lanes in MASK.
 void write_word(struct warp *w, uint32_t ref, uint32_t mask, const uint32_t values[LANES]);
 void write_pred(struct warp *w, uint32_t ref, uint32_t mask, uint32_t value);
 

@@ -3,6 +3,7 @@
 #ifndef RGPU_WORKER_HOST_MIRRORS_H
 #define RGPU_WORKER_HOST_MIRRORS_H
 
+// Must be called before requests are served.
 void host_mirrors_prepare(void);
 
 #endif

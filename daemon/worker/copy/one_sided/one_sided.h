@@ -98,6 +98,7 @@ struct reached_region {
 };
 extern struct reached_region reached[];
 
+// Starts the mover. Must be called before requests are served. Returns 0 or -errno.
 int one_sided_start(void);
 // Waits until all flags that the GPU has set are sent to the client.
 void one_sided_deliver(void);

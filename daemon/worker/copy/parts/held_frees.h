@@ -4,7 +4,7 @@
 //
 // After cuMemFreeAsync the driver rejects every call with that memory. But the worker queues the
 // blocks of a copy after the request has returned, so the program's free may come first. In that
-// case the worker calls cuMemFreeAsync after it has queued the last block, and the program's stream
+// case the worker calls cuMemFreeAsync after it has queued the last block. The program's stream
 // waits on a semaphore until then, so that later work in the stream sees the memory freed.
 #ifndef RGPU_WORKER_HELD_FREES_H
 #define RGPU_WORKER_HELD_FREES_H
@@ -19,7 +19,7 @@ struct copied_range {
     uint64_t start, end;
     struct copied_range *next;
     struct copied_range **at; // pointer to this range in the list; NULL: not in the list
-    _Atomic bool counts;      // it is counted instead of being in the list
+    _Atomic bool counts;      // the range is only counted, not in the list
 };
 
 // Must be called before requests are served, and after the context watchers of copies are

@@ -8,6 +8,7 @@
 
 #include "proto/cuda_abi.h"
 
+// Starts the thread. Must be called before requests are served. Returns 0 or -errno.
 int pull_start(void);
 void pull_deliver(void); // waits until pulls whose GPU copies are done have been sent
 // Returns true if a pull from memory of CONTEXT is in progress. Thread-safe.

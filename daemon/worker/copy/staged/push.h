@@ -9,6 +9,7 @@
 #include "daemon/worker/copy/parts/staging.h"
 #include "worker_serve.h"
 
+// Starts the thread. Must be called before requests are served. Returns 0 or -errno.
 int push_start(void);
 // Returns true if push JOB has begun, so that its blocks can be processed.
 bool push_has_begun(uint32_t job);

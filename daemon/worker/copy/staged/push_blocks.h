@@ -7,6 +7,7 @@
 
 #include "daemon/worker/request/serve.h"
 
+// Returns true if a block is being received.
 bool push_blocks_coming(void);
 // Waits for these blocks and queues their GPU copies. Must be called before a later request is
 // served, and before waiting for requests.

@@ -8,6 +8,7 @@
 
 #include "proto/cuda_abi.h"
 
+// Starts the thread. Must be called before requests are served. Returns 0 or -errno.
 int small_pull_start(void);
 // Sends the data of those that the GPU has completed, before anything that the caller sends.
 // Thread-safe.

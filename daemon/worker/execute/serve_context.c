@@ -67,8 +67,11 @@ static CUresult reset_gpu(int ordinal)
         return result;
     // Our reference went with the reset in some drivers and not in others.
     driver.cuDevicePrimaryCtxRelease_v2(device->handle);
-    result = gpu_primary(ordinal, &fresh);
-    return result == CUDA_SUCCESS && held_pinned ? pinned_register_in(fresh) : result;
+    // After some errors, such as a failed assertion, the driver makes no other context in this
+    // process. The reset has succeeded all the same; the next call that needs a context fails.
+    if (gpu_primary(ordinal, &fresh) == CUDA_SUCCESS && held_pinned)
+        return pinned_register_in(fresh);
+    return CUDA_SUCCESS;
 }
 
 static void reset_primary(struct serve *serve, int ordinal)

@@ -9,6 +9,7 @@
 #include "broker/pool/names.h"
 #include "broker/pool/queue.h"
 #include "common/base/clock.h"
+#include "common/base/scope.h"
 #include "broker/api/view.h"
 
 enum { PROBLEMS_SHOWN = 50, EVENTS_SHOWN = 30, EVENTS_READ = 150 };
@@ -87,6 +88,19 @@ static void add_box_problems(struct overview *overview, struct pool_box *box)
                         box->gpus[i]->uuid);
 }
 
+// A GPU of a drained box is not named for itself.
+static void add_drain_problems(struct overview *overview, const struct pool_box *box)
+{
+    if (box->drained)
+        add_problem(overview, box->name, "drained: %s",
+                    box->drain.reason ? box->drain.reason : "no reason given");
+    for (uint32_t i = 0; !box->drained && i < box->gpu_count; i++)
+        if (box->gpus[i]->drained)
+            add_problem(overview, box->name, "GPU %u is drained: %s", box->gpus[i]->index,
+                        box->gpus[i]->drain.reason ? box->gpus[i]->drain.reason
+                                                   : "no reason given");
+}
+
 static void add_problems(struct overview *overview, const struct broker *broker)
 {
     const struct queue_class *entry;
@@ -108,6 +122,8 @@ static void add_problems(struct overview *overview, const struct broker *broker)
         if (entry->impossible)
             add_problem(overview, TAILQ_FIRST(&entry->waiting)->id,
                         "waits for what the pool has no longer");
+    for (size_t i = 0; i < broker->pool->box_count; i++)
+        add_drain_problems(overview, broker->pool->boxes[i]);
 }
 
 static json_t *count_figures(const struct pool *pool)
@@ -237,14 +253,26 @@ static json_t *overview_show_box(const struct overview *overview, const struct p
     return row;
 }
 
+static int compare_box_names(const void *one, const void *other)
+{
+    return strverscmp((*(struct pool_box *const *)one)->name,
+                      (*(struct pool_box *const *)other)->name);
+}
+
+// In the order of their names, in which box9 comes before box10.
 static json_t *show_boxes(const struct overview *overview, const struct pool *pool,
                           const struct overview_query *query)
 {
     struct window window = {query->boxes, query->limit, 0, json_array()};
+    SCOPED_FREE struct pool_box **boxes = calloc(pool->box_count + 1, sizeof(struct pool_box *));
 
-    for (size_t i = 0; i < pool->box_count; i++)
-        if (box_has(pool->boxes[i], query->find) && overview_is_shown(&window))
-            json_array_append_new(window.rows, overview_show_box(overview, pool->boxes[i]));
+    for (size_t i = 0; boxes && i < pool->box_count; i++)
+        boxes[i] = pool->boxes[i];
+    if (boxes)
+        qsort(boxes, pool->box_count, sizeof(struct pool_box *), compare_box_names);
+    for (size_t i = 0; boxes && i < pool->box_count; i++)
+        if (box_has(boxes[i], query->find) && overview_is_shown(&window))
+            json_array_append_new(window.rows, overview_show_box(overview, boxes[i]));
     return window_close(&window);
 }
 

@@ -34,4 +34,10 @@ start_broker --listen "$BROKER"
 is_back() { health "$TMP/box1.sock"; [ $HEALTH = 0 ]; }
 ok "with it, it is again" await "the health" is_back
 is "$(at last_error <<<"$SAID")" "" "and names no error"
+for _ in 1 2 3; do
+    kill -KILL "$BROKER_PID"
+    start_broker --listen "$BROKER"
+    await "the health" is_back
+done
+is "$(grep -c 'is not believed' "$good" || true)" 0 "a restart of the broker is no reason to doubt it"
 done_testing

@@ -27,7 +27,7 @@ def report(names):
     for line in lines:
         assert line.getresponse().status == 200
 boxes = ["gpubox%04d" % number for number in range(1000)]
-for name in boxes:
+for name in boxes[1:] + boxes[:1]:
     register(name, 8)
 register("gpubox0617", 7) # it has lost one
 for first in range(0, 1000, 100):
@@ -35,9 +35,10 @@ for first in range(0, 1000, 100):
 api.call("POST", "/v1/boxes/gpubox0003/drain", {"reason": "fan 3 rattles, the spare part is ordered, case 4711, ask the hall's technician before it is opened"})
 api.call("POST", "/v1/gpus/gpubox0004:2/drain", {"reason": "ECC-errors-in-a-word-that-is-longer-than-a-column-of-a-phone-is-wide"})
 api.call("POST", "/v1/leases", {"owner": 1, "job": "a job of a name that takes its place", "queue": True, "request": {"box": "gpubox000[34]", "gpus": [{"count": 6}], "same_box": True}})
+api.call("POST", "/v1/leases", {"owner": 1, "job": "a-job-of-one-word-" + "that-does-not-end-" * 5, "request": {"gpus": [{"count": 6}], "different_boxes": True}})
 END
 # Every list within the window, and nothing wider than it.
-fits='document.documentElement.scrollWidth <= innerWidth && document.querySelectorAll("#boxes .gpu").length === 200'
+fits='document.documentElement.scrollWidth <= innerWidth && document.querySelectorAll("#boxes td .gpu").length === 200'
 # No cell lies over another one of its row.
 apart='[...document.querySelectorAll("tbody tr")].every(row => { const all = [...row.cells].flatMap((cell, i) => [...cell.getClientRects()].map(box => [i, box])); return all.every(([i, a], n) => all.slice(n + 1).every(([j, b]) => i === j || a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1)); })'
 # Words of ordinary length are not torn: a cell of one word has one line.
@@ -47,6 +48,9 @@ start browser python3 "$TOP/tests/broker/browse.py" "$TMP/profile" "http://$BROK
     '>live</span>' '1000 boxes, 8000 GPUs' 'GPU 7 is missing' '1–25 of 1000' \
     'drained: fan 3 rattles' 'js:/fan 3 rattles.* \(root, /.test(document.querySelector("#boxes").textContent)' \
     'js:/in-a-word/.test(document.querySelector("#boxes .gpu.drained[title*=ECC]").title)' 'drained (gpubox0003: fan 3 rattles' \
+    'js:/gpubox0003drained: fan 3 rattles/.test(document.querySelector("#problems").textContent)' \
+    'js:/gpubox0004GPU 2 is drained: ECC-errors/.test(document.querySelector("#problems").textContent)' \
+    'js:document.querySelector("#boxes tbody td").textContent === "gpubox0000"' 'drained, away or missing' 'that-does-not-end' \
     'js:document.querySelector("#lists section:not([hidden])").id === "problems"' \
     width:1400 "js:$fits" "js:$last" "js:$apart" "js:$untorn" ${SHOTS:+"shot:$SHOTS/page-1400.png"} \
     width:800 "js:innerWidth === 800 && $fits" "js:$last" "js:$apart" ${SHOTS:+"shot:$SHOTS/page-800.png"} \
@@ -63,6 +67,11 @@ ok "a page of boxes at a time" seen '1–25 of 1000'
 ok "why a box is drained, and who said so" seen 'root'
 ok "and a GPU, to those who point at it" seen 'in-a-word'
 ok "and that somebody waits for it" seen 'drained .gpubox0003'
+ok "a drained box is a problem" seen 'js:/gpubox0003drained: fan'
+ok "and a drained GPU" seen 'js:/gpubox0004GPU 2 is drained'
+ok "boxes are in the order of their names" seen 'js:.*=== .gpubox0000'
+ok "a legend says what the pictures mean" seen 'drained, away or missing'
+ok "a lease with a long name" seen 'that-does-not-end'
 ok "the problem stands first" seen '"problems"'
 ok "nothing lies over anything on a wide window" seen 'every.row'
 ok "no word is torn" seen 'nth-child.2'

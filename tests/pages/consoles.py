@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the sessions that a page prints, and compares what they print: consoles.py PAGE MACHINE, in the directory and with the
-environment that the commands are to have. A session is a block ```console after a line <!-- on MACHINE -->. A line with "$ " in front
+"""Runs the sessions that a page prints, and compares what they print: consoles.py PAGE MACHINE [ENTER...], in the directory and with
+the environment that the commands are to have; ENTER is a command in front of the shell, which enters a machine. A session is a block ```console after a line <!-- on MACHINE -->. A line with "$ " in front
 is a command, which "\\" at its end goes on; the lines after it are its output. All sessions of a page are one shell's.
 
 Numbers, the width of columns, and dates are any; a line "..." stands for any lines. A command that ends in "&" has to print its
@@ -54,12 +54,12 @@ def agrees(expected, printed):
 
 
 class Shell:
-    def __init__(self):
+    def __init__(self, enter):
         orders, self.orders = os.pipe()
         self.read, printed = os.pipe()
         loop = 'trap "kill \\$(jobs -p) 2>/dev/null; wait" EXIT; ' \
                f'while IFS= read -r -d "" -u {orders} command; do eval "$command" {orders}<&-; done'
-        self.process = subprocess.Popen(["bash", "-c", loop], stdin=subprocess.DEVNULL, stdout=printed, stderr=printed, pass_fds=[orders])
+        self.process = subprocess.Popen([*enter, "bash", "-c", loop], stdin=subprocess.DEVNULL, stdout=printed, stderr=printed, pass_fds=[orders])
         os.close(orders)
         os.close(printed)
         self.text = ""
@@ -85,8 +85,8 @@ class Shell:
         return self.text.split("\n")
 
 
-def main(path, machine):
-    found, shell, failed = commands(path, machine), Shell(), 0
+def main(path, machine, *enter):
+    found, shell, failed = commands(path, machine), Shell(enter), 0
     if not found:
         sys.exit(f"{path} has no session on {machine}")
     for command, expected in found:

@@ -64,6 +64,24 @@ for machine in host node; do
         sort -u | while read -r file; do [ -e \"\$file\" ] || echo \"\$file\"; done")
     is "$missing" "" "on $machine there is each file of ours that a page or a setting names"
 done
+# ---- the sessions of users' pages, by packages ----
+on host bash -ec 'systemctl stop rgpud; dpkg -i /root/rgpu/rgpu-client_*.deb >/dev/null'
+echo 127.0.0.1 gpu02 >>"${machine_root[host]}/etc/hosts"
+cd "$TOP"
+for session in README.md docs/guide/*.md; do
+    grep -q '^<!-- on gpu01 -->' "$session" || continue
+    dir=/root/$(basename "$session" .md)
+    install -D -t "${machine_root[host]}$dir" "$BUILD"/examples/{vector,exchange}
+    while read -r line; do
+        case $line in
+        'ok - '*) pass "${line#ok - }" ;;
+        'not ok - '*) fail "${line#not ok - }" ;;
+        *) echo "$line" >&2 ;;
+        esac
+    done < <(python3 -B "$TOP/tests/pages/consoles.py" "$session" gpu01 \
+        nsenter -t "${machine_pid[host]}" --mount --uts --net --pid env -i HOME=/root LIBDIR=/usr/lib/rgpu LC_ALL=C.UTF-8 COLUMNS=120 \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin chroot "${machine_root[host]}" env --chdir="$dir" 2>&1)
+done
 # docs/admin/watching.md's own configuration, with the rules where the package has them.
 sed -n '/^ *rule_files:/,/^$/s/^    //p' "$TOP/docs/admin/watching.md" >"$TMP/prometheus.yml"
 if command -v promtool >/dev/null; then

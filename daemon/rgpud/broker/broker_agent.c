@@ -170,10 +170,16 @@ static void reported(struct broker_agent *agent, const json_t *answer)
 // cannot prove itself either, so its reason is in the log.
 static void answered_by_whom(struct broker_agent *agent, int status, const json_t *answer)
 {
-    const char *message =
-        json_string_value(json_object_get(json_object_get(answer, "error"), "message"));
+    const json_t *error = json_object_get(answer, "error");
+    const char *message = json_string_value(json_object_get(error, "message"));
+    const char *code = json_string_value(json_object_get(error, "code"));
     char why[400];
 
+    // A broker refuses requests of the second in which it started, and boxes ask at once.
+    if (status == 401 && code && !strcmp(code, "restarted")) {
+        go_offline(agent, "it has just started, and takes requests from the next second on");
+        return;
+    }
     if (status == 401)
         snprintf(why, sizeof(why),
                  "status 401, without proof of being the broker: %.150s; see that "

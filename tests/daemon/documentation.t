@@ -32,6 +32,10 @@ for command in $("$rgpuctl" --list-commands); do
     done
 done
 pass "every command and option is in rgpuctl.1 and has help"
+carried=$(sed -n 's/^\([0-9]*\) functions .*, \([0-9]*\) carried.*/\2 \1/p' "$BUILD/docs/api-coverage.md")
+is "$(sed -n 's/.*Of the \([0-9]*\) functions of the CUDA Driver API .* \([0-9]*\) are carried.*/\2 \1/p' "$TOP/docs/reference/limits.md")" "$carried" \
+    "limits.md has the number of calls that are carried"
+is "$(sed -n 's/.*\[\([0-9]*\) of its \([0-9]*\) functions\].*/\1 \2/p' "$TOP/README.md")" "$carried" "so has the README"
 if command -v mandoc >/dev/null; then
     for page in "$TOP"/docs/man/*.[0-9]; do
         is "$(mandoc -Tlint -W warning "$page" 2>&1)" "" "${page##*/} is well-formed"

@@ -16,6 +16,7 @@ counts "$TOP" >"$TMP/counts"
 while read -r kind most; do
     number=$(sed -n "s/^$kind //p" "$TMP/counts")
     ok "$kind: $number, at most $most" [ "${number:-9999}" -le "$most" ]
+    [ "${number:-9999}" -le "$most" ] || counts "$TOP" "$kind" | sed 's/^/# /' >&2
 done <<<"$limits"
 is "$(wc -l <"$TMP/counts")" "$(wc -l <<<"$limits")" "each kind has its limit"
 

@@ -74,8 +74,8 @@ static bool would_give(job_record_t *job)
              lent_may_ask(job->system_comment)));
 }
 
-// A job that may be preempted, and its loss: the GPU time since it started. Among jobs of equal rank
-// those with the smallest loss are preempted.
+// A job that may be preempted. Its loss is the GPU time since it started. Of jobs of equal rank,
+// those with the smallest loss are preempted first.
 struct candidate {
     const job_record_t *job;
     size_t rank; // in Slurm's order

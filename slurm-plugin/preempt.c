@@ -74,8 +74,9 @@ static bool would_give(job_record_t *job)
              lent_may_ask(job->system_comment)));
 }
 
-// What a job would lose: the time of its GPUs since it started. Jobs that Slurm ranks alike are taken
-// in this order, so that a long run of many GPUs does not end where a short one of few would do.
+// A job that may be preempted, and what it would lose: the time of its GPUs since its start. Jobs
+// that Slurm ranks alike are tried by their loss, so that a long run of many GPUs does not end
+// where a short one of few would do.
 struct candidate {
     const job_record_t *job;
     size_t rank; // in Slurm's order

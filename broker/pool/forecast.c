@@ -409,7 +409,7 @@ static void set_marks(const struct foresight *foresight)
         planned->hold.gpu->kept =
             (uint8_t)(place_of_next(pool, &forecast->requests[planned->request]) + 1);
     }
-    pool->queue->changes++; // claims depend on the marks
+    pool->queue->changes += pool->planned_count > 0; // claims depend on what is kept
 }
 
 void forecast_forget(struct pool *pool)
@@ -417,8 +417,8 @@ void forecast_forget(struct pool *pool)
     for (size_t i = 0; i < pool->box_count; i++)
         for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++)
             pool->boxes[i]->gpus[j]->sought = pool->boxes[i]->gpus[j]->kept = 0;
+    pool->queue->changes += pool->planned_count > 0;
     pool->planned_count = 0;
-    pool->queue->changes++;
 }
 
 static void restore_modes(const struct foresight *foresight)

@@ -185,11 +185,13 @@ static json_t *json_of(const char *text)
     return value;
 }
 
+static const char *asker = "s/";
+
 static void foresee(const char *requests, const char *holders, const char *waiting,
                     const char *next)
 {
     json_t *lists[] = {json_of(requests), json_of(holders), json_of(waiting), json_of(next)};
-    struct capacity_query query = {.key_prefix = "s/",
+    struct capacity_query query = {.key_prefix = asker,
                                    .requests = lists[0],
                                    .limit = 16,
                                    .holders = lists[1],
@@ -259,6 +261,10 @@ static void forecasts(void)
     hold("s/4/5", b->gpus[1], GPU_EXCLUSIVE, 0);
     ok(plan_try(pool, &one, UINT64_MAX, &plan) == OUTCOME_BUSY,
        "and waits although a GPU is free that is kept");
+    asker = "t/";
+    foresee(THREE_REQUESTS, "[]", "[]", "[]");
+    ok(a->gpus[0]->kept, "another scheduler that has nothing to plan changes nothing");
+    asker = "s/";
     foresee(THREE_REQUESTS, "[]", "[]", "[]");
     is_int((int)(a->gpus[0]->sought + a->gpus[0]->kept), 0, "until nothing waits");
 }

@@ -59,7 +59,7 @@ const char *count_refusal(const struct count *count, uint32_t owner)
         snprintf(why, sizeof(why),
                  "rgpu: jobs ask for GPUs in %d different ways, which is the most; ask without "
                  "--rgpu-mem and --rgpu-constraint, or wait until such jobs have ended",
-                 COUNT_CLASSES_MAX);
+                 COUNT_CLASSES_MAX - 1);
     else
         return NULL;
     return why;

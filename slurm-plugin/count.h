@@ -16,8 +16,8 @@
 #include "slurm-plugin/plugin_settings.h"
 
 // Each round queries the broker for each class, so the number of classes is limited, in total and
-// for each user: no fewer than eight users can use up all classes.
-#define COUNT_CLASSES_MAX 128
+// for each user: no fewer than eight users can use up all classes. One more is that of any GPUs.
+#define COUNT_CLASSES_MAX (8 * COUNT_CLASSES_OF_USER + 1)
 #define COUNT_CLASSES_OF_USER 16
 #define COUNT_NEXT_MAX 4
 

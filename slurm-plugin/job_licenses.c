@@ -156,6 +156,8 @@ static void ask_for_own(job_record_t *job)
     gpu_class_in(job->licenses, own);
     if (!*own && gpus)
         strcpy(own, GPU_CLASS_ANY);
+    if (!wanted_has(own)) // backfill ends slurmctld at a licence that is in no list but a job's
+        *own = '\0';
     list_delete_all(job->license_list, is_class_of_others, own);
     if (*own)
         license_entry_take(job, own, strcmp(own, GPU_CLASS_ANY) != 0 ? 1 : gpus->total);

@@ -40,7 +40,8 @@ static void post_capacity(struct api_call *call)
         api_refuse(call, OUTCOME_BAD_REQUEST, "%s", why);
         return;
     }
-    broker->pool->planned_until = clock_seconds() + PLAN_SECONDS;
+    if (!strcmp(broker->pool->planned_prefix, query.key_prefix))
+        broker->pool->planned_until = clock_seconds() + PLAN_SECONDS;
     broker->queue_dirty |= keeps || broker->pool->planned_count > 0;
     json_object_set_new(view, "last", json_integer((json_int_t)broker->last_event));
     api_answer(call, 200, view);

@@ -2,6 +2,7 @@
 #include "broker/pool/capacity.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,6 +146,14 @@ static int read_requests(const struct capacity_query *query, struct sight *sight
     return 0;
 }
 
+// A scheduler that has no next jobs leaves what is kept for those of another one.
+static bool may_mark(const struct pool *pool, const struct capacity_query *query)
+{
+    return (query->waiting || query->next) &&
+           (pool->planned_count == 0 || json_array_size(query->next) > 0 ||
+            !strcmp(pool->planned_prefix, query->key_prefix));
+}
+
 static int capacity_foresee(struct pool *pool, const struct capacity_query *query,
                             struct sight *sight, const char **why)
 {
@@ -157,7 +166,7 @@ static int capacity_foresee(struct pool *pool, const struct capacity_query *quer
     forecast->requests = sight->requests;
     forecast->request_count = count;
     forecast->waiting = sight->waiting;
-    forecast->marks = query->waiting || query->next;
+    forecast->marks = may_mark(pool, query);
     forecast->next = sight->next;
     forecast->sequence = query->sequence;
     forecast->limit = query->limit;
@@ -167,7 +176,11 @@ static int capacity_foresee(struct pool *pool, const struct capacity_query *quer
     if (!forecast->now || !forecast->total || !forecast->takes)
         return -ENOMEM;
     error = find_holds(pool, query, forecast);
-    return error ? error : forecast_make(pool, forecast);
+    if (!error)
+        error = forecast_make(pool, forecast);
+    if (!error && forecast->marks)
+        snprintf(pool->planned_prefix, sizeof(pool->planned_prefix), "%s", query->key_prefix);
+    return error;
 }
 
 static void sight_clear(struct sight *sight)

@@ -11,6 +11,7 @@
 #include "broker/pool/claims.h"
 #include "broker/pool/plan.h"
 #include "broker/pool/queue.h"
+#include "common/base/assert.h"
 
 // A GPU that a next request will have.
 struct planned {
@@ -33,7 +34,8 @@ struct foresight {
     struct forecast *forecast;
     struct planned *planned;
     size_t planned_count;
-    uint32_t *slots; // of all estimates
+    uint32_t *slots;  // of all estimates
+    bool keeps_aside; // GPUs for suspended leases, which are free just now
 };
 
 // ---- holds of jobs ----
@@ -249,6 +251,8 @@ static void count_now(struct foresight *foresight, const struct estimate *estima
     uint32_t now =
         plan_count(foresight->pool, estimate->request, forecast->sequence, forecast->limit);
 
+    // The estimate leaves out what keeps requests apart, so it is no less than the count.
+    RGPU_ASSERT(now <= estimate->count || foresight->keeps_aside);
     forecast->now[estimate->place] = now;
     forecast->total[estimate->place] +=
         now < forecast->limit || estimate->count < now ? now : estimate->count;
@@ -348,6 +352,7 @@ static void sum_up(struct foresight *foresight)
         struct forecast_hold *hold = &forecast->holds[i];
         const struct pool_gpu *gpu = hold->hold.gpu;
 
+        foresight->keeps_aside |= hold->aside;
         if (hold->aside)
             continue;
         if (hold->hold.mode == GPU_EXCLUSIVE) {
@@ -404,7 +409,7 @@ static void set_marks(const struct foresight *foresight)
         planned->hold.gpu->kept =
             (uint8_t)(place_of_next(pool, &forecast->requests[planned->request]) + 1);
     }
-    pool->queue->changes++; // claims depend on the marks
+    pool->queue->changes += pool->planned_count > 0; // claims depend on what is kept
 }
 
 void forecast_forget(struct pool *pool)
@@ -412,8 +417,8 @@ void forecast_forget(struct pool *pool)
     for (size_t i = 0; i < pool->box_count; i++)
         for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++)
             pool->boxes[i]->gpus[j]->sought = pool->boxes[i]->gpus[j]->kept = 0;
+    pool->queue->changes += pool->planned_count > 0;
     pool->planned_count = 0;
-    pool->queue->changes++;
 }
 
 static void restore_modes(const struct foresight *foresight)

@@ -244,6 +244,7 @@ struct pool {
     // Requests of a scheduler's next jobs, for which GPUs are kept until a monotonic time.
     struct request planned[POOL_PLANNED_MAX];
     size_t planned_count;
+    char planned_prefix[201]; // of the scheduler's keys
     double planned_until;
 };
 

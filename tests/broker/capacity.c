@@ -185,11 +185,13 @@ static json_t *json_of(const char *text)
     return value;
 }
 
+static const char *asker = "s/";
+
 static void foresee(const char *requests, const char *holders, const char *waiting,
                     const char *next)
 {
     json_t *lists[] = {json_of(requests), json_of(holders), json_of(waiting), json_of(next)};
-    struct capacity_query query = {.key_prefix = "s/",
+    struct capacity_query query = {.key_prefix = asker,
                                    .requests = lists[0],
                                    .limit = 16,
                                    .holders = lists[1],
@@ -259,6 +261,10 @@ static void forecasts(void)
     hold("s/4/5", b->gpus[1], GPU_EXCLUSIVE, 0);
     ok(plan_try(pool, &one, UINT64_MAX, &plan) == OUTCOME_BUSY,
        "and waits although a GPU is free that is kept");
+    asker = "t/";
+    foresee(THREE_REQUESTS, "[]", "[]", "[]");
+    ok(a->gpus[0]->kept, "another scheduler that has nothing to plan changes nothing");
+    asker = "s/";
     foresee(THREE_REQUESTS, "[]", "[]", "[]");
     is_int((int)(a->gpus[0]->sought + a->gpus[0]->kept), 0, "until nothing waits");
 }
@@ -278,6 +284,76 @@ static void forecasts_of_shares(void)
     is_int(box->gpus[0]->mode, GPU_SHARED, "the mode is as before");
 }
 
+// ---- forecasts of many pools ----
+
+enum { BOXES = 3, JOBS_MAX = 8 };
+
+#define FIVE_REQUESTS \
+    "[{\"gpus\": [{}]}, {\"gpus\": [{}], \"box\": \"b1\"}, {\"gpus\": [{\"count\": 2}], \"same_box\": true}," \
+    " {\"gpus\": [{\"count\": 3}]}, {\"gpus\": [{\"count\": 2}], \"different_boxes\": true}]"
+#define ALL_JOBS "[\"s/0\",\"s/1\",\"s/2\",\"s/3\",\"s/4\",\"s/5\",\"s/6\",\"s/7\"]"
+
+// Returns true if after the end of each job there is of each request what the forecast said, when
+// jobs end in the reverse order of the list.
+static bool comes_true(void)
+{
+    int left[5], requests = 5;
+    json_t *first, *pair;
+    size_t i;
+
+    foresee(FIVE_REQUESTS, ALL_JOBS, "[]", "[]");
+    for (int r = 0; r < requests; r++)
+        left[r] = now(r);
+    first = json_incref(json_object_get(view, "holders"));
+    for (int job = JOBS_MAX - 1; job >= 0; job--) {
+        char id[16];
+        struct pool_lease *lease;
+        snprintf(id, sizeof(id), "Ls/%d/1", job);
+        lease = pool_find_lease(pool, id);
+        if (!lease)
+            continue;
+        pool_remove_lease(pool, lease);
+        json_array_foreach(json_array_get(first, (size_t)job), i, pair)
+            left[json_integer_value(json_array_get(pair, 0))] +=
+                (int)json_integer_value(json_array_get(pair, 1));
+        foresee(FIVE_REQUESTS, ALL_JOBS, "[]", "[]");
+        for (int r = 0; r < requests; r++)
+            if (left[r] != now(r))
+                return false;
+    }
+    json_decref(first);
+    return true;
+}
+
+static void forecasts_come_true(void)
+{
+    int wrong = 0;
+
+    srand(7);
+    for (int round = 0; round < 200; round++) {
+        struct pool_box *boxes[BOXES];
+        char name[16];
+        int jobs = 1 + rand() % JOBS_MAX;
+
+        pool_free(&pool);
+        pool = pool_new();
+        for (int i = 0; i < BOXES; i++) {
+            snprintf(name, sizeof(name), "b%d", i);
+            boxes[i] = sample_box(pool, name, 1 + rand() % 4, "H200", 100 * GB, GPU_EXCLUSIVE);
+        }
+        for (int job = 0; job < jobs; job++) {
+            struct pool_box *box = boxes[rand() % BOXES];
+            struct pool_gpu *gpu = box->gpus[(uint32_t)rand() % box->gpu_count];
+            if (gpu->holders)
+                continue;
+            snprintf(name, sizeof(name), "s/%d/1", job);
+            hold(name, gpu, GPU_EXCLUSIVE, 0);
+        }
+        wrong += !comes_true();
+    }
+    is_int(wrong, 0, "what is forecast for the end of each job is so, in 200 pools");
+}
+
 int main(void)
 {
     struct pool_box *whole, *shared;
@@ -295,6 +371,7 @@ int main(void)
     pool_free(&pool);
     pool = pool_new();
     forecasts_of_shares();
+    forecasts_come_true();
     json_decref(view);
     pool_free(&pool);
     return done();

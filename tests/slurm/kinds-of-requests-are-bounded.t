@@ -10,17 +10,17 @@ kinds() { scontrol show licenses | grep -c '^LicenseName=rgpu_[0-9a-f]*$' || tru
 
 before=$(kinds) jobs=()
 for i in $(seq 16); do
-    jobs+=("$(submit $ALICE --rgpu-constraint="model=*$i*")")
+    jobs+=("$(submit $ALICE --rgpu-constraint="min-memory=${i}M")")
 done
 is "$(printf '%s\n' "${jobs[@]}" | grep -c '^[0-9]*$')" 16 "sixteen ways to ask are taken"
-like "$(submit $ALICE --rgpu-constraint='model=*17*' || true)" 'in 16 different ways .*, which is the most' "the next one is refused, in words"
-jobs+=("$(submit $ALICE --rgpu-constraint='model=*3*')")
+like "$(submit $ALICE --rgpu-constraint='min-memory=17M' || true)" 'in 16 different ways .*, which is the most' "the next one is refused, in words"
+jobs+=("$(submit $ALICE --rgpu-constraint='min-memory=3M')")
 like "${jobs[16]}" '^[0-9]+$' "one that asks as another does is taken"
-theirs=$(submit $BOB --rgpu-constraint='model=*18*')
+theirs=$(submit $BOB --rgpu-constraint='min-memory=18M')
 like "$theirs" '^[0-9]+$' "another user's is taken"
 ok "each way has a licence" [ "$(kinds)" = $((before + 17)) ]
 scancel "${jobs[@]}" "$theirs"
 all_gone() { [ "$(kinds)" = "$before" ]; }
 ok "which goes with the last job that asks so" await "the end of the licences" all_gone
-like "$(submit $ALICE --rgpu-constraint='model=*19*')" '^[0-9]+$' "and the user may ask in new ways"
+like "$(submit $ALICE --rgpu-constraint='min-memory=19M')" '^[0-9]+$' "and the user may ask in new ways"
 done_testing

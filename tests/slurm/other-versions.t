@@ -20,7 +20,9 @@ for release in trixie; do
     fi
     number=$(sed -n 's/^#define SLURM_VERSION_NUMBER *//p' "$headers/usr/include/slurm/slurm_version.h")
     version=$(printf '%d.%02d.%d' $((number >> 16)) $((number >> 8 & 255)) $((number & 255)))
-    for source in late job_switches $(cd "$TOP/slurm-plugin" && grep -l 'slurm_headers.h\|<slurm/' ./*.c | sed 's|^./||; s|\.c$||'); do
+    # Also those that include Slurm's headers by another header.
+    direct="slurm_headers.h\|<slurm/$(cd "$TOP/slurm-plugin" && grep -l slurm_headers.h ./*.h | sed 's|^\./|\\\||' | tr -d '\n')"
+    for source in late job_switches $(cd "$TOP/slurm-plugin" && grep -l "$direct" ./*.c | sed 's|^./||; s|\.c$||'); do
         ok "$source with Slurm $version" "${compiler[@]}" -std=gnu11 -D_GNU_SOURCE \
             -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wno-unused-parameter -Werror -fPIC -fvisibility=hidden -I"$TOP" -I"$BUILD/gen" \

@@ -36,6 +36,7 @@ ok "with it, it is again" await "the health" is_back
 is "$(at last_error <<<"$SAID")" "" "and names no error"
 for _ in 1 2 3; do
     kill -KILL "$BROKER_PID"
+    wait "$BROKER_PID" 2>"$TMP/killed" || true # its lock goes with it
     start_broker --listen "$BROKER"
     await "the health" is_back
 done

@@ -9,9 +9,9 @@
 
 enum { THREADS = 256, BLOCKS_MAX = 512, NUMBERS_EACH = 4 };
 
-// The text of combine.ptx, ended by a zero byte.
+// The text that combine_ptx.py has written, ended by a zero byte.
 __asm__(".pushsection .rodata\n"
-        "combine_ptx: .incbin \"client-lib/nccl/combine.ptx\"\n"
+        "combine_ptx: .incbin \"" COMBINE_PTX "\"\n"
         ".byte 0\n"
         ".popsection\n");
 extern const char combine_ptx[] __attribute__((visibility("hidden")));

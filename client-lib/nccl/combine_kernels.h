@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernels of combine.ptx. There are many, so each is a module of its own that is loaded when it
-// is needed first.
+// The kernels of combine_ptx.py. There are many, so each is a module of its own, which is loaded
+// when it is first needed.
 #ifndef RGPU_NCCL_COMBINE_KERNELS_H
 #define RGPU_NCCL_COMBINE_KERNELS_H
 

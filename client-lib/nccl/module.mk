@@ -4,4 +4,10 @@
 $(call program_library,nccl/libnccl.so.2,$(wildcard client-lib/nccl/*.c),,,-Wl$(comma)-soname$(comma)libnccl.so.2,)
 INSTALL_FILES += $(B)/lib/nccl/libnccl.so.2:$(LIBDIR)/nccl/libnccl.so.2:0755:client \
     docs/man/rgpu-nccl.7:$(MANDIR)/man7/rgpu-nccl.7:0644:client
-$(B)/obj/client-lib/nccl/combine_kernels.o: client-lib/nccl/combine.ptx
+
+$(B)/gen/combine.ptx: client-lib/nccl/combine_ptx.py
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)$(PYTHON) $< $@
+$(B)/obj/client-lib/nccl/combine_kernels.o: $(B)/gen/combine.ptx
+$(B)/obj/client-lib/nccl/combine_kernels.o: EXTRA_CPPFLAGS := -DCOMBINE_PTX='"$(B)/gen/combine.ptx"'

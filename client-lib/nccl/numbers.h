@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NCCL's number types and operations on them, for the kernels of combine.cu.
+// NCCL's number types and operations on them, for the kernels of combine_ptx.py.
 #ifndef RGPU_NCCL_NUMBERS_H
 #define RGPU_NCCL_NUMBERS_H
 

@@ -49,6 +49,7 @@ start_broker --munge yes --munge-socket "$MUNGE_SOCKET"
 await "box1" box_is box1 up
 await "box2" box_is box2 up
 ok "a job that starts while the broker is away waits for it" await "its end" job_is "$job" COMPLETED
+start_sync # releases what ended while the broker was away
 ok "all is back" await "no leases" no_leases
 
 ok "health on a node that is well" sh -c "RGPU_SLURM_CONF=$SLURM_DIR/rgpu.conf '$ctl' health 2>&1 | grep -q 'pid ${SLURMD_PID[n3]})' && exit 1; exit 0"

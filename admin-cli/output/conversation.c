@@ -14,9 +14,6 @@ int pool_explain(const struct conversation *pool, int error)
 {
     fprintf(stderr, "rgpuctl %s: %s\n", pool->command->name, broker_client_error(pool->client));
     switch (error) {
-    case -EACCES:
-        fprintf(stderr, "Over TCP, run munged on this host, or name a shared key with --key.\n");
-        return EXIT_ANSWER_NO;
     case -ECONNREFUSED:
     case -EHOSTUNREACH:
     case -ETIMEDOUT:

@@ -243,7 +243,7 @@ static void add_shortage(struct text *text, const struct request *request,
         add(text, "have the memory for a share of %.1f GiB", gib(least_share(request)));
         return;
     case MODE:
-        add(text, "are given %s", explain_is_shared(request) ? "in shares" : "whole");
+        add(text, explain_is_shared(request) ? "are given in shares" : "are given whole");
         return;
     case SERVICE: add(text, "are in service"); return;
     case ROOM:

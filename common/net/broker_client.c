@@ -272,7 +272,12 @@ static int authorize_munge(struct broker_client *client, const char *text, const
     context = munge_ctx_create();
     if (!context)
         return -ENOMEM;
-    if (seal_request(client, context, broker, text, &credential) == EMUNGE_SUCCESS) {
+    if (seal_request(client, context, broker, text, &credential) != EMUNGE_SUCCESS) {
+        broker_client_explain(client, 0,
+                              "munge: %s; run munged on this host, or name a shared key "
+                              "(RGPU_BROKER_KEY, rgpuctl's --key)",
+                              munge_ctx_strerror(context));
+    } else {
         client->is_signed = true;
         strcpy(client->nonce, API_MUNGE_NONCE);
         error = asprintf(header, "Authorization: Munge %s\r\nContent-SHA256: %s\r\n", credential,
@@ -286,7 +291,8 @@ static int authorize_munge(struct broker_client *client, const char *text, const
 }
 
 // Over a unix socket the kernel reports the user. Without munge the request goes unsigned, which is
-// enough for queries if the broker allows anonymous ones.
+// enough for queries if the broker allows anonymous ones. broker_client_error() then returns the
+// reason.
 static int authorize(struct broker_client *client, const char *method, const char *path,
                      const char *body, char **header)
 {
@@ -395,9 +401,7 @@ static int check_proof(struct broker_client *client, const struct http_answer *g
     if (client->endpoint.is_unix || got->status == 401)
         return 0;
     if (!client->is_signed)
-        return got->status < 300 && !client->may_look
-                   ? broker_client_explain(client, -EACCES, "this needs munge, or a shared key")
-                   : 0;
+        return got->status < 300 && !client->may_look ? -EACCES : 0;
     if (api_is_proven(client->secret, client->nonce, got->status, got->body, got->size, got->proof))
         return 0;
     return broker_client_explain(client, -EPROTO,
@@ -432,8 +436,10 @@ static int broker_client_read_answer(struct broker_client *client, const struct 
     code = json_string_value(json_object_get(json_object_get(object, "error"), "code"));
     message = json_string_value(json_object_get(json_object_get(object, "error"), "message"));
     snprintf(client->code, sizeof(client->code), "%s", code ? code : "");
-    broker_client_explain(client, 0, "%s",
-                          message ? message : "the broker's answer is not understood");
+    // If the broker refuses an unsigned request, the reason is the missing signature.
+    if (status != 401 || client->is_signed || client->endpoint.is_unix)
+        broker_client_explain(client, 0, "%s",
+                              message ? message : "the broker's answer is not understood");
     json_decref(object);
     return status < 300 ? -EPROTO : refusal_errno(status, client->code);
 }

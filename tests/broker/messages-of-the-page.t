@@ -12,8 +12,9 @@ for folder in ("admin-cli", "broker", "client-lib", "common", "daemon"):
         text += open(name, encoding="utf-8").read()
 text = re.sub(r'"\s*\n\s*"', "", text)
 for message in re.findall(r"^\| `([^`]+)` \| [a-z]", open(sys.argv[2], encoding="utf-8").read(), re.M):
-    # The loader's own, not ours.
-    if message not in text and not message.startswith("libcuda.so.1: "):
+    # The loader's and munge's own, not ours.
+    others = message.startswith("libcuda.so.1: ") or message in ("Invalid credential", "Unauthorized credential")
+    if message not in text and not others:
         print(message)
 END
 }

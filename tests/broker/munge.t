@@ -41,6 +41,12 @@ is "$(status_of 12346 POST /v1/leases/release '{"key": "k"}')" 200 "the schedule
 ok "a program runs under a lease over TCP" "$BUILD/bin/rgpuctl" run -- "$CLIENT" "$BOX" echo hi
 like "$(RGPU_BROKER_USER=12399 "$BUILD/bin/rgpuctl" undrain box1 2>&1 || true)" 'nauthorized' "a broker that is another user than expected cannot read what is said to it"
 like "$(RGPU_BROKER_USER=nobody-of-this-name "$BUILD/bin/rgpuctl" undrain box1 2>&1 || true)" 'is not known here: set broker_user' "one whose number is not known is not asked"
+like "$(RGPU_BROKER_USER=nobody-of-this-name "$BUILD/bin/rgpuctl" boxes 2>&1 || true)" 'is not known here: set broker_user' "and who only looks is told so, too"
+said=$(RGPU_MUNGE_SOCKET=$TMP/munge/none "$BUILD/bin/rgpuctl" boxes 2>&1 || true)
+like "$said" '^rgpuctl boxes: munge: .*run munged on this host' "without munged the reason is named"
+said=$(RGPU_BROKER_USER=12399 "$BUILD/bin/rgpuctl" boxes 2>&1 || true)
+like "$said" '^rgpuctl boxes: .*nauthorized' "a wrong number of the broker's user is the broker's word"
+unlike "$said" 'run munged' "and munged is not blamed, which runs"
 digest=$(printf '%s %s\n%s\n' GET /v1/whoami "$(printf '' | sha256sum | cut -d' ' -f1)" | sha256sum | cut -d' ' -f1)
 is "$(send "$(munge -S "$TMP/munge/s" -s "$digest")" GET /v1/whoami | sed -n 1p)" 401 "a credential without a secret for the answer is refused"
 # Somebody else where the broker was: he can read no request, so he proves nothing.

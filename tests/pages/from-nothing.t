@@ -69,6 +69,9 @@ page_steps "$pool" node
 install -m 755 "$BUILD/tests/programs/saxpy" "$node/root/your-program"
 program=$(sed -n 's/^    \(rgpuctl run .*your-program\)$/\1/p' "$pool")
 ok "pool.md, on node: $program" on node bash -ec "cd; $program"
+page_steps "$pool" broker backup
+page_steps "$pool" broker restore
+ok "the box is in the pool of the restored database" await "the box" in_pool
 
 # ---- docs/admin/slurm.md ----
 cp "$node/etc/rgpu/broker" "$controller/etc/rgpu/broker"

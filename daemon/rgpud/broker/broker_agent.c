@@ -341,6 +341,7 @@ int broker_agent_open(struct box *box)
     if (!box->agent)
         return -ENOMEM;
     box->agent->box = box;
+    broker_report_check_addresses(box);
     err = broker_agent_set_up(box->agent);
     if (err)
         broker_agent_close(box);

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/base/log.h"
 #include "common/net/control.h"
+#include "common/net/endpoint.h"
 #include "daemon/rgpud/gpus/figures.h"
 #include "daemon/rgpud/box/listeners.h"
 #include "daemon/rgpud/workers/mps_daemon.h"
@@ -15,6 +17,8 @@
 #include "daemon/rgpud/sharing/standing.h"
 #include "daemon/rgpud/workers/worker_process.h"
 #include "version.h"
+
+enum { ANNOUNCED_MAX = 16 };
 
 static const char *sharing_of(const struct box_device *device)
 {
@@ -55,6 +59,32 @@ static void announced_addresses(const struct box *box, char *text, size_t size)
     text[0] = '\0';
     for (char **name = box->settings.announce; *name && used < size; name++)
         used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", *name);
+}
+
+// Returns true if HOST means the local host wherever it is used.
+static bool means_here(const char *host)
+{
+    return !*host || !strcmp(host, "0.0.0.0") || !strcmp(host, "::") || !strcmp(host, "::1") ||
+           !strcmp(host, "localhost") || !strncmp(host, "127.", 4);
+}
+
+void broker_report_check_addresses(const struct box *box)
+{
+    struct endpoint broker, list[ANNOUNCED_MAX];
+    char addresses[512];
+
+    announced_addresses(box, addresses, sizeof(addresses));
+    int count = endpoint_parse_list(addresses, ENDPOINT_DEFAULT_PORT, list, ANNOUNCED_MAX);
+    if (endpoint_parse(box->settings.broker[0], ENDPOINT_DEFAULT_PORT, &broker) ||
+        means_here(broker.host))
+        return;
+    for (int i = 0; i < count; i++)
+        if (!list[i].is_unix && means_here(list[i].host)) {
+            log_warn("the box announces addresses=%s, which no other host can use: set announce = "
+                     "HOST:PORT",
+                     addresses);
+            return;
+        }
 }
 
 // Returns true if the kernel has an RDMA device. Workers find out its capabilities.

@@ -8,6 +8,9 @@
 
 #include "daemon/rgpud/box/box.h"
 
+// Logs a warning if the broker is on another host and an address for clients is only for this one.
+void broker_report_check_addresses(const struct box *box);
+
 // Describes box and GPUs. INSTANCE identifies this run of rgpud.
 json_t *broker_report_box(const struct box *box, const char *instance);
 json_t *broker_report_sessions(const struct box *box);

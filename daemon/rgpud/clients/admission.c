@@ -22,8 +22,8 @@ int admission_load_keys(struct box *box, const struct box_settings *settings)
         int err = ticket_keyring_load(path, &ring);
         if (err) {
             config_complain(settings_table, "auth", "key_file",
-                            "cannot load key_file=%s error=\"%s\"; it must be there, owned by root "
-                            "or rgpud's user, and private (mode 0600)",
+                            "cannot load key_file=%s error=\"%s\"; it must be there, owned by the "
+                            "user that rgpud runs as, and private (mode 0600)",
                             path, strerror(-err));
             return err;
         }

@@ -74,11 +74,12 @@ static bool would_give(job_record_t *job)
              lent_may_ask(job->system_comment)));
 }
 
-// A job that may be preempted. Its loss is the GPU time since it started. Of jobs of equal rank,
-// those with the smallest loss are preempted first.
+// A job that may be preempted. Its loss is the GPU time since it started. A job that is suspended
+// loses none of it, so its loss is the number of its GPUs. Of jobs of equal rank, those with the
+// smallest loss are preempted first, then in Slurm's order.
 struct candidate {
     const job_record_t *job;
-    size_t rank; // in Slurm's order
+    size_t place, rank; // in Slurm's order; jobs of one partition and QOS have one rank
     double loss;
 };
 
@@ -87,11 +88,14 @@ struct candidates {
     size_t count;
 };
 
-static double loss_of(const job_record_t *job)
+static double loss_of(job_record_t *job)
 {
     const licenses_t *gpus = license_entry_find(job->license_list, "rgpu");
+    double count = gpus ? gpus->total : 1;
 
-    return difftime(time(NULL), job->start_time) * (gpus ? gpus->total : 1);
+    return slurm_job_preempt_mode(job) == PREEMPT_MODE_SUSPEND
+               ? count
+               : difftime(time(NULL), job->start_time) * count;
 }
 
 static bool are_of_one_rank(const job_record_t *a, const job_record_t *b)
@@ -110,7 +114,7 @@ static int preempt_add_candidate(void *x, void *argument)
 
     if (!would_give(job))
         return 0;
-    *entry = (struct candidate){.job = job, .loss = loss_of(job)};
+    *entry = (struct candidate){.job = job, .place = candidates->count, .loss = loss_of(job)};
     if (candidates->count > 0)
         entry->rank = entry[-1].rank + !are_of_one_rank(entry[-1].job, job);
     candidates->count++;
@@ -132,7 +136,9 @@ static int compare_losses(const void *a, const void *b)
 
     if (left->rank != right->rank)
         return left->rank < right->rank ? -1 : 1;
-    return (left->loss > right->loss) - (left->loss < right->loss);
+    if (left->loss != right->loss)
+        return left->loss < right->loss ? -1 : 1;
+    return left->place < right->place ? -1 : 1;
 }
 
 static json_t *find_candidates(const struct slurm_settings *settings, job_record_t *job)

@@ -13,13 +13,14 @@
 
 enum { VICTIMS_MAX = 1024 };
 
-// The last chosen lenders and their borrowers. While one of them still has its GPUs, or is
-// suspended and its GPUs are awaited, no other is chosen.
+// The last chosen lenders and their borrowers. While one of them still has its GPUs, its lease is
+// not yet released, or it is suspended and its GPUs are awaited, no other is chosen.
 static struct {
     uint32_t preemptor;
     struct victim {
         uint32_t job;
         time_t start;
+        bool has_lease; // by the broker's last answer
     } victims[VICTIMS_MAX];
     size_t count;
 } last;
@@ -292,6 +293,9 @@ void preempt_resume(struct broker_client *client, const struct count *count)
     size_t i;
 
     lock_slurmctld(locks);
+    for (i = 0; i < last.count; i++)
+        last.victims[i].has_lease =
+            count_lease_of(count, last.victims[i].job, last.victims[i].start) != NULL;
     if (job_list)
         list_for_each(job_list, look_at_lender, &lenders);
     unlock_slurmctld(locks);
@@ -315,6 +319,7 @@ static bool last_is_under_way(void)
     preemptor = find_job_record(last.preemptor);
     for (size_t i = 0; i < last.count; i++) {
         job = preempt_find_victim(&last.victims[i]);
+        any |= !job && last.victims[i].has_lease;
         if (!job || (IS_JOB_SUSPENDED(job) && !(preemptor && IS_JOB_PENDING(preemptor))))
             continue;
         any = true;
@@ -385,6 +390,7 @@ void preempt_answered(const struct slurm_settings *settings, const json_t *answe
         job = preempt_find_victim(&victim);
         if (!job || !would_give(job))
             continue;
+        victim.has_lease = true;
         last.victims[last.count++] = victim;
         info("job_submit/rgpu: %pJ gives its GPUs to %pJ", job, preemptor);
         take_from(job, preemptor);

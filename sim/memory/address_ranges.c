@@ -12,11 +12,13 @@
 
 #define ROOM ((size_t)1 << 40)
 #define PAGE ((size_t)4096)
+// NVIDIA's driver reserves the addresses that are wanted from here on (driver 580).
+#define WANTED_FROM (UINT64_C(1) << 44)
 
 struct sim_reservation {
     uint64_t base;
     size_t size;
-    struct address_arena *arena; // of this file, or of a device
+    struct address_arena *arena; // of this file, or of a device; NULL: addresses that were wanted
     struct sim_reservation *next;
 };
 
@@ -43,6 +45,18 @@ static bool address_ranges_take_at(struct address_arena *arena, struct sim_reser
     return true;
 }
 
+static bool take_elsewhere(struct sim_reservation *reservation)
+{
+    void *base = (void *)reservation->base;
+    if (reservation->base < WANTED_FROM)
+        return false;
+    void *got = mmap(base, reservation->size, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got != MAP_FAILED && got != base)
+        munmap(got, reservation->size);
+    return got == base;
+}
+
 // The base is what the program wants, and a hint.
 static CUresult address_ranges_take(struct sim_reservation *reservation, size_t alignment)
 {
@@ -53,7 +67,7 @@ static CUresult address_ranges_take(struct sim_reservation *reservation, size_t 
     SIM_TRY(device_get(0, &first));
     if (reservation->base && reservation->base % alignment == 0 &&
         (address_ranges_take_at(space.arena, reservation) ||
-         address_ranges_take_at(first->arena, reservation)))
+         address_ranges_take_at(first->arena, reservation) || take_elsewhere(reservation)))
         return CUDA_SUCCESS;
     reservation->arena = space.arena;
     return arena_take(space.arena, reservation->size, alignment, &reservation->base)
@@ -63,6 +77,10 @@ static CUresult address_ranges_take(struct sim_reservation *reservation, size_t 
 
 static void address_ranges_give(const struct sim_reservation *reservation)
 {
+    if (!reservation->arena) {
+        munmap((void *)reservation->base, reservation->size);
+        return;
+    }
     if (reservation->arena != space.arena)
         protect(reservation->base, reservation->size, PROT_READ | PROT_WRITE);
     arena_give(reservation->arena, reservation->base, reservation->size);

@@ -14,6 +14,7 @@
 // NVIDIA's driver reserves addresses where it is asked to from here on, and Linux maps neither
 // programs nor libraries nor other memory there (measured with driver 580).
 #define ADDRESSES_FROM UINT64_C(0x200000000000)
+#define ALIGNMENT ((size_t)2 << 20) // of addresses that drivers reserve where they are asked to
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // protects the ranges
 static struct ranges chosen;
@@ -55,7 +56,9 @@ CUresult chosen_allocate(CUdevice device, size_t size, CUdeviceptr *dptr)
     if (size > SIZE_MAX - unit)
         return CUDA_ERROR_OUT_OF_MEMORY;
     size = (size + unit - 1) / unit * unit;
-    result = virtual_reserve(&address, size, 0, atomic_fetch_add(&next, size));
+    result =
+        virtual_reserve(&address, size, 0,
+                        atomic_fetch_add(&next, (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT));
     if (result != CUDA_SUCCESS)
         return result;
     result = chosen_map(address, size, &properties);

@@ -87,7 +87,8 @@ struct box_session {
     _Atomic bool graphs_allocate;    // a graph of the session allocates memory
     // Requests of work, numbered from 1 in the order of sending: the number of the latest one, and
     // the number up to which all are known to be done. The latest requests that one thread sent to
-    // one stream form a run (client-lib/cuda/objects/known_idle.h).
+    // one stream form a run (client-lib/cuda/objects/known_idle.h): `run` identifies it, 0 for
+    // none, and run_begins is the number of its first request.
     struct work_count {
         _Atomic uint64_t sent, done, run, run_begins;
         _Atomic uint64_t context; // handle of the context that sent all work so far; 0: none yet

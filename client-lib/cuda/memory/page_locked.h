@@ -27,7 +27,7 @@ CUresult page_locked_enter_elsewhere(const struct allocation *allocation, uint64
 // Returns SIZE bytes rounded up to whole pages of 4096 bytes.
 size_t page_locked_round(size_t size);
 // Allocates memory for ALLOCATION, in which the caller has set size, host_flags, session and
-// context, and sets the other members. The caller enters ALLOCATION into the address book.
+// context, and sets its addresses and region. The caller enters ALLOCATION into the address book.
 CUresult page_locked_make(struct allocation *allocation);
 // Frees memory of page_locked_make. The caller has removed ALLOCATION from the address book.
 CUresult page_locked_unmake(const struct allocation *allocation);

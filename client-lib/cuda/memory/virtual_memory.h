@@ -9,8 +9,9 @@
 
 #include "proto/cuda_abi.h"
 
-// Reserves SIZE bytes of addresses, at WANTED if possible (0: anywhere); ends a whole reservation.
+// Reserves SIZE bytes of addresses, at WANTED if possible (0: anywhere).
 CUresult virtual_reserve(CUdeviceptr *address, size_t size, size_t alignment, CUdeviceptr wanted);
+// Ends a whole reservation. Returns CUDA_ERROR_INVALID_VALUE if a mapping is left in it.
 CUresult virtual_unreserve(CUdeviceptr address, size_t size);
 
 // Maps the memory of HANDLE at a reserved range. The mapping keeps the memory until virtual_unmap.

@@ -136,7 +136,7 @@ extern int session_device_count;
 // Assigns the program's next device number to the box's device NUMBER, and returns it.
 CUdevice session_number(struct box_session *session, uint32_t number);
 void session_forget_devices(void); // removes all device numbers of the program
-// Returns the box's number of the program's device.
+// Returns the box's number of the program's device; CU_DEVICE_INVALID for a wrong number.
 int box_device_number(CUdevice device);
 // Returns the program's number of the box's device NUMBER; CU_DEVICE_INVALID if it has none.
 CUdevice session_shown(const struct box_session *session, uint32_t number);

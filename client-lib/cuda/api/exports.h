@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver's interface as this library exports it.
+// The driver calls that this library exports (api_calls.h is generated).
 #ifndef RGPU_CLIENT_EXPORTS_H
 #define RGPU_CLIENT_EXPORTS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions that all calls of graphs use.
+// Functions that all graph calls use. Any thread may call.
 #ifndef RGPU_CLIENT_GRAPH_HANDLES_H
 #define RGPU_CLIENT_GRAPH_HANDLES_H
 
@@ -7,6 +7,7 @@
 #include "client-lib/cuda/session/process.h"
 
 // Finds the object of a graph, a node, an instantiated graph or a user object by its handle.
+// Returns the driver's error if the process is not ready or the handle is wrong.
 static inline CUresult graph_handle_find(enum handle_kind kind, const void *handle,
                                          struct object **object)
 {
@@ -17,7 +18,8 @@ static inline CUresult graph_handle_find(enum handle_kind kind, const void *hand
     return *object ? CUDA_SUCCESS : wire_wrong_handle(kind);
 }
 
-// Packs dependencies for a request. Returns -1 if one is not a node of SESSION.
+// Packs COUNT dependencies into OUT for a request. EDGES may be NULL. Returns 0, or -1 if one of
+// NODES is not a node of SESSION.
 static inline int graph_pack_dependencies(const struct box_session *session,
                                           const CUgraphNode *nodes, const CUgraphEdgeData *edges,
                                           size_t count, struct wire_dependency *out)

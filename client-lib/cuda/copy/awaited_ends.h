@@ -7,7 +7,9 @@
 
 #include "proto/cuda_abi.h"
 
+// Waits for all work of STREAM, as the program names it. Returns as cuStreamSynchronize does.
 CUresult sync_stream(CUstream stream);
-CUresult sync_context(void); // the current one
+// Waits for all work of the current context. Returns as cuCtxSynchronize does.
+CUresult sync_context(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies between the program's memory and the GPU.
+// Copies between the program's memory and the GPU. Sizes are in bytes. Any thread may call.
 #ifndef RGPU_CLIENT_COPIES_H
 #define RGPU_CLIENT_COPIES_H
 
@@ -10,14 +10,16 @@
 #include "client-lib/cuda/session/box_session.h"
 #include "proto/cuda_abi.h"
 
-// Begins a copy call: finds the session of the current context, and resolves STREAM in it.
+// Begins a copy call: finds the session of the current context, and resolves STREAM, the program's
+// name for a stream, to *RESOLVED, the stream that requests name.
 CUresult copy_begin(CUstream stream, struct box_session **session, CUstream *resolved);
 
 // Copies of the driver's calls. With WAIT they return when the copy is done, as the calls without
 // Async do; otherwise as the Async calls do.
 CUresult copy_to_device(CUdeviceptr dst, const void *src, size_t size, CUstream stream, bool wait);
 CUresult copy_from_device(void *dst, CUdeviceptr src, size_t size, CUstream stream, bool wait);
-// The same, but the program's side may be managed memory, which belongs to a GPU.
+// The same, but SRC of copy_in, or DST of copy_out, may also be managed memory, which belongs to a
+// GPU.
 CUresult copy_in(CUdeviceptr dst, const void *src, size_t size, CUstream stream, bool wait);
 CUresult copy_out(void *dst, CUdeviceptr src, size_t size, CUstream stream, bool wait);
 // Copies in the direction that follows from the addresses.
@@ -26,69 +28,78 @@ CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream st
 CUresult copy_on_devices(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream, bool wait);
 CUresult copy_2d(const CUDA_MEMCPY2D *copy, CUstream stream, bool wait);
 CUresult copy_3d(const CUDA_MEMCPY3D *copy, CUstream stream, bool wait);
-// One side of a copy of consecutive bytes. An array's bytes lie in its first row.
+// One side of a copy of consecutive bytes: host or device memory, or the first row of an array.
 struct array_line {
     const void *host;
     CUdeviceptr device;
     CUarray array;
-    size_t offset; // in the array
+    size_t offset; // of the first byte in the array, in bytes
 };
 CUresult copy_array_line(CUmemorytype to_type, struct array_line to, CUmemorytype from_type,
                          struct array_line from, size_t size, CUstream stream, bool wait);
-// Copies between devices. SERIAL: in order with all work of both contexts, as the calls without
-// Async do.
+// Copy between devices. SERIAL: after all earlier work of both contexts and before all later work,
+// as the calls without Async do.
 CUresult copy_peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx,
                    size_t size, CUstream stream, bool serial);
 CUresult copy_peer_3d(const CUDA_MEMCPY3D_PEER *copy, CUstream stream, bool serial);
 
 // Fills HEIGHT rows, PITCH bytes apart, of WIDTH elements of ELEMENT bytes (1, 2 or 4) with VALUE,
-// if they are memory of the program that the box does not map: waits for the stream and fills it
-// here. False: the GPU has the memory, at *DST. While the stream is captured, it gets the memory.
+// if they are host memory that the box does not map: waits for the stream, fills the memory in this
+// process, sets *RESULT and returns true. Returns false if the GPU must fill the memory at *DST. If
+// the stream is captured, first gives the GPU access to the memory and updates *DST.
 bool fill_on_host(CUdeviceptr *dst, size_t pitch, uint32_t value, size_t element, size_t width,
                   size_t height, CUstream stream, CUresult *result);
-// Copies within the memory of the program when STREAM, which copy_begin has resolved, reaches this
-// point.
+// Copies within the program's memory after all earlier work of STREAM, which copy_begin has
+// resolved.
 CUresult copy_host_to_host(struct box_session *session, CUdeviceptr dst, CUdeviceptr src,
                            size_t size, CUstream stream, bool wait);
 
-// Copies of linear memory. STREAM was resolved by copy_begin, in the current context.
+// Copy linear memory between this process and the GPU. STREAM was resolved by copy_begin in the
+// current context. With WAIT, return when the copy is done.
 CUresult copy_host_to_device(struct box_session *session, CUdeviceptr dst, const void *src,
                              size_t size, CUstream stream, bool wait);
 CUresult copy_device_to_host(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
                              CUstream stream, bool wait);
-// The same, but waits, and reports each part that has arrived: from several threads, in no order.
+// The receiver of the parts of a copy. `arrived` is called after SIZE bytes at PART have arrived,
+// by several threads at a time and in any order.
 struct copy_progress {
     void (*arrived)(void *argument, const void *part, size_t size);
     void *argument;
 };
+// Like copy_device_to_host with WAIT, but also reports each part to PROGRESS.
 CUresult copy_device_to_host_in_parts(struct box_session *session, void *dst, CUdeviceptr src,
                                       size_t size, CUstream stream,
                                       const struct copy_progress *progress);
 
-// Finds the name by which the box knows SIZE bytes of host memory. False: it does not map them.
+// Finds the value that names SIZE bytes of host memory in requests to the box. Returns false if the
+// box does not map them.
 bool copy_shared_name(const struct box_session *session, const void *host, size_t size,
                       uint64_t *name);
 
-// Copies through staging blocks (staged.c).
+// Copy through staging blocks (staged.c). PROGRESS as above, or NULL.
 CUresult staged_to_device(struct box_session *session, CUdeviceptr dst, const void *src,
                           size_t size, CUstream stream);
 CUresult staged_from_device(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
                             CUstream stream, bool wait, const struct copy_progress *progress);
-// Rows of WIDTH bytes (staged_rows.c), at most the size of a block, packed in the blocks: HEIGHT
-// rows in a plane, DEPTH planes.
+// A copy of rows that are packed in staging blocks (staged_rows.c): DEPTH planes of HEIGHT rows of
+// WIDTH bytes. A row has at most the size of a block. Pitches (from row to row) and slices (from
+// plane to plane) are in bytes.
 struct staged_rows {
     bool to_device;
-    CUdeviceptr device;
-    uint8_t *host;
+    CUdeviceptr device; // of the first byte, if `array` is NULL
+    uint8_t *host;      // of the first byte
     size_t device_pitch, device_slice, host_pitch, host_slice;
     size_t width, height, depth;
-    CUarray array; // instead of device memory, from x, y and z on
-    size_t x, y, z;
+    CUarray array;  // NULL: linear device memory
+    size_t x, y, z; // start in the array: bytes, rows, planes
 };
+// Copies ROWS in the order of STREAM.
 CUresult staged_rect(struct box_session *session, const struct staged_rows *rows, CUstream stream);
-// Copies over the link's byte stream (streamed.c).
+// Copy over the link's byte stream (streamed.c).
 CUresult streamed_to_device(struct box_session *session, CUdeviceptr dst, const void *src,
                             size_t size, CUstream stream);
+// Sends the SIZE bytes at SRC as blocks of the push JOB, and waits for credits. On return SRC may
+// change.
 CUresult streamed_blocks(struct box_session *session, uint32_t job, const void *src, size_t size);
 CUresult streamed_from_device(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
                               CUstream stream, bool wait);

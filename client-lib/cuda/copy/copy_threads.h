@@ -5,9 +5,10 @@
 
 #include "proto/cuda_abi.h"
 
-// Runs WORK(ARGUMENT) in the calling thread and in as many copy threads as this machine has
-// processors to spare, with CONTEXT current there. Returns when all are done. WORK divides the work
-// itself. If the copy threads are busy with another copy, the caller works alone.
+// Runs WORK(ARGUMENT) in the calling thread, and at the same time in as many copy threads as this
+// machine has processors to spare, with CONTEXT current there. Returns when all have returned. WORK
+// must divide the copy among its callers. If the copy threads are busy with another copy, only the
+// calling thread runs WORK.
 void copy_threads_run(void (*work)(void *argument), void *argument, CUcontext context);
 
 #endif

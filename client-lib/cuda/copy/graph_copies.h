@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies that a graph makes in each run. The GPU itself copies memory that the box maps. For other
-// memory the box requests the bytes, or sends them, in each run.
+// Copies that a graph makes in each run. If the box maps the host memory, the GPU copies it. Else
+// the box requests the bytes from this process, or sends them, in each run.
 #ifndef RGPU_CLIENT_GRAPH_COPIES_H
 #define RGPU_CLIENT_GRAPH_COPIES_H
 
@@ -10,22 +10,24 @@
 #include "client-lib/cuda/session/box_session.h"
 #include "proto/wire.h"
 
-// Describes a copy node for a request, for a graph of SESSION. PROGRAM is kept for later queries by
-// the program.
+// Describes a copy node of a graph of SESSION for a request. *PROGRAM is copied, for the program's
+// later queries. The caller sends *OUT, or calls graph_copy_abandon.
 CUresult graph_copy_describe(struct box_session *session, const CUDA_MEMCPY3D *program,
                              struct wire_copy_node *out);
-// Returns true if both sides are memory of this process: then the node calls its callback.
+// Returns true if both sides are memory of this process, so that the node calls a callback instead
+// of copying.
 bool graph_copy_is_here(const struct wire_copy_node *wire);
-// Frees the callback of a request that was not sent.
+// Frees the callback of WIRE, which was not sent.
 void graph_copy_abandon(const struct wire_copy_node *wire);
 
-// Returns true if STREAM is under capture, so that the copy must be captured; *RESULT is then an
-// error if it cannot be. WAIT: the call waits for the copy, which no capture permits.
+// Returns true if STREAM is under capture, or if the query of its status fails. Then *RESULT is
+// CUDA_SUCCESS if the caller must capture the copy, else the error that the caller returns. WAIT:
+// the call waits for the copy, which invalidates the capture.
 bool graph_copy_wanted(struct box_session *session, CUstream stream, bool wait, CUresult *result);
-// Captures a copy that has a side in this process's memory.
+// Captures COPY, of which at least one side is memory of this process.
 CUresult graph_copy_capture(struct box_session *session, const struct rect_copy *copy,
                             CUstream stream);
-// The same for linear memory.
+// The same for SIZE bytes of linear memory.
 CUresult graph_copy_capture_linear(struct box_session *session, struct side to, struct side from,
                                    size_t size, CUstream stream);
 

@@ -9,7 +9,7 @@
 
 #include "proto/cuda_abi.h"
 
-// One side, as the program describes it.
+// One side, as the program describes it, with the meaning of the members of CUDA_MEMCPY3D.
 struct corner {
     CUmemorytype type;
     const void *host;
@@ -18,9 +18,9 @@ struct corner {
     size_t x, y, z, pitch, height;
 };
 
-// The same after resolving it.
+// The same side after rect_side has resolved it.
 struct side {
-    bool device;
+    bool device;      // memory of a GPU, else of this process
     bool seen;        // GPU memory that the program can access without a call
     uint64_t address; // of the first byte; unused for an array
     size_t pitch;     // bytes from row to row
@@ -34,20 +34,23 @@ struct rect_copy {
     size_t width, height, depth; // bytes, rows, planes
 };
 
-// Resolves one side. Returns CUDA_ERROR_INVALID_VALUE if it makes no sense,
-// CUDA_ERROR_NOT_SUPPORTED if it is an array of another box than the current context's.
+// Resolves CORNER, a side of COPY, into *SIDE. Returns CUDA_ERROR_INVALID_VALUE if CORNER is not
+// valid, CUDA_ERROR_NOT_SUPPORTED if it is an array of another box than the current context's.
 CUresult rect_side(const struct corner *corner, const struct rect_copy *copy, struct side *side);
-// Returns an error unless the whole side is device memory. Host memory and arrays are not checked.
+// Returns an error if SIDE is linear device memory but not all bytes of COPY lie in known device
+// memory. Does not check host memory and arrays.
 CUresult rect_check_side(const struct side *side, const struct rect_copy *copy);
+// Reads both sides from the program's description.
 void rect_read_corners(const CUDA_MEMCPY3D *program, struct corner *from, struct corner *to);
-// Resolves both sides and checks them.
+// Resolves both sides into COPY, whose width, height and depth are set, and checks them.
 CUresult rect_check_sides(struct rect_copy *copy, const struct corner *from,
                           const struct corner *to);
-// Reads a copy from the program's description, resolves both sides and checks them.
+// Reads *COPY from the program's description, and resolves and checks both sides.
 CUresult rect_read(const CUDA_MEMCPY3D *program, struct rect_copy *copy);
-// Returns the bytes from the first one of a side to the end of its last one.
+// Returns the bytes from the start of SIDE to the end of its last row.
 size_t rect_extent(const struct side *side, const struct rect_copy *copy);
-// Returns the copy as it is requested of the box; a host side's address is its shared name.
+// Returns COPY in the form of a request to the box. The address of a host side must be the value of
+// copy_shared_name.
 CUDA_MEMCPY3D rect_request(const struct rect_copy *copy);
 
 #endif

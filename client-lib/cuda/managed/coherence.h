@@ -4,7 +4,8 @@
 #ifndef RGPU_CLIENT_COHERENCE_H
 #define RGPU_CLIENT_COHERENCE_H
 
-// Installs the hooks. Called when the first such memory appears. Idempotent and thread-safe.
+// Installs the hooks of before_work.h. Called before the first such memory is added. Idempotent and
+// thread-safe.
 void coherence_begin(void);
 
 #endif

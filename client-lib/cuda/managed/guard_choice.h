@@ -5,7 +5,8 @@
 
 #include "client-lib/cuda/managed/guard.h"
 
-// Returns the best guard that starts here, or NULL if none does.
+// Starts the best guard that works in this process, with CLIENT, and returns it; NULL if none
+// works.
 const struct guard *guard_choose(const struct guard_client *client);
 
 #endif

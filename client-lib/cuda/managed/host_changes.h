@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exchanges changes of mirrored host memory with the box (common/base/byte_changes.h). Does not
-// wait for streams or kernels. Thread-safe.
+// Exchanges changes of mirrored host memory with the box, in the encoding of
+// common/base/byte_changes.h. Does not wait for streams or kernels. Thread-safe. KNOWN is a copy of
+// the last contents that both sides had.
 #ifndef RGPU_CLIENT_HOST_CHANGES_H
 #define RGPU_CLIENT_HOST_CHANGES_H
 
@@ -11,27 +12,30 @@
 
 #include "client-lib/cuda/session/box_session.h"
 
-// Part of the box's copy: it begins at offset AT of REGION.
+// A part of the box's mirror.
 struct host_part {
     struct box_session *session;
-    uint32_t region;
-    uint64_t at;
+    uint32_t region; // number of the mirror's region
+    uint64_t at;     // offset of the part in the region, in bytes
 };
 
-// Sends the differences between SIZE bytes at NOW and at KNOWN, and updates KNOWN. GPU work that is
-// sent later finds the new bytes. Sets *CHANGED, if not NULL, if there were any.
+// Sends the bytes at NOW that differ from KNOWN (SIZE bytes each), and updates KNOWN. GPU work that
+// is sent later uses the new bytes. If there were differences and CHANGED is not NULL, *CHANGED
+// becomes true.
 CUresult host_changes_send(const struct host_part *part, const uint8_t *now, uint8_t *known,
                            size_t size, bool *changed);
-// Fetches the box's changes into MEMORY and KNOWN. APPLYING, if not NULL, is locked while they are
-// applied, but not while the answer is awaited. No other thread may fetch the same meanwhile.
+// Fetches the box's changes into MEMORY and KNOWN (SIZE bytes each). APPLYING, if not NULL, is
+// locked while the changes are applied, but not during the wait for the box's answer. No other
+// thread may fetch the same part at the same time.
 CUresult host_changes_fetch(const struct host_part *part, uint8_t *memory, uint8_t *known,
                             size_t size, pthread_mutex_t *applying);
 
-// Stores the box's changes in SIZE bytes from offset AT of the region in CHANGES, of
-// WIRE_INLINE_MAX bytes, and their length in *BYTES. *DONE of the bytes have been compared.
+// Requests the box's changes in SIZE bytes from offset AT of the region. CHANGES, a buffer of
+// WIRE_INLINE_MAX bytes, gets *BYTES bytes of encoded changes. *DONE is the number of bytes of the
+// region that they cover, which may be fewer than SIZE.
 CUresult host_changes_ask(const struct host_part *part, uint64_t at, size_t size, uint8_t *changes,
                           size_t *bytes, size_t *done);
-// Ends the session because of an impossible answer, and returns its error.
+// Ends the session of PART because the box's answer was malformed, and returns the session's error.
 CUresult host_changes_impossible(const struct host_part *part);
 
 #endif

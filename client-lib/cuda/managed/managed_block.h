@@ -7,8 +7,10 @@
 
 #include "client-lib/cuda/objects/addresses.h"
 
-// Allocates in the current context. Does not enter the block into the address book.
+// Allocates SIZE bytes in the current context and describes them in *BLOCK. The caller enters BLOCK
+// into the address book.
 CUresult managed_block_make(size_t size, struct allocation *block);
+// Removes the mirror and frees the block. The caller has removed BLOCK from the address book.
 CUresult managed_block_free(const struct allocation *block);
 
 #endif

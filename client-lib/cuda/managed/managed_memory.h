@@ -8,11 +8,13 @@
 
 #include "proto/cuda_abi.h"
 
+// Allocates SIZE bytes in the current context. FLAGS are those of cuMemAllocManaged.
 CUresult managed_allocate(CUdeviceptr *dptr, size_t size, unsigned int flags);
 // Frees managed memory and sets *RESULT. Returns false if DPTR is not the start of a managed
 // allocation.
 bool managed_free(CUdeviceptr dptr, CUresult *result);
-// Sets which work may touch an allocation: only STREAM's with CU_MEM_ATTACH_SINGLE.
+// Sets which work may access the allocation at DPTR, as cuStreamAttachMemAsync does: with
+// CU_MEM_ATTACH_SINGLE only work of STREAM. LENGTH: bytes; 0 for the whole allocation.
 CUresult managed_attach(CUstream stream, CUdeviceptr dptr, size_t length, unsigned int flags);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mirrors managed variables of modules. The box's driver chooses their addresses and puts several
-// into one page.
+// Mirrors the managed variables (__managed__) of modules. The box's driver chooses their addresses
+// and may put several into one page.
 #ifndef RGPU_CLIENT_MANAGED_VARIABLES_H
 #define RGPU_CLIENT_MANAGED_VARIABLES_H
 
@@ -9,13 +9,15 @@
 
 #include "proto/cuda_abi.h"
 
-// Records a variable of the current context's box. If it is managed, the program can use it from
-// here on.
+// Adds the variable of SIZE bytes at ADDRESS on the current context's box, if it is managed. On
+// success the program can access the variable.
 CUresult managed_variable_enter(CUdeviceptr address, size_t size);
-// A library's managed variables are available without a context, but moving their bytes needs one.
-// Makes the primary context current if no context is, and sets *ENTERED if it did.
+// Makes the primary context current if no context is, and sets *ENTERED to true if it did; the
+// caller then pops that context. A program may access the managed variables of LIBRARY without a
+// context, but moving their bytes needs one.
 CUresult managed_variables_need_context(CUlibrary library, bool *entered);
-// Called before a module is unloaded, and after: variables of that module lose their mirrors.
+// Called before a module is unloaded, and afterwards: remove the mirrors of that module's
+// variables.
 void managed_variables_leave(void);
 void managed_variables_left(void);
 

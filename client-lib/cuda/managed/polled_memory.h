@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exchanges words between the program and running kernels: a thread of the library compares small
-// host memory that the box mirrors (compared_memory.h) while GPUs may be at work, so that a kernel
-// sees a word that the host writes without a call, and a host that polls sees a kernel's.
+// Exchanges words between the program and running kernels: while GPUs may be at work, a thread of
+// the library compares the small host memory that the box mirrors (compared_memory.h). So a kernel
+// sees words that the program writes without a call, and a polling program sees words of a kernel.
 #ifndef RGPU_CLIENT_POLLED_MEMORY_H
 #define RGPU_CLIENT_POLLED_MEMORY_H
 
-// Called when the first such memory has been added. Idempotent and thread-safe.
+// Starts the thread. Called when such memory has been added. Idempotent and thread-safe.
 void polled_begin(void);
-// Called when work is sent that may use such memory. Thread-safe.
+// Wakes the thread. Called when work is sent that may use such memory. Thread-safe.
 void polled_work_sent(void);
 
 #endif

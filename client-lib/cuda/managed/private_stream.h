@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps a private stream in each context that has managed memory, so that transfers do not wait for
-// other work.
+// Keeps a stream of the library in each context that has managed memory, so that transfers do not
+// wait for the program's work.
 #ifndef RGPU_CLIENT_PRIVATE_STREAM_H
 #define RGPU_CLIENT_PRIVATE_STREAM_H
 
@@ -8,8 +8,9 @@
 
 #include "proto/cuda_abi.h"
 
-// Makes CONTEXT current and returns its private stream. On success private_stream_leave restores
-// the old context. One caller at a time.
+// Makes CONTEXT (a handle) current, and creates its private stream on first use. The caller does
+// not destroy *STREAM. After success the caller calls private_stream_leave, which restores the old
+// context. Only one thread at a time may call.
 CUresult private_stream_enter(uint64_t context, CUstream *stream);
 void private_stream_leave(void);
 

@@ -8,14 +8,19 @@
 
 #include "proto/cuda_abi.h"
 
+// Bytes of a buffer.
 #define BETWEEN_MEMORY_SIZE ((size_t)8 << 20)
 
 struct between_memory;
 
-// Returns the buffer of STREAM, which copy_begin has resolved, for exclusive use until
-// between_memory_give. The caller need not wait for the stream. NULL: there is no memory left.
+// Waits until no other thread uses the buffer of STREAM in the current context, and returns it for
+// exclusive use until between_memory_give. copy_begin has resolved STREAM. The caller need not wait
+// for work of the stream. Returns NULL if the buffer cannot be allocated, as while streams are
+// captured.
 struct between_memory *between_memory_take(CUstream stream);
+// Lets other threads use the buffer. Copies that were sent to the stream may still use it.
 void between_memory_give(struct between_memory *between);
+// Returns the buffer's address on the GPU.
 CUdeviceptr between_memory_address(const struct between_memory *between);
 
 #endif

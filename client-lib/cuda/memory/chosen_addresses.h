@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory at addresses that the client chooses. It replaces ordinary device memory if the
-// program has memory of its own at the addresses that the box's driver returns. It is physical
-// memory, mapped at reserved addresses, so it takes whole pages of the GPU (2 MiB), and the program
-// cannot export it to other processes. Any thread may call.
+// Device memory at addresses that the client chooses. The library uses such memory instead of
+// ordinary device memory if the box's driver returns addresses at which the program has memory of
+// its own. The memory is physical memory mapped at reserved addresses. Therefore its size is a
+// whole number of GPU pages (2 MiB), and the program cannot export it to other processes. Any
+// thread may call.
 #ifndef RGPU_CLIENT_CHOSEN_ADDRESSES_H
 #define RGPU_CLIENT_CHOSEN_ADDRESSES_H
 
@@ -11,11 +12,11 @@
 
 #include "proto/cuda_abi.h"
 
-// Allocates at least SIZE bytes on DEVICE, in the program's numbering.
+// Allocates at least SIZE bytes on DEVICE (the program's number). *DPTR is freed by chosen_free.
 CUresult chosen_allocate(CUdevice device, size_t size, CUdeviceptr *dptr);
-// Returns true if chosen_allocate() returned DPTR and the memory is not freed.
+// Returns true if DPTR is an address that chosen_allocate returned and chosen_free has not freed.
 bool chosen_is(CUdeviceptr dptr);
-// Waits for the GPU's work and frees the memory.
+// Waits until the GPU has completed its work, and frees the memory at DPTR.
 CUresult chosen_free(CUdeviceptr dptr);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory.
+// Allocates device memory in the current context and enters it into the address book (addresses.h),
+// unless a function says otherwise. Any thread may call.
 #ifndef RGPU_CLIENT_DEVICE_MEMORY_H
 #define RGPU_CLIENT_DEVICE_MEMORY_H
 
@@ -10,19 +11,24 @@
 #include "proto/cuda_abi.h"
 
 CUresult device_memory_allocate(CUdeviceptr *dptr, size_t size);
-// The same in whole pages, which are not in the address book: the caller enters the parts that it
-// gives to the program.
+// Allocates at least SIZE bytes in whole pages, and describes them in *PAGES. They are not in the
+// address book; the caller enters those parts that the program gets.
 CUresult device_memory_take_pages(size_t size, struct allocation *pages);
+// Frees pages of device_memory_take_pages.
 CUresult device_memory_give_pages(const struct allocation *pages);
-// Allocates HEIGHT rows of WIDTH bytes. *PITCH: bytes from one row to the next.
+// Allocates HEIGHT rows of WIDTH bytes, as cuMemAllocPitch does. *PITCH: bytes from one row to the
+// next. ELEMENT: bytes of the elements that kernels will access.
 CUresult device_memory_allocate_rows(CUdeviceptr *dptr, size_t *pitch, size_t width, size_t height,
                                      unsigned int element);
-// Allocates in the order of a stream. POOL: NULL for the device's current pool.
+// Allocates in the order of STREAM, as cuMemAllocFromPoolAsync does. POOL: NULL for the device's
+// current pool.
 CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPool pool,
                                       CUstream stream);
-// Enters memory that a graph allocates, on DEVICE in the program's numbering.
+// Enters memory that a graph of SESSION allocates into the address book. DEVICE is in the program's
+// numbering.
 CUresult device_memory_of_graph(CUdeviceptr dptr, size_t size, struct box_session *session,
                                 CUdevice device, const struct object *context);
+// Free memory, after all work that may use it or in the order of STREAM.
 CUresult device_memory_free(CUdeviceptr dptr);
 CUresult device_memory_free_async(CUdeviceptr dptr, CUstream stream);
 

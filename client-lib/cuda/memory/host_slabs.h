@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Page-locked memory that programs allocate. Small allocations are pieces of slabs, which the box
-// maps as a whole. A piece needs no mapping, no descriptor and no request of its own, so that a
-// program may have as many as fit into memory. Any thread may call.
+// Page-locked memory that programs allocate. Small allocations are parts of larger blocks (slabs),
+// each of which the box maps as a whole. Such a part needs no mapping, file descriptor or request
+// of its own, so their number is limited only by memory. Any thread may call.
 #ifndef RGPU_CLIENT_HOST_SLABS_H
 #define RGPU_CLIENT_HOST_SLABS_H
 
@@ -9,9 +9,10 @@
 
 #include "client-lib/cuda/objects/object.h"
 
+// Allocates BYTES bytes in CONTEXT with FLAGS of cuMemHostAlloc. host_memory_free frees *MEMORY.
 CUresult host_memory_allocate(const struct object *context, size_t bytes, unsigned int flags,
                               void **memory);
-// Waits for all work that may use MEMORY, and frees it.
+// Waits until all work that may use MEMORY is done, and frees MEMORY.
 CUresult host_memory_free(void *memory);
 
 #endif

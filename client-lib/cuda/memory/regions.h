@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers by which the box knows host memory of this process. Any thread may call.
+// Regions: ranges of host memory of this process that the box maps, accesses by RDMA or mirrors. A
+// number identifies each region in requests. Any thread may call.
 #ifndef RGPU_CLIENT_REGIONS_H
 #define RGPU_CLIENT_REGIONS_H
 
 #include <stdint.h>
 
-// Takes a free number and returns it; 0: the limit is reached.
+// Returns an unused number, which the caller frees with region_give; 0 after a warning in the log
+// if the limit of regions is reached.
 uint32_t region_take(void);
-// Frees NUMBER, after the box has forgotten the memory. 0 is ignored.
+// Frees NUMBER. Called after the box has released the memory. Does nothing if NUMBER is 0.
 void region_give(uint32_t number);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hooks that run before work goes to a GPU that may touch memory of which this host has a copy, and
-// when a call waits for such work. Programs without such memory pay for one check of a pointer.
+// Hooks for memory of which both this host and a GPU or box have a copy (mirrors). They run before
+// work that may access such memory is sent, and when a call waits for such work. A program without
+// such memory pays for one check of a pointer. Any thread may call a hook.
 #ifndef RGPU_CLIENT_BEFORE_WORK_H
 #define RGPU_CLIENT_BEFORE_WORK_H
 
@@ -10,26 +11,28 @@
 
 #include "client-lib/cuda/session/box_session.h"
 
-// No hook is called while the link of the session is reserved.
+// The caller of a hook must not have reserved a request of the session (send.h).
 struct before_work {
-    // Work is about to be sent from CONTEXT (a handle; 0: none) to STREAM (as the program has it,
-    // 0: not known).
+    // Called before work of CONTEXT (a handle; 0: none) is sent to STREAM (the program's value; 0:
+    // unknown). If the result is an error, the work is not sent.
     CUresult (*sent)(struct box_session *session, uint64_t context, uint64_t stream);
-    // A call is about to wait for work of the GPU that is not done yet.
+    // Called before and after a call waits for work of the GPU.
     void (*wait_begins)(struct box_session *session);
     void (*wait_ended)(struct box_session *session);
-    // The library is about to read the program's memory with the link reserved.
+    // Called before the library reserves a request and reads SIZE bytes at MEMORY into it, because
+    // a page fault there would need the link.
     void (*read)(const void *memory, size_t size);
-    // A context is about to end: data are no longer fetched ahead for it. Then, it has ended.
+    // Called before CONTEXT (a handle) ends, to stop prefetching from it, and after it has ended.
     void (*context_ends)(uint64_t context);
     void (*context_gone)(uint64_t context);
 };
 
-// NULL: no hooks. Set once, before the first memory of this kind exists.
+// The hooks of this process; NULL: none. Set once, before the first such memory exists.
 extern const struct before_work *_Atomic before_work;
 // Number of running functions of the program that streams wait for.
 extern _Atomic unsigned int host_functions_running;
 
+// Returns the hooks, or NULL if there are none.
 static inline const struct before_work *before_work_duties(void)
 {
     return __builtin_expect(atomic_load_explicit(&before_work, memory_order_acquire) != NULL, 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decides when the code of modules and libraries is loaded. A driver loads it late, at the first
-// launch of a function. It may then wait for all work of the GPU, and block all other calls. If a
-// stream waits for data of another GPU, this is a deadlock: the copy of those data needs a call of
+// launch of a function. Loading may wait for all work of the GPU, and block all other calls. If a
+// stream waits for data of another GPU, this is a deadlock: the copy of that data needs a call of
 // the driver, which is blocked. (CUDA C++ Programming Guide, "Lazy Loading")
 #ifndef RGPU_CLIENT_CODE_LOADING_H
 #define RGPU_CLIENT_CODE_LOADING_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contexts of the program.
+// The contexts of the program. Devices are in the program's numbering. Any thread may call.
 #ifndef RGPU_CLIENT_CONTEXTS_H
 #define RGPU_CLIENT_CONTEXTS_H
 
@@ -12,16 +12,18 @@
 CUresult primary_context(CUdevice dev, CUcontext *context);
 CUresult primary_retain(CUdevice dev, CUcontext *context);
 CUresult primary_drop(CUdevice dev, bool reset);
+// Set the flags of a primary context; query its flags, and whether it is active.
 CUresult primary_set_flags(CUdevice dev, unsigned int flags);
 CUresult primary_state(CUdevice dev, unsigned int *flags, int *active);
 
-// Creates a context of the program, which becomes current; ends one.
+// Creates a context of the program and makes it current; destroys a context.
 CUresult context_create(CUdevice dev, unsigned int flags, CUcontext *context);
 CUresult context_destroy(CUcontext context);
 
-// Enters a new context, which has DEV's primary one as ROOT and fewer multiprocessors.
+// Fills in OBJECT, a new green context of DEV. ROOT is the primary context of DEV.
 void context_enter_green(struct object *object, CUdevice dev, const struct object *root);
-// Forgets what a context owned, after the box has ended it with the context.
+// Ends the handles that CONTEXT owned and removes its memory from the address book, after the box
+// has ended the context.
 void context_gone(CUcontext context);
 
 // Finds the named context, or for NULL the current one.

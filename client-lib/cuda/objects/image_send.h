@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sending images of device code to the box.
+// Sends images of device code to the box of the current context.
 #ifndef RGPU_CLIENT_IMAGE_SEND_H
 #define RGPU_CLIENT_IMAGE_SEND_H
 
@@ -8,7 +8,7 @@
 
 #include "proto/cuda_abi.h"
 
-// Sends SIZE bytes to the current context's box; *IMAGE is the number to load it by.
+// Sends an image of SIZE bytes. *IMAGE is its number for the requests that load or free it.
 CUresult image_send(const void *data, size_t size, uint32_t *image);
 // The same for an image that the program passed as a pointer without a size; *SIZE becomes its
 // size.

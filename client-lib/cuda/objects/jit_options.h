@@ -9,35 +9,39 @@
 #include "proto/cuda_abi.h"
 #include "proto/wire.h"
 
-enum { JIT_OPTIONS_MAX = 64 };
+enum { JIT_OPTIONS_MAX = 64 }; // maximum of options in a request
 
+// A log buffer of the program, which the program owns.
 struct jit_log {
-    char *buffer; // the program's buffer
-    size_t size;
-    void **used; // the program's variable for the number of bytes written
+    char *buffer; // NULL: the program wants no log
+    size_t size;  // bytes
+    void **used;  // the program's variable for the number of bytes written
 };
 
 struct jit_options {
-    struct wire_option options[JIT_OPTIONS_MAX];
-    uint32_t count;
+    struct wire_option options[JIT_OPTIONS_MAX]; // as the request carries them
+    uint32_t count;                              // number of options
     struct jit_log info, error;
+    // The program's variables for outputs; NULL: not wanted.
     void **wall_time;
     void **threads_per_block;
-    uint8_t outputs[WIRE_INLINE_MAX];
-    size_t outputs_size;
+    uint8_t outputs[WIRE_INLINE_MAX]; // the box's answer
+    size_t outputs_size;              // bytes of it
 };
 
-// Reads the program's two arrays. Returns CUDA_ERROR_NOT_SUPPORTED for options that hold pointers
-// other than log buffers.
+// Reads COUNT options of the program into *JIT. Returns CUDA_ERROR_NOT_SUPPORTED for options that
+// are pointers other than log buffers.
 CUresult jit_read(struct jit_options *jit, unsigned int count, const CUjit_option *options,
                   void *const *values);
+// Adds COUNT options of cuLibraryLoadData to *JIT.
 CUresult jit_add_library_options(struct jit_options *jit, unsigned int count,
                                  const CUlibraryOption *options, void *const *values);
+// Returns the bytes of the options in the request.
 static inline size_t jit_options_size(const struct jit_options *jit)
 {
     return jit->count * sizeof(jit->options[0]);
 }
-// Stores the box's answer in jit->outputs (outputs_size bytes) in the program's variables.
+// Copies the box's answer from jit->outputs to the program's buffers and variables.
 void jit_answer(struct jit_options *jit);
 
 #endif

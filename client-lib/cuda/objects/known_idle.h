@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tracks if a session's GPUs are known to be idle. Then calls that wait for all work need no answer
-// of the box, because there is nothing to wait for.
+// Tracks whether a session's GPUs are known to be idle. Then calls that wait for all work need not
+// query the box.
 //
-// The requests are counted, and each wait notes the count up to which all work is done. A wait for
-// one stream proves that all work is done if all later work came from the same thread and went to
-// that stream.
+// Requests of work are numbered in the order of sending, and each wait stores the number up to
+// which all work is done. After a wait for all work, a wait for one stream proves that all work is
+// done if all requests in between came from the same thread and went to that stream. Thread-safe.
 #ifndef RGPU_CLIENT_KNOWN_IDLE_H
 #define RGPU_CLIENT_KNOWN_IDLE_H
 
@@ -12,17 +12,18 @@
 
 struct object;
 
-// Called before a request is sent from CONTEXT (NULL: no context) while no other thread can send on
-// the session. *STREAM: the stream that it names, as it is sent; NULL: none.
+// Counts the request OP (enum cuda_op) from CONTEXT (NULL: none). Called after the request is
+// reserved, before it is sent. *STREAM is the value that the request carries for its stream; STREAM
+// is NULL if the request names none.
 void idle_note_sent(struct box_session *session, uint16_t op, const struct object *context,
                     const uint64_t *stream);
-// Notes that STREAM, which is resolved and belongs to the session, has done all work of this
-// thread.
+// Called after a wait for STREAM has succeeded. STREAM is resolved and belongs to the session.
 void idle_note_stream(struct box_session *session, CUstream stream);
-// idle_mark is called before a wait for all work of the current context, and idle_note_context
-// after that wait has succeeded.
+// Returns the number of the latest request of work. Called before a wait for all work of the
+// current context; idle_note_context gets this number after that wait has succeeded.
 uint64_t idle_mark(const struct box_session *session);
 void idle_note_context(struct box_session *session, uint64_t mark);
+// Returns true if all work of the session is known to be done.
 bool idle_is_known(const struct box_session *session);
 
 #endif

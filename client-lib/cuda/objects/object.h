@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The library's data for each handle that it has given to the program.
+// Objects: the library's data for each handle that it has given to the program. Any thread may
+// call.
 //
 // Handles are values of common/base/handle_table.h, so a wrong one is recognised, never followed.
 // Objects are recycled but never unmapped: a program that uses a handle while another thread
@@ -18,25 +19,26 @@ struct callback_copy;
 struct kept_image;
 struct old_launch;
 
-enum { CONTEXTS_READY = 8 };
+enum { CONTEXTS_READY = 8 }; // entries of ready_in
 
+// The parameters of a function, and limits of its launches.
 struct parameter_layout {
-    uint32_t count;
-    uint32_t bytes; // of the packed parameters
-    int32_t max_threads;
-    int32_t static_shared;               // bytes
+    uint32_t count;                      // number of parameters
+    uint32_t bytes;                      // of the packed parameters
+    int32_t max_threads;                 // maximum of threads in a block
+    int32_t static_shared;               // shared memory in bytes
     _Atomic uint32_t shared_allowed;     // dynamic bytes that the GPU is known to accept
     _Atomic uint64_t attributes_allowed; // mark of the launch attributes that the GPU accepted last
-    _Atomic uint64_t ready_in[CONTEXTS_READY]; // contexts in which the box has loaded the code
+    _Atomic uint64_t ready_in[CONTEXTS_READY]; // handles of contexts whose code is loaded
     struct wire_parameter parameters[];
 };
 
 struct object {
-    enum handle_kind kind;
+    enum handle_kind kind; // determines the member of the union
     uint64_t handle;
     struct box_session *session;
-    uint64_t context; // handle of the context it was made in; 0 for libraries, kernels and links
-    struct object *next;
+    uint64_t context;    // handle of its context; 0 for libraries, kernels and links
+    struct object *next; // in a list of twins, or of free objects
     union {
         struct {
             CUdevice device; // in the program's numbering
@@ -45,17 +47,17 @@ struct object {
             bool primary;
             bool green;    // a green context, part of a primary one
             uint64_t root; // handle of the primary one of a green context, else its own
-            // Its handle on the wire. A primary context keeps its own handle for the life of the
-            // process, as programs expect, and gets another one here each time it is made; 0: it
-            // is not active.
+            // The handle that requests carry. A primary context keeps its own handle until the
+            // process ends, as programs expect, and gets another one here each time it becomes
+            // active; 0: it is not active.
             _Atomic uint64_t wire;
-            uint64_t id;
+            uint64_t id;        // cuCtxGetId
             _Atomic int sticky; // the error after which the context is unusable; 0: none
         } ctx;
         struct {
             unsigned int flags;
             int priority;
-            uint64_t id;
+            uint64_t id; // cuStreamGetId
         } stream;
         struct {
             uint64_t owner; // handle of its module, library or kernel
@@ -74,7 +76,8 @@ struct object {
             struct kept_image *image; // of a library, where there are several sessions
         } module;                     // modules and libraries
         struct {
-            bool interprocess; // its records are awaited, since other processes wait for them
+            bool interprocess; // other processes wait for its recordings, so a call that records it
+                               // waits for the box
         } event;
         struct {
             CUdevice device;
@@ -115,17 +118,21 @@ struct object {
     };
 };
 
-// Returns the live object of a handle, else NULL. HANDLE_FUNCTION finds kernels too.
+// Returns the object of a handle of KIND that has not ended, else NULL. HANDLE_FUNCTION also finds
+// kernels. The library owns the object.
 struct object *object_find(enum handle_kind kind, const void *handle);
-// Returns the driver's error for a handle that is not a live one of KIND. The error differs for a
-// stream or an array that was destroyed, and for one that never existed.
+// Returns the driver's error for HANDLE, which object_find has not found. The error for a destroyed
+// stream or array differs from that for a stream or array that never existed.
 CUresult object_missing(enum handle_kind kind, const void *handle);
-// Makes an object with a fresh handle; NULL if memory has run out.
+// Creates an object with a new handle, which object_retire ends. Returns NULL if memory has run
+// out.
 struct object *object_new(enum handle_kind kind, struct box_session *session, uint64_t context);
-// Returns the context that owns objects made in this one, except streams.
+// Returns the handle of the context that owns the objects, except streams, that are created in
+// CONTEXT: for a green context its primary context, else CONTEXT.
 uint64_t context_root(uint64_t context);
-// Ends a handle. Its object may be reused at once.
+// Ends a handle. The object may be reused at once for another handle.
 void object_retire(enum handle_kind kind, uint64_t handle);
+// Calls VISIT(ARGUMENT, object) for each object of KIND that has not ended.
 void object_each(enum handle_kind kind, void (*visit)(void *argument, struct object *object),
                  void *argument);
 

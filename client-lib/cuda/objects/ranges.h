@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sorted set of disjoint address ranges, each with a value.
+// A sorted set of disjoint address ranges, each with a value. The caller locks.
 #ifndef RGPU_CLIENT_RANGES_H
 #define RGPU_CLIENT_RANGES_H
 
@@ -14,18 +14,19 @@ struct range {
 };
 
 struct ranges {
-    struct range *rows;
-    size_t count;
-    size_t room;
+    struct range *rows; // sorted by base
+    size_t count;       // number of ranges
+    size_t room;        // number of ranges for which memory is allocated
 };
 
-// Returns 0; -EEXIST if it overlaps another range; -ENOMEM. The caller locks.
+// Adds a range. Returns 0, -EEXIST if it overlaps another range, or -ENOMEM.
 int ranges_add(struct ranges *ranges, uint64_t base, uint64_t size, void *value);
-// Returns the range that holds ADDRESS, else NULL; valid until the set changes.
+// Returns the range that contains ADDRESS, else NULL. The pointer is valid until the set changes.
 struct range *ranges_find(const struct ranges *ranges, uint64_t address);
-// Returns the first range that ends after ADDRESS, else NULL.
+// Returns the first range that ends after ADDRESS, else NULL. Valid as above.
 struct range *ranges_at_or_after(const struct ranges *ranges, uint64_t address);
-// Removes the range that begins at BASE; *VALUE becomes its value.
+// Removes the range that begins at BASE, and sets *VALUE to its value. Returns false if there is
+// none.
 bool ranges_remove(struct ranges *ranges, uint64_t base, void **value);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "client-lib/cuda/objects/object.h"
 
-// Returns the handle of this thread's default stream in CONTEXT, and makes it on first use; 0 on
-// failure.
+// Returns the handle of the calling thread's default stream in CONTEXT, and creates the stream on
+// first use. The stream ends with the thread. Returns 0 on failure.
 uint64_t thread_default_stream(const struct object *context);
 
 #endif

@@ -11,7 +11,7 @@
 // The beginning of each line but the first.
 #define SUMMARY_LINE "rgpu:   "
 
-// Writes the summary of all THREADS of a process that began at BEGAN, in ns.
+// Writes the summary of all THREADS (a list) of a process that began at BEGAN, in ns.
 void summary_write(FILE *out, const struct thread_counts *threads, uint64_t began);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages to the user on standard error that no variable needs to enable: why the program has no
-// GPU, and how to mend that. RGPU_LOG=off silences them. Any thread may call.
+// Messages to the user on standard error: why the program has no GPU, and how to fix that. They
+// appear without any setting; RGPU_LOG=off silences them. Any thread may call.
 #ifndef RGPU_CLIENT_TELL_H
 #define RGPU_CLIENT_TELL_H
 
@@ -9,7 +9,7 @@
 // Writes one line, with "rgpu: " before the text.
 void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-// The same, but only the first time that this line of code runs.
+// The same, but only when this line of code runs for the first time.
 #define tell_once(...) \
     do { \
         static atomic_flag reported = ATOMIC_FLAG_INIT; \

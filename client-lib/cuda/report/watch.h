@@ -20,36 +20,40 @@
 #include "proto/cuda_abi.h"
 #include "proto/profiler_table.h"
 
-// Set when the library is loaded; false in a forked child and at the end of the process.
+// True while calls are watched. Set when the library is loaded; false in a forked child and at the
+// end of the process.
 extern atomic_bool watch_on;
 static inline bool watching(void)
 {
     return __builtin_expect(atomic_load_explicit(&watch_on, memory_order_relaxed), 0);
 }
 
-// Returns the time, for the functions below; 0 if watching is off.
+// Returns the time in ns, which the caller passes to the functions below as BEGAN; 0 if watching is
+// off.
 static inline uint64_t watch_begin(void)
 {
     return watching() ? stopwatch_ns() : 0;
 }
 
-// The same for a call of the program, which gets a number if GPUs' work is recorded
-// (watch_number_calls).
+// The same at the beginning of a call of the program. If watch_number_calls is on, the call gets a
+// number, which links records of GPU work to the call.
 uint64_t watch_enter(void);
-// The number of the call that the thread is in; 0: it has none.
+// The number of the thread's current call; 0 if the call has none.
 extern __thread uint32_t watch_number;
+// Turns the numbering of calls on or off.
 void watch_number_calls(bool numbered);
-// Calls CALLED at the end of each timed call (NULL: no longer).
+// Sets the function that is called at the end of each timed call; NULL for none.
 void watch_calls(void (*called)(const struct profiler_call *call));
-// Returns true if a timeline is written, which also needs the GPUs' work.
+// Returns true if a timeline is written, which also needs records of GPU work.
 bool watch_has_timeline(void);
 
-// Notes that the call OP (enum cuda_op), which began at BEGAN, returned RESULT. Returns RESULT.
+// Counts the call OP (enum cuda_op), which began at BEGAN and ends with RESULT. Returns RESULT.
 CUresult watch_call(unsigned int op, uint64_t began, CUresult result);
 
 // The same for a call that is too short to be timed.
 CUresult watch_glance(unsigned int op, CUresult result);
 
+// Counts a wait that began at BEGAN and has just ended. watch_wait_end does nothing if BEGAN is 0.
 void watch_waited(enum watch_wait reason, uint64_t began);
 static inline void watch_wait_end(enum watch_wait reason, uint64_t began)
 {
@@ -57,21 +61,22 @@ static inline void watch_wait_end(enum watch_wait reason, uint64_t began)
         watch_waited(reason, began);
 }
 
-// Notes what the thread's current call does: copies SIZE bytes of the program's memory, or starts a
-// kernel.
+// Counts a copy of SIZE bytes of the program's memory by the thread's current call. LOCKED: the
+// memory is page-locked.
 void watch_bytes(enum watch_direction direction, size_t size, bool locked);
 #define watch_copied(direction, size, locked) \
     do { \
         if (watching()) \
             watch_bytes(direction, size, locked); \
     } while (0)
-// NAME may be NULL, and is copied.
+// Stores that the thread's current call launches the kernel NAME, which may be NULL and is copied.
 void watch_kernel(const char *name, const CUlaunchConfig *config);
 
-// DESCRIBE is called to write lines into the summary; each begins with SUMMARY_LINE.
+// Sets a function that the summary calls to write further lines; each line begins with
+// SUMMARY_LINE.
 void watch_describe(void (*describe)(FILE *out));
 
-// Called in a forked child: the counts of the parent's threads belong to the parent.
+// Called in a forked child: stops watching, because the counts belong to the parent's threads.
 void watch_abandon(void);
 
 #endif

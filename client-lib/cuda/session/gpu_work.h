@@ -6,12 +6,12 @@
 
 #include "proto/profiler_table.h"
 
-// Implement struct profiler_table.
+// Implement the functions of struct profiler_table.
 void gpu_work_join(struct profiler_listener *listener);
 void gpu_work_leave(struct profiler_listener *listener);
 uint64_t gpu_work_collect(void);
 
-// Called after sessions were opened: starts their recording if a listener exists.
+// Starts recording in new sessions if a listener exists. Called after sessions were opened.
 void gpu_work_opened(void);
 
 #endif

@@ -5,11 +5,11 @@
 
 #include "client-lib/cuda/session/box_session.h"
 
-// Handles the event of SIZE bytes in session->record and receives its payload. Only the receiving
-// thread calls it, without the session's lock.
+// Handles the event of SIZE bytes in session->record and receives its payload. A malformed event
+// ends the session. Only the receiving thread calls this, without the session's lock.
 void incoming_handle(struct box_session *session, uint32_t size);
-// Waits until payloads that are being received have reached their destinations. Receiving thread
-// only.
+// Waits until the data of pulls that is being received has reached its destinations. Only the
+// receiving thread calls this.
 void incoming_settle(struct box_session *session);
 
 #endif

@@ -9,11 +9,12 @@
 // Returns CUDA_SUCCESS after cuInit has succeeded, else the error for a driver call.
 CUresult process_ready(void);
 
-// Opens the sessions on the first call, for cuInit. LISTENER receives the events that the sessions
-// do not handle themselves.
+// Opens the sessions, for cuInit, unless an earlier call has succeeded. LISTENER, which must stay
+// valid, receives the events that the sessions do not handle themselves.
 CUresult process_start(const struct session_listener *listener);
 
-// Calls sessions_reach if the process is ready. Thread-safe.
+// Calls sessions_reach (opening.h) if the process is ready; else returns process_ready's error.
+// Thread-safe.
 CUresult process_reach(const CUuuid *uuid, CUdevice *device);
 
 #endif

@@ -6,9 +6,10 @@
 
 #include <stdbool.h>
 
-// Returns true if the list can name no device, so that no box needs to be queried.
+// Returns true if the variable selects no device whatever the boxes have, so that no box needs to
+// be queried.
 bool visible_hides_all(void);
-// Numbers the devices of all sessions for the program.
+// Assigns the program's device numbers to the selected devices of all sessions.
 void visible_show_devices(void);
 
 #endif

@@ -1,28 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waits for what a worker sends. Thread-safe.
+// Waits for the events that a worker sends: replies, credits and the data of pulls. Thread-safe.
 #ifndef RGPU_CLIENT_WAITING_H
 #define RGPU_CLIENT_WAITING_H
 
 #include "client-lib/cuda/session/box_session.h"
 
-// session_prepare returns the number for the reply, or 0 if too many calls wait. session_wait
-// receives events until the waiter is done or the session is lost.
+// Registers WAITER for the reply to a request. Returns the call number that the request carries and
+// that the worker repeats in its reply; 0 if SESSION_CALLS requests wait already. If the number is
+// not 0, WAITER must stay valid and the caller must call session_wait.
 uint32_t session_prepare(struct box_session *session, struct waiter *waiter);
+// Waits until the reply, or the end of the pull, has arrived or the session is lost. Then
+// unregisters WAITER; waiter->result is the result of the request, or that of the lost session.
+// WAITER was registered by session_prepare, or as the `waiter` of a pull by session_add_pull.
 void session_wait(struct box_session *session, struct waiter *waiter);
-// Takes one credit, and waits for one if needed. Returns false if the session is lost.
+// Takes one credit, the worker's permission to push one block (WIRE_BLOCK_SIZE bytes at most). If
+// there is none, waits until the worker grants more. Returns false if the session is lost.
 bool session_take_credit(struct box_session *session);
-// Add a pull before its request is sent; drop it when its data is complete or the request failed.
+// Registers PULL, a copy from the GPU to this process, and sets pull->job. Called before the
+// request is sent. If pull->waiter is NULL, the session owns PULL and frees it after its last data;
+// else the caller calls session_wait, and frees PULL if waiter->done is then true.
 void session_add_pull(struct box_session *session, struct pending_pull *pull);
+// Returns a new job number, which names one pull or push of the session.
 uint32_t session_new_job(struct box_session *session);
+// Unregisters PULL if its request could not be sent. The caller owns PULL again.
 void session_drop_pull(struct box_session *session, struct pending_pull *pull);
-// Handles events that have arrived and no thread has read. Never blocks.
+// Handles the events that have arrived but that no thread has read. Never blocks.
 void session_take_pending(struct box_session *session);
-// Announces events that no caller waits for (+1), or their arrival (-1).
+// Adds CHANGE to the number of events that the worker will send while no thread may be waiting: 1
+// before the request that causes such an event, -1 after the event, or if the request failed. While
+// the number is not 0, the service thread reads the link whenever no other thread does.
 void session_expect(struct box_session *session, int change);
-// The same for events that the program's next call will probably read. The service thread reads
-// them if no call does so for a moment.
+// Does the same for events that the program's next call will probably read. The service thread
+// reads these only if no other thread reads the link for about a millisecond.
 void session_expect_later(struct box_session *session, int change);
-// Returns true if running work may write to this process's memory.
+// Returns true if such events are still expected, so that work may still write to this process's
+// memory.
 bool session_expecting(struct box_session *session);
 
 #endif

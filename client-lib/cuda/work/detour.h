@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work on one box in the order of a stream of another box: it runs in a stream of the library,
-// between two waits for events.
+// A detour runs work on one box in the order of a stream of another box. The work runs in a stream
+// of the library. That stream waits for an event of the program's stream, and the program's stream
+// then waits for an event of that stream.
 #ifndef RGPU_CLIENT_DETOUR_H
 #define RGPU_CLIENT_DETOUR_H
 
 #include "client-lib/cuda/objects/object.h"
 
 struct detour {
-    CUstream stream; // the program's stream
-    const struct object *waiting;
-    CUstream helper; // stream for the work, whose context is current until detour_end
-    CUevent before;
+    CUstream stream;              // the program's stream
+    const struct object *waiting; // the context of that stream
+    CUstream helper;              // stream for the work, whose context is current until detour_end
+    CUevent before;               // event of the program's stream before the work
 };
 
-// STREAM belongs to WAITING, and the work belongs to THERE. These are contexts of two boxes.
+// Begins a detour. STREAM belongs to the context WAITING, the work to the context THERE of another
+// box. On success the caller sends the work to detour->helper and calls detour_end.
 CUresult detour_begin(struct detour *detour, CUstream stream, const struct object *waiting,
                       const struct object *there);
-// Returns RESULT, which is the work's, or an error of the detour. The program's stream waits for
-// the work.
+// Ends a detour: lets later work of the program's stream wait for the work. RESULT is the result of
+// sending the work. Returns RESULT, or if that is CUDA_SUCCESS an error of the detour.
 CUresult detour_end(struct detour *detour, CUresult result);
 
 #endif

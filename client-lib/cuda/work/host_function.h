@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of the program that a stream calls.
+// Host functions: functions of the program that a stream calls, in a thread of the library.
 #ifndef RGPU_CLIENT_HOST_FUNCTION_H
 #define RGPU_CLIENT_HOST_FUNCTION_H
 
@@ -7,20 +7,22 @@
 
 #include "client-lib/cuda/session/box_session.h"
 
-// Queues a call of a function or a callback in the stream. PER_THREAD: the caller uses per-thread
-// default streams.
+// Adds a call of FUNCTION, or if that is NULL of CALLBACK, with DATA to STREAM. PER_THREAD: the
+// NULL stream means the per-thread default stream. Any thread may call.
 CUresult host_function_launch(CUstream stream, bool per_thread, CUhostFn function,
                               CUstreamCallback callback, void *data);
 
-// The box reports that the stream has reached a host function, which then runs in its own thread.
-// The thread that receives events calls this, so it never blocks. False: there is no such function.
+// Handles the box's report that a stream has reached a host function: lets the library's thread
+// call the function. Never blocks. Called by the receiving thread. Returns false if there is no
+// such function.
 bool host_function_due(struct box_session *session, const struct wire_host_function *due);
 
-// Starts the thread that calls functions of the program, if it does not run yet. False: it cannot
-// be started.
+// Starts the thread that calls functions of the program, if it does not run yet. Returns false if
+// the thread cannot be started.
 bool host_function_ready(void);
-// The thread calls FUNCTION after all that is queued already, then reports to the box that TOKEN is
-// done (0: no report). False: there is no memory. Never blocks.
+// Queues FUNCTION(DATA) for that thread, after all functions that are queued already. Then the
+// thread reports TOKEN to the box as done (0: no report). Returns false if memory has run out.
+// Never blocks.
 bool host_function_queue(struct box_session *session, uint64_t token, CUhostFn function,
                          void *data);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds pointers to host memory among the parameters of a kernel, and in small copies to the GPU.
-// With one address space for hosts and GPUs, a program may pass the address of page-locked memory
-// to a kernel without asking for a pointer for the device, so this is the moment to give the GPU
-// that memory. Thread-safe.
+// Hosts and GPUs have one address space (unified addressing), so a program may pass the address of
+// page-locked memory to a kernel without querying a device pointer. Therefore the library makes
+// such memory accessible to the GPU when the program passes its address. Thread-safe.
 #ifndef RGPU_CLIENT_HOST_POINTERS_H
 #define RGPU_CLIENT_HOST_POINTERS_H
 
@@ -12,18 +12,21 @@
 
 #include "client-lib/cuda/session/box_session.h"
 
-// Sets the function that gives the GPU the memory at an address of this process.
+// Sets the function that makes the memory at an address of this process accessible to the GPU. The
+// functions below call it.
 void host_pointers_serve(CUresult (*reach)(const void *memory));
 
-// Returns true if one of the words in SIZE bytes at WORDS may be such a pointer.
+// Returns true if one of the 8-byte words in SIZE bytes at WORDS may be a pointer to host memory
+// that the GPU cannot access.
 bool host_pointers_among(const void *words, size_t size);
-// Gives the session's GPUs the memory of all such pointers in SIZE bytes at DATA, which go to
-// memory of the GPU, where a kernel may find them.
+// Makes the memory of all such pointers in SIZE bytes at DATA accessible to the session's GPUs.
+// DATA is about to be copied to the GPU, where a kernel may read the pointers.
 void host_pointers_seen(const struct box_session *session, const void *data, size_t size);
-// Returns the GPU's address of the memory at ADDRESS, which the GPU gets if it is host memory.
+// Makes the memory at ADDRESS accessible to the GPU if it is host memory, and returns the GPU's
+// address of that memory.
 uint64_t host_pointers_address(uint64_t address);
-// Gives the session's GPUs the memory of all such pointers in SIZE bytes at WORDS. Replaces
-// pointers to memory that has another address there.
+// Makes the memory of all such pointers in SIZE bytes at WORDS accessible to the session's GPUs.
+// Replaces each pointer to memory that has another address on the GPU with that address.
 void host_pointers_resolve(const struct box_session *session, void *words, size_t size);
 
 #endif

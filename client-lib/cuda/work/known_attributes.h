@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cache of the attributes of functions and kernels, since CUDA's runtime queries all sixteen of a
-// kernel at a time. Entries are valid until some attribute of any function is set.
+// A cache of the attributes of functions and kernels, because the CUDA runtime queries all sixteen
+// of a kernel one after another. Setting an attribute of any function empties the cache.
+// Thread-safe.
 #ifndef RGPU_CLIENT_KNOWN_ATTRIBUTES_H
 #define RGPU_CLIENT_KNOWN_ATTRIBUTES_H
 
@@ -10,16 +11,16 @@
 #include "client-lib/cuda/objects/object.h"
 #include "proto/cuda_abi.h"
 
-struct known_attributes;
+struct known_attributes; // entries of one function or kernel; object.h
 
-// Finds an attribute of the function, or of the kernel on DEVICE (0 for functions). False: the box
-// must be queried; *ASKED then goes to attribute_learn.
+// Finds the attribute NAME of a function, or of a kernel on DEVICE (0 for functions). Returns false
+// if the caller must query the box; then *ASKED is the state of the cache for attribute_learn.
 bool attribute_known(struct object *function, CUdevice device, CUfunction_attribute name,
                      int *value, uint64_t *asked);
-// Keeps the box's answer, unless some attribute was set meanwhile.
+// Stores the box's answer, unless an attribute was set since attribute_known set ASKED.
 void attribute_learn(struct object *function, CUdevice device, CUfunction_attribute name, int value,
                      uint64_t asked);
-// Makes all entries invalid. Called when an attribute is or was set.
+// Makes all entries invalid. Called before and after an attribute is set.
 void attributes_forget(void);
 
 #endif

@@ -5,11 +5,12 @@
 
 #include "client-lib/cuda/objects/object.h"
 
-// Returns the layout, which is queried once; NULL with *RESULT.
+// Returns the layout of a function or kernel, which FUNCTION owns. The first call queries the box.
+// Returns NULL with the error in *RESULT on failure.
 struct parameter_layout *function_layout(struct object *function, CUresult *result);
 
-// Makes the box load a kernel's code before its first run in a context, because a launch must not
-// load it.
+// Makes the box load the code of FUNCTION before its first launch in CONTEXT, because a launch must
+// not load code (code_loading.h).
 void function_prepare(const struct object *function, struct parameter_layout *layout,
                       const struct object *context);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of the program in streams, including streams under capture.
+// Adds calls of the program's functions to streams, including streams under capture.
 #ifndef RGPU_CLIENT_STREAM_FUNCTION_H
 #define RGPU_CLIENT_STREAM_FUNCTION_H
 
@@ -7,7 +7,8 @@
 
 #include "proto/cuda_abi.h"
 
-// Like host_function_launch.
+// Does what host_function_launch (host_function.h) does. If STREAM is under capture, adds the call
+// to the captured graph.
 CUresult stream_function(CUstream stream, bool per_thread, CUhostFn function,
                          CUstreamCallback callback, void *data);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The names that a program may give to a default stream.
+// The values by which a program may name a default stream.
 #ifndef RGPU_CLIENT_STREAM_NAMES_H
 #define RGPU_CLIENT_STREAM_NAMES_H
 
 #include "proto/cuda_abi.h"
 
-// Returns the stream that STREAM means in a per-thread variant (_ptsz, _ptds) of a call.
+// Returns the stream that STREAM names in a per-thread variant (_ptsz, _ptds) of a call: NULL names
+// the per-thread default stream.
 static inline CUstream stream_per_thread(CUstream stream)
 {
     return stream ? stream : CU_STREAM_PER_THREAD;

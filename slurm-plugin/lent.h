@@ -16,7 +16,7 @@ void lent_text(uint32_t borrower, char text[static LENT_TEXT_MAX]);
 // Returns the borrower in a comment; 0 if COMMENT is NULL or has another content.
 uint32_t lent_to(const char *comment);
 
-// Writes the comment of a job that could not be suspended, so that nobody tries that again.
+// Writes the comment of a job that could not be suspended, so that the plugin does not try again.
 void lent_refusal(const char *reason, char text[static LENT_TEXT_MAX]);
 // Returns true if a job with this comment may be suspended to lend its GPUs: COMMENT is NULL,
 // empty, or rgpu's but not of lent_refusal.

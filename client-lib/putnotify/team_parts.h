@@ -63,7 +63,7 @@ struct signal_use {
     struct signal_use *next_used; // list of all that were ever used, from `used` of the window
 };
 
-// What this process keeps for a window and one local member.
+// The data of this process for a window and one local member.
 struct window_end {
     CUdeviceptr words;  // uint32_t [size of the team][tags + 1], by target: numbers to be copied
     CUdeviceptr handle; // the kernels' argument (rgpu_device.h), device memory; 0: none

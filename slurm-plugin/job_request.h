@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-or-later The GPU request of a job, from --gres=rgpu:N and the
-// --rgpu-... options of its submission, and the licences by which Slurm counts the request.
-// Includes none of Slurm's headers, so the code for submission, update and start of a job can share
-// it, and tests need no Slurm.
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The GPU request of a job, from --gres=rgpu:N and the --rgpu-... options of its submission, and
+// the licences by which Slurm counts the request. Includes none of Slurm's headers, so the code for
+// submission, update and start of a job can share it, and tests need no Slurm.
 #ifndef RGPU_SLURM_JOB_REQUEST_H
 #define RGPU_SLURM_JOB_REQUEST_H
 

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-or-later Entries of slurmctld's list of licences and of the
-// lists of its jobs. Callers of all functions hold slurmctld's locks of the configuration and of
-// the jobs: slurmctld reads and replaces its list under the first, and changes the counts of
-// entries under the second.
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Entries of slurmctld's list of licences and of the lists of its jobs. Callers of all functions
+// hold slurmctld's locks of the configuration and of the jobs: slurmctld reads and replaces its
+// list under the first, and changes the counts of entries under the second.
 #ifndef RGPU_SLURM_LICENSE_ENTRIES_H
 #define RGPU_SLURM_LICENSE_ENTRIES_H
 

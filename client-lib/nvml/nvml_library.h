@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause rgpu's libnvidia-ml.so.1: declarations that its files
-// share. All functions of the library hold one lock while they run, so they are thread-safe. The
-// library has no threads: a call that needs a value queries the box if the last report is too old.
-// Results are those of enum nvml_result.
+// SPDX-License-Identifier: BSD-3-Clause
+// rgpu's libnvidia-ml.so.1: declarations that its files share. All functions of the library hold
+// one lock while they run, so they are thread-safe. The library has no threads: a call that needs a
+// value queries the box if the last report is too old. Results are those of enum nvml_result.
 #ifndef RGPU_CLIENT_NVML_LIBRARY_H
 #define RGPU_CLIENT_NVML_LIBRARY_H
 

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause Puts, signals and waits, which these functions queue in a
-// stream. FROM, TO and AT are members. The caller holds the team's lock, has checked ranks, tags
-// and ranges, and has made a context of the local member current.
+// SPDX-License-Identifier: BSD-3-Clause
+// Puts, signals and waits, which these functions queue in a stream. FROM, TO and AT are members.
+// The caller holds the team's lock, has checked ranks, tags and ranges, and has made a context of
+// the local member current.
 #ifndef RGPU_TEAM_PUT_H
 #define RGPU_TEAM_PUT_H
 

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause Rendezvous by name at the boxes of a lease. One process
-// publishes the id of a rendezvous (rendezvous_id.h) at all boxes of its ticket. Any of them
-// returns the id to processes that prove a ticket of the same lease. The id is sent inside TLS.
+// SPDX-License-Identifier: BSD-3-Clause
+// Rendezvous by name at the boxes of a lease. One process publishes the id of a rendezvous
+// (rendezvous_id.h) at all boxes of its ticket. Any of them returns the id to processes that prove
+// a ticket of the same lease. The id is sent inside TLS.
 #ifndef RGPU_TEAM_RENDEZVOUS_BOXES_H
 #define RGPU_TEAM_RENDEZVOUS_BOXES_H
 

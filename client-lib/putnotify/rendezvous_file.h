@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: BSD-3-Clause Rendezvous by name through a file that contains the id of
-// the rendezvous (rendezvous_id.h). Only processes of the same user can read the file. It is in the
-// directory RGPU_TEAM_DIR, or in /tmp. Its name is a digest of the rendezvous' name and of the
-// scope: the lease, or without one the Slurm job, or without one the value of RGPU_BOXES.
+// SPDX-License-Identifier: BSD-3-Clause
+// Rendezvous by name through a file that contains the id of the rendezvous (rendezvous_id.h). Only
+// processes of the same user can read the file. It is in the directory RGPU_TEAM_DIR, or in /tmp.
+// Its name is a digest of the rendezvous' name and of the scope: the lease, or without one the
+// Slurm job, or without one the value of RGPU_BOXES.
 #ifndef RGPU_TEAM_RENDEZVOUS_FILE_H
 #define RGPU_TEAM_RENDEZVOUS_FILE_H
 

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: BSD-3-Clause Rendezvous by name: the process with member 0 publishes the
-// id of a rendezvous, and the others look it up. With a ticket they use the boxes of the lease
-// (rendezvous_boxes.h). Without one, or if RGPU_TEAM_DIR is set, they use a file
-// (rendezvous_file.h). A name is unique in the lease or, for files, in the scope that
-// rendezvous_file.h describes.
+// SPDX-License-Identifier: BSD-3-Clause
+// Rendezvous by name: the process with member 0 publishes the id of a rendezvous, and the others
+// look it up. With a ticket they use the boxes of the lease (rendezvous_boxes.h). Without one, or
+// if RGPU_TEAM_DIR is set, they use a file (rendezvous_file.h). A name is unique in the lease or,
+// for files, in the scope that rendezvous_file.h describes.
 #ifndef RGPU_TEAM_RENDEZVOUS_NAME_H
 #define RGPU_TEAM_RENDEZVOUS_NAME_H
 

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: BSD-3-Clause Put and notify from inside kernels, for CUDA C++, sm_70 and
-// later. rgpu.h explains teams, members, windows and signals. A kernel writes directly to the
-// memory of GPUs that its GPU can access. For other GPUs it writes a put request into a proxy
-// queue, and the box of its own GPU executes it.
+// SPDX-License-Identifier: BSD-3-Clause
+// Put and notify from inside kernels, for CUDA C++, sm_70 and later. rgpu.h explains teams,
+// members, windows and signals. A kernel writes directly to the memory of GPUs that its GPU can
+// access. For other GPUs it writes a put request into a proxy queue, and the box of its own GPU
+// executes it.
 //
 // Here, ranks are blocks: block b of member m has the rank m * blocks + b. Blocks wait for each
 // other, so all blocks of all members must run at the same time: launch each kernel cooperatively,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of CUPTI that this project uses: its constants and the layout of its records, as in
-// releases 12.0 to 13.0. Profilers learn through CUPTI what GPUs did. Releases add fields at the
-// end of records. Records of a release older than a field are shorter, so a reader must not access
-// the field there.
+// The part of CUPTI, NVIDIA's interface for profilers, that this project uses: constants and the
+// layout of records, as in releases 12.0 to 13.0. Newer releases append fields to records. A record
+// of a release older than a field is shorter, so a reader must not access the field there.
 #ifndef RGPU_PROTO_CUPTI_ABI_H
 #define RGPU_PROTO_CUPTI_ABI_H
 
@@ -51,7 +50,7 @@ typedef enum {
     CUPTI_CB_DOMAIN_SIZE,
 } CUpti_CallbackDomain;
 
-// For copies: the source and target, and the kinds of memory.
+// The direction of a copy: from host (H), device (D) or peer device (P) to one of these.
 enum cupti_copy {
     CUPTI_COPY_HTOD = 1,
     CUPTI_COPY_DTOH = 2,
@@ -80,7 +79,7 @@ struct cupti_call_data {
     const char *symbol; // of a kernel
     CUcontext context;
     uint32_t context_number;
-    uint64_t *note; // the same at both sites
+    uint64_t *note; // for the profiler's own use; the same pointer at enter and exit
     uint32_t correlation;
 };
 

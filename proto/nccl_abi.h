@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NCCL's interface as programs are compiled for it, after NVIDIA's documentation of the API: types,
+// The ABI of NCCL for which programs are compiled, from NVIDIA's documentation of the API: types,
 // numbers and calls.
 #ifndef RGPU_PROTO_NCCL_ABI_H
 #define RGPU_PROTO_NCCL_ABI_H
@@ -12,7 +12,7 @@ typedef struct CUstream_st *cudaStream_t;
 enum {
     NCCL_UNIQUE_ID_BYTES = 128,
     NCCL_SPLIT_NOCOLOR = -1,
-    NCCL_VERSION_HERE = 22809, // whose calls there are
+    NCCL_VERSION_HERE = 22809, // release of NCCL (2.28.9) whose calls rgpu's libnccl has
 };
 
 typedef struct ncclComm *ncclComm_t;
@@ -55,13 +55,13 @@ typedef enum {
     ncclMax,
     ncclMin,
     ncclAvg,
-    ncclNumOps,                // and those of ncclRedOpCreatePreMulSum
-    ncclMaxRedOp = 0x7fffffff, // an int's room
+    ncclNumOps,                // operations of ncclRedOpCreatePreMulSum have values from here on
+    ncclMaxRedOp = 0x7fffffff, // makes the enum as large as an int
 } ncclRedOp_t;
 
 typedef enum { ncclScalarDevice, ncclScalarHostImmediate } ncclScalarResidence_t;
 
-// Its size grows in later releases: only these first fields are read.
+// Later releases append fields; rgpu reads only these first ones.
 typedef struct {
     size_t size;
     unsigned int magic; // NCCL_CONFIG_MAGIC

@@ -20,8 +20,8 @@ struct nvml_utilization { // percent
 
 struct nvml_process_sample {
     unsigned pid;
-    unsigned long long time; // microseconds since 1970
-    unsigned sm, memory, encoder, decoder;
+    unsigned long long time;               // microseconds since 1970
+    unsigned sm, memory, encoder, decoder; // utilization in percent
 };
 
 struct nvml_memory_v2 { // bytes
@@ -45,7 +45,8 @@ struct nvml_temperature {
     int celsius;
 };
 
-// The private table's form of struct nvml_process, which nvidia-smi uses.
+// The form of struct nvml_process in NVIDIA's undocumented table of functions, which nvidia-smi
+// uses.
 struct nvml_named_process {
     struct nvml_process process;
     unsigned long long protected_bytes;

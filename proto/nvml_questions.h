@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The queries of the management library (NVML) that a box makes for its clients, one line each.
-// rgpu-monitor gets its list of queries from these lines, rgpu's libnvidia-ml.so.1 its functions.
-// An answer is sent as the bytes that the function has written, with its result, so that a new
-// query needs only a line here.
+// rgpu-monitor, which runs on the box, makes these queries. For each line, rgpu's libnvidia-ml.so.1
+// has a function that returns the recorded answer. An answer is sent as the bytes that NVML's
+// function has written, with its result, so that a new query needs only a line here.
 //
-// The number of a line never changes, because client and box may be of different releases. Every
-// function takes the device first, and then:
+// The number of a query never changes, because client and box may run different releases. Every
+// function takes the device as first argument, and then:
 //
 //   VALUE(number, name, bytes)                     void *out of so many bytes
 //   OURS(number, name, bytes)                      the same, but our library has more to say than
@@ -32,8 +32,8 @@
 #ifndef RGPU_NVML_QUESTIONS_H
 #define RGPU_NVML_QUESTIONS_H
 
-// rgpud writes this to rgpu-monitor to learn how busy GPUs are now; any other byte requests answers
-// to the questions.
+// rgpud writes this byte to rgpu-monitor to query the utilization of the GPUs. Any other byte
+// requests the answers to all queries.
 #define MONITOR_GLANCE 'g'
 
 #define NVML_STRUCTURE(version, bytes) ((unsigned)(bytes) | (unsigned)(version) << 24)
@@ -161,15 +161,15 @@
     OTHER_OF(201, nvmlDeviceGetP2PStatus, 6, 4)
 // clang-format on
 
-// Figures about the use of a GPU by all processes: a lease with a share of it does not get them.
+// Numbers of the queries about the use of a GPU by all processes. A lease with a share of the GPU
+// does not get the answers.
 #define NVML_OF_WHOLE_GPUS \
     { \
         66, 68, 72, 77, 93, 94, 95, 96, 110, 192 \
     }
 
 // clang-format off
-// Fields (nvmlDeviceGetFieldValues) whose values the box's clients may ask for: field, and scopes
-// below the count.
+// Fields (nvmlDeviceGetFieldValues) that clients may query: FIELD(field, number of its scopes).
 #define NVML_FIELDS(FIELD) \
     FIELD(74, 1) FIELD(75, 1) FIELD(76, 1) FIELD(77, 1) FIELD(78, 1) FIELD(82, 1) FIELD(91, 1) FIELD(95, 1) \
     FIELD(170, 1) FIELD(185, 3) FIELD(186, 3) FIELD(187, 2) FIELD(188, 2) FIELD(189, 2) FIELD(190, 2) \
@@ -177,10 +177,11 @@
     FIELD(229, 1) FIELD(230, 1) FIELD(90, 1) FIELD(147, 1) FIELD(164, 18) FIELD(165, 18) FIELD(166, 18)
 // clang-format on
 
-// The answer to a question: its number, the number of bytes that follow, its arguments (a byte
-// each, the first one lowest; a device is its number in the library) and the function's result.
-// Answers follow each other without padding. Unsupported questions have no answer. A field's number
-// is NVML_FIELD_NUMBERS more than the field, and its answer struct nvml_field.
+// The head of an answer: the query's number, the number of bytes that follow, the query's arguments
+// (one byte each, the first one lowest; a device is its index in the library), and the result of
+// NVML's function. Answers follow each other without padding. Unsupported queries have no answer.
+// The query of a field has the number NVML_FIELD_NUMBERS + field, and its answer is struct
+// nvml_field.
 struct nvml_answer {
     unsigned short number, size;
     unsigned arguments;
@@ -189,9 +190,9 @@ struct nvml_answer {
 
 enum {
     NVML_FIELD_NUMBERS = 1024,
-    NVML_ANSWERS_MAX = 16384,
-    NVML_SYSTEM_MAX = 2048,
-    NVML_ANSWER_MAX = 120
+    NVML_ANSWERS_MAX = 16384, // bytes of all answers about one GPU
+    NVML_SYSTEM_MAX = 2048,   // bytes of all answers about the box
+    NVML_ANSWER_MAX = 120     // most bytes of one answer
 };
 
 #endif

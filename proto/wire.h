@@ -2,8 +2,9 @@
 // The records on a session's link after its transport is chosen: requests to the worker, events to
 // the client, and the description of the box's devices. See docs/reference/protocol.md.
 //
-// All fields are in the byte order of x86-64 and arm64 (little endian); the handshake refuses
-// others. Records are multiples of eight bytes and at most WIRE_RECORD_MAX long.
+// All fields are little endian, as on x86-64 and arm64; the handshake refuses other hosts. The
+// length of a record is a multiple of eight bytes and at most WIRE_RECORD_MAX. Lengths and offsets
+// are bytes.
 #ifndef RGPU_PROTO_WIRE_H
 #define RGPU_PROTO_WIRE_H
 
@@ -30,6 +31,7 @@ struct wire_request {
     uint32_t traced_call; // since 0.2: number of the program's call if its work is traced; else 0
     uint64_t context;     // handle of the calling thread's current context; 0: none
 };
+// Bit of wire_event.flags: the text of EVENT_PRINT is for standard error.
 
 enum { WIRE_PRINT_ERROR = 1 };
 
@@ -38,20 +40,20 @@ enum { WIRE_PRINT_ERROR = 1 };
 enum wire_event_kind {
     EVENT_REPLY = 1,     // outputs of a sync request (struct reply_*), then reply_bytes
     EVENT_DATA,          // struct wire_data; `size` bytes of payload follow the record (bulk)
-    EVENT_CREDIT,        // struct wire_credit: blocks of a push that may be sent
+    EVENT_CREDIT,        // struct wire_credit: more blocks of pushes may be sent
     EVENT_WANTED,        // struct wire_wanted: send the data of a late push now
     EVENT_PULLED,        // struct wire_job_end: a pull's last byte has been sent, or it failed
     EVENT_HOST_FUNCTION, // struct wire_host_function: run it, answer host_function_done
     EVENT_PRINT,         // text that kernels printed follows the header
-    EVENT_REACHED,       // struct wire_reached: an event that is watched has come
+    EVENT_REACHED,       // struct wire_reached: a watched event is complete
     EVENT_ENDING,        // the box ends the session; a NUL-terminated reason follows
     EVENT_GRAPH_WANTED,  // struct wire_callback: a copy of a graph wants its source (graph_bytes)
     EVENT_GRAPH_DATA,    // struct wire_callback, and bytes of a copy's target after it
-    EVENT_GRAPH_GONE,    // struct wire_callback: it will not be called again; a destructor is due
+    EVENT_GRAPH_GONE,    // struct wire_callback: the box will not call it again; destroy it
     EVENT_GRAPH_BLOCK,   // as EVENT_GRAPH_DATA, but the bytes follow the record (bulk)
     EVENT_PEER_FRAME =
         40, // struct wire_peer_frame for the other end of a peer link, its bytes after it (bulk)
-    EVENT_PEER_OVER,    // struct wire_peer_over: a copy between boxes has ended
+    EVENT_PEER_OVER,    // struct wire_peer_over: a copy between boxes, or the link, has ended
     EVENT_PULLED_SMALL, // struct wire_job_end, and the data after it: a small pull has ended
 };
 
@@ -65,14 +67,16 @@ struct wire_event {
     uint32_t bytes;   // EVENT_REPLY: length of the reply_bytes; EVENT_PRINT: of the text
 };
 
+// Data of a pull, a copy from the box to the client. A push is a copy to the box. The client
+// numbers its pulls and pushes; the number is the `job`.
 struct wire_data {
     uint32_t job;
     uint32_t size;
-    uint64_t offset;
+    uint64_t offset; // in the whole copy
 };
 
 struct wire_credit {
-    uint32_t blocks;
+    uint32_t blocks; // of WIRE_BLOCK_SIZE bytes
     uint32_t reserved;
 };
 
@@ -82,36 +86,36 @@ struct wire_wanted {
 };
 
 struct wire_reached {
-    uint32_t watch;
-    int32_t result; // CUresult; not CUDA_SUCCESS: it will never come
+    uint32_t watch; // number of the watch, from the request
+    int32_t result; // CUresult; not CUDA_SUCCESS: the event will never be complete
 };
 
-// The frames between the two ends of a peer link. A copy begins when the box of its stream has
-// reached it and the other one takes part.
+// The frames between the two ends of a peer link, which connects workers of two boxes. A copy
+// begins when its stream has reached it on one box and the other box has sent PEER_READY.
 enum wire_peer_kind {
-    // If the sender has the target, and `slot` is not 0, the data may be written to `offset` with
-    // that key. In READY `result` is 1 if the sender's memory can be registered, in GO if the
-    // source's must be.
+    // If the target of the copy is memory of the frame's sender, and `slot` is not 0, the receiver
+    // may write the data to the address `offset` with the RDMA key `slot`. `result` is 1 in READY
+    // if the sender's memory can be registered, in GO if the source must be registered.
     PEER_READY = 1, // the sender takes part in the copy
-    PEER_GO,        // the stream has come to the copy: data may come
+    PEER_GO,        // the stream has reached the copy, so data may be sent
     // `bytes` of the copy, packed, at `offset`; they follow the record (bulk), or are in block
     // `slot`
     PEER_DATA,
     PEER_CREDIT, // room for `offset` more blocks, or the blocks whose bits are set in `job`
-    PEER_DONE,   // all of it is in its place
+    PEER_DONE,   // the target has all data
     PEER_FAILED, // the copy has failed with `result`
     PEER_BLOCKS, // the sender's blocks are at `offset`, and `job` is the key to them
-    PEER_PLACED, // all of it has been written to where READY or GO said
+    PEER_PLACED, // all data have been written to the address of READY or GO
     // as PEER_DATA, but with a struct wire_far_put (WIRE_FAR_PUT_HEAD bytes) and then its data
     PEER_PUT,
-    PEER_PUT_OVER, // `offset` more puts are over
+    PEER_PUT_OVER, // `offset` more of the receiver's puts are complete
     PEER_REGISTER, // register the target's memory, and send READY again
 };
 struct wire_peer_frame {
-    uint32_t size; // of this record
-    uint32_t peer; // number of the link
-    uint32_t kind; // enum wire_peer_kind
-    int32_t result;
+    uint32_t size;  // of this record
+    uint32_t peer;  // number of the link
+    uint32_t kind;  // enum wire_peer_kind
+    int32_t result; // CUresult, where the kind does not say otherwise
     uint64_t job;
     uint64_t offset;
     uint32_t bytes; // at most WIRE_BLOCK_SIZE
@@ -119,27 +123,27 @@ struct wire_peer_frame {
 };
 
 // Puts of kernels into windows of other boxes. A kernel writes a put request into a slot of the
-// proxy queue, which is page-locked memory of its worker: `turn` last, the number of the request
-// plus one. rgpu_device.h has the same. The counters that kernels read follow the slots: for each
-// block the number of its completed requests, for each block and tag the number of signals from
-// other boxes, and last the number of other boxes' members at the barrier.
+// proxy queue, which is page-locked memory of its worker. rgpu_device.h declares the same
+// structures for kernels. The counters that kernels read follow the slots: for each block the
+// number of its completed requests, for each block and tag the number of signals from other boxes,
+// and last how often members of other boxes have reached a barrier.
 enum { WIRE_PROXY_QUEUE_SLOTS = 256, WIRE_PUT_REQUEST_INLINE = 32, WIRE_FAR_PUT_HEAD = 64 };
 enum wire_put_request_tag { WIRE_PUT_REQUEST_NO_TAG = -1, WIRE_PUT_REQUEST_BARRIER = -2 };
 struct wire_put_request {
-    uint32_t turn;
+    uint32_t turn;   // number of the request plus 1; the kernel writes it last
     uint32_t rank;   // of the target
-    uint32_t block;  // that sends it
+    uint32_t block;  // that makes the put
     int32_t tag;     // of the signal, or enum wire_put_request_tag
     uint64_t offset; // in the target's window
     uint64_t bytes;
     union {
-        uint64_t source;                       // in the sender's GPU
-        uint8_t data[WIRE_PUT_REQUEST_INLINE]; // where there are no more of them
+        uint64_t source;                       // address in the sender's GPU
+        uint8_t data[WIRE_PUT_REQUEST_INLINE]; // if `bytes` is at most WIRE_PUT_REQUEST_INLINE
     };
 };
 struct wire_proxy_queue {
-    uint32_t taken; // put requests whose slots are free again
-    uint32_t lost;  // 1: a member's box is, or the window is closed
+    uint32_t taken; // number of put requests whose slots are free again
+    uint32_t lost;  // 1: the box of a member is lost, or the window is closed
     uint32_t reserved[14];
     struct wire_put_request slots[WIRE_PROXY_QUEUE_SLOTS];
     uint32_t counters[];
@@ -147,38 +151,38 @@ struct wire_proxy_queue {
 _Static_assert(sizeof(struct wire_put_request) == 64 && sizeof(struct wire_proxy_queue) % 64 == 0,
                "layout");
 
-// A put to another box. The target's box validates it.
+// A put to another box. The target's box validates all members.
 struct wire_far_put {
-    uint32_t window; // as the target's box knows it
+    uint32_t window; // number of the target's window on its box
     uint32_t block;  // of the target
-    int32_t tag;
+    int32_t tag;     // as in wire_put_request
     uint32_t bytes;
     uint64_t offset;
 };
 
-// peer_expect and peer_meet: which ways the two ends may try, besides the connection that they
-// have.
+// peer_expect and peer_meet: the ways that the two ends may try besides their existing
+// connection, as bits.
 enum wire_peer_way { PEER_WAY_SHM = 1, PEER_WAY_RDMA = 2, PEER_WAYS_ALL = 3 };
 
-// peer_meet: how the two ends reach each other.
+// peer_meet: the result of connecting the two ends.
 struct wire_peer_met {
-    char refusal[128]; // why they do not; empty: they do
-    char way[16];      // the name of a transport
-    char reason[240];
+    char refusal[128]; // why they are not connected; empty: they are
+    char way[16];      // name of the transport in use
+    char reason[240];  // why that transport was chosen
 };
 
-// peer_offer: how another box reaches the worker that gives it. Handed on as it is.
+// peer_offer: how another box can connect to this worker. The client passes it on unchanged.
 struct wire_peer_offer {
-    uint64_t session; // there
-    uint32_t number;  // under which a call is expected
+    uint64_t session; // of the worker, on its box
+    uint32_t number;  // of the link that the worker expects
     uint32_t reserved;
-    uint8_t token[32];
-    uint8_t boot_id[16];
-    char refusal[128];    // why there is none; empty: there is
+    uint8_t token[32];    // secret that the other box has to show
+    uint8_t boot_id[16];  // of the box's kernel
+    char refusal[128];    // why there is no offer; empty: there is one
     char addresses[1024]; // of the box
 };
 
-// site_nccl_run: one operation of one communicator. Types and operations are numbered as NCCL does.
+// site_nccl_run: one operation of one communicator. `type` and `op` are NCCL's numbers.
 enum wire_collective_kind {
     WIRE_ALL_REDUCE,
     WIRE_REDUCE,
@@ -190,23 +194,24 @@ enum wire_collective_kind {
 };
 enum wire_collective_scale { WIRE_UNSCALED, WIRE_SCALED_BY_NUMBER, WIRE_SCALED_BY_MEMORY };
 struct wire_collective {
-    uint32_t comm;
-    uint8_t kind, type, op, scale; // each rank's numbers are multiplied before
-    uint64_t from, to, count;
-    uint64_t scalar; // by what: the number, or where it is
-    uint64_t stream;
-    int32_t root; // or the other rank
+    uint32_t comm;                 // number of the communicator in the session
+    uint8_t kind, type, op, scale; // `scale`: how each rank multiplies its numbers before
+    uint64_t from, to, count;      // device addresses, and the count argument of NCCL's call
+    uint64_t scalar;               // the factor, or with WIRE_SCALED_BY_MEMORY its address
+    uint64_t stream;               // handle
+    int32_t root;                  // or the other rank of a send or a receive
     uint32_t reserved;
 };
 
-// peer_show: memory of a GPU, as the drivers of one host know it. Handed on as it is.
+// peer_show: memory of a GPU, with the driver's IPC handle for other processes of the host. The
+// client passes it on unchanged.
 struct wire_peer_memory {
     uint64_t base, size;
     uint8_t handle[64];
 };
 
-// peer_lend: physical memory of a GPU, whose descriptor travels over the link of that number.
-// Handed on as it is.
+// peer_lend: physical memory of a GPU, whose file descriptor is sent over the link. The client
+// passes it on unchanged.
 struct wire_peer_loan {
     uint64_t size;
     uint32_t region; // number of the descriptor
@@ -231,14 +236,15 @@ struct wire_host_function {
     uint32_t is_callback;
 };
 
-// A host address that both sides map, as requests name it.
+// The name that requests use for a host address in memory that client and worker both map: the
+// region's number and the offset in it.
 #define WIRE_HOST(region, offset) ((uint64_t)(region) << 48 | (uint64_t)(offset))
 #define WIRE_HOST_REGION(host) ((uint32_t)((host) >> 48))
 #define WIRE_HOST_OFFSET(host) ((host) & ((UINT64_C(1) << 48) - 1))
 enum { WIRE_REGION_STAGING = 0, WIRE_REGION_LIMIT = 1 << 16 };
 
-// The value of a flag instead of VALUE if the box has to report more than a flag can: the waiter
-// must send a query. It is far before VALUE and before later values of the flag.
+// The box writes this to a flag instead of VALUE if it has more to report than a flag can hold; the
+// waiter must then send a query. The number is far below VALUE and later values of the flag.
 #define WIRE_FLAG_ASK(value) ((uint32_t)(value) - (UINT32_C(1) << 30))
 
 // One entry of the launch request's inline data, before the packed parameters.
@@ -261,7 +267,7 @@ struct wire_parameter {
     uint32_t size;
 };
 
-// JIT and library options travel as an array of these. Log buffers: value is the buffer's size.
+// JIT and library options are sent as an array of these. The value of a log buffer is its size.
 struct wire_option {
     uint32_t option;
     uint32_t group; // 0: CUjit_option, 1: CUlibraryOption
@@ -281,16 +287,16 @@ struct wire_snapshot {
     uint32_t version;
     uint32_t devices;
     int32_t driver_version; // as cuDriverGetVersion
-    uint32_t budgeted;      // 1: the lease has a budget, which total_memory is
+    uint32_t budgeted;      // 1: the lease has a memory budget, which total_memory then is
 };
 struct wire_device {
     char name[128]; // NUL-terminated
     uint8_t uuid[16];
     uint8_t luid[8];
     uint32_t luid_mask;
-    int32_t luid_result; // CUresult of the question for it
+    int32_t luid_result; // CUresult of the query for `luid`
     char pci_bus_id[24];
-    uint64_t total_memory; // bytes; the budget where the lease has one
+    uint64_t total_memory; // bytes; the memory budget if the lease has one
     int32_t stream_priority_least;
     int32_t stream_priority_greatest;
     CUdevprop properties;
@@ -309,19 +315,19 @@ struct wire_peer {
 // client skips a section that it does not know.
 struct wire_section {
     uint32_t kind; // enum wire_section_kind
-    uint32_t size; // of what follows, in bytes; the next section is a multiple of eight further
+    uint32_t size; // bytes of the contents; the next section begins at a multiple of eight bytes
 };
 enum wire_section_kind {
     SECTION_CALLS = 1, // struct wire_known_call: the requests that the worker carries out
     SECTION_PATHS = 2, // struct wire_paths
 };
 struct wire_paths {
-    uint32_t forced; // PATH_BITs of the paths that the box wants used where they can be; 0: any
+    uint32_t forced; // PATH_BITs of the paths that the client must use if it can; 0: any
     uint32_t reserved;
 };
 struct wire_known_call {
     uint32_t op;
-    uint32_t form; // of its arguments and its reply: another one is another call
+    uint32_t form; // digest of arguments and reply; with another form, it is another call
 };
 
 // Types of handles, the same on both sides (HANDLE_* of the generated code).
@@ -345,7 +351,7 @@ enum handle_kind {
     HANDLE_MIPMAP = 33, // a mipmapped array
 };
 
-// The driver's error for a wrong handle of that kind.
+// Returns the driver's error for a wrong handle of that kind.
 static inline CUresult wire_wrong_handle(enum handle_kind kind)
 {
     if (kind == HANDLE_CONTEXT)
@@ -357,7 +363,7 @@ static inline CUresult wire_wrong_handle(enum handle_kind kind)
 
 // ---- graphs ----
 
-// One dependency of a node, or of a capture. EDGE counts only where the request says so.
+// One dependency of a node, or of a capture. `edge` is valid only if the request says so.
 struct wire_dependency {
     uint64_t node;
     CUgraphEdgeData edge;
@@ -367,7 +373,7 @@ struct wire_edge {
     uint64_t from, to;
     CUgraphEdgeData edge;
 };
-// graph_name: the object with NUMBER gets HANDLE.
+// graph_name: gives the handle to the object with this number.
 struct wire_name {
     uint64_t number;
     uint64_t handle;
@@ -393,8 +399,8 @@ struct wire_kernel_node {
 };
 struct wire_copy_node {
     uint64_t context;
-    // The callback with the host side if the box does not map it; then its rows are packed. 0:
-    // none. With both sides on the host the client makes the copy.
+    // The callback in the client that has the host side of the copy, if the box does not map that
+    // memory; its rows are then packed. 0: none. If both sides are on the host, the client copies.
     uint64_t callback;
     CUDA_MEMCPY3D copy; // host sides that the box maps are WIRE_HOST names
 };
@@ -434,7 +440,7 @@ struct wire_conditional_node {
     uint32_t type;
     uint32_t size; // of handles of its graphs after this
 };
-// Answers of graph_instantiate and graph_update, also where they fail.
+// Answers of graph_instantiate and graph_update, also if they fail.
 struct wire_graph_outcome {
     int32_t result; // CUgraphInstantiateResult, CUgraphExecUpdateResult
     uint32_t reserved;
@@ -453,8 +459,8 @@ _Static_assert(sizeof(struct wire_data) == 16, "layout is part of the protocol")
 
 // ---- records of the GPU's activity ----
 
-// The records of activity_fetch lie one after another. A name comes before the first kernel that
-// has it.
+// The records of activity_fetch follow each other without gaps. The record of a name precedes the
+// first kernel that has it.
 enum wire_activity_kind {
     WIRE_ACTIVITY_NAME = 1, // struct wire_activity_name
     WIRE_ACTIVITY_KERNEL,   // the others: struct wire_activity
@@ -466,7 +472,7 @@ struct wire_activity_name {
     uint16_t size; // of the record, a multiple of eight
     uint8_t kind;
     uint8_t reserved;
-    uint32_t name; // its number
+    uint32_t name; // number of the name, as in wire_activity
     char text[];   // NUL-terminated
 };
 struct wire_activity {
@@ -476,12 +482,12 @@ struct wire_activity {
     uint8_t copy, from, to; // enum cupti_copy, cupti_memory; of a set: its memory in `to`
     uint8_t reserved;
     uint64_t start, end;  // ns of the box's monotonic clock
-    uint32_t correlation; // 0: of no call that was traced
-    uint32_t device;      // of the session
+    uint32_t correlation; // traced_call of the request that caused the work; 0: none
+    uint32_t device;      // index in the session
     uint32_t context, stream;
     uint64_t graph_node;
     uint32_t graph;
-    uint32_t name; // of a kernel
+    uint32_t name; // number of the kernel's name
     union {
         struct {
             uint32_t grid[3], block[3];
@@ -496,7 +502,7 @@ struct wire_activity {
 };
 _Static_assert(sizeof(struct wire_activity) == 96, "layout is part of the protocol");
 
-// A tensor map on its way: where records lie its own alignment does not hold.
+// A tensor map in a record, where the alignment of CUtensorMap is not guaranteed.
 typedef struct wire_tensor_map {
     uint64_t opaque[CU_TENSOR_MAP_NUM_QWORDS];
 } wire_tensor_map;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The leases of Slurm's jobs: their names, taking and giving them back, and the tickets of steps.
-// The one client of the broker for all plugins; independent of Slurm's headers.
+// The leases of Slurm's jobs: their keys, acquiring and releasing them, and the tickets of steps.
+// All plugins call the broker through these functions. Includes none of Slurm's headers.
 //
-// A lease's key is "slurm/CLUSTER/JOB/START". Slurm uses a job's number again after it has lost its
-// records, and runs a requeued job again under its number: the time of the start distinguishes
-// them.
+// A lease's key is "slurm/CLUSTER/JOB/START". START is the time of the job's start: a requeued job
+// runs again under its number, and Slurm uses numbers again after it has lost its records.
 #ifndef RGPU_SLURM_JOB_LEASE_H
 #define RGPU_SLURM_JOB_LEASE_H
 
@@ -24,65 +23,75 @@
 #define JOB_NEAR_MAX 256
 #define JOB_ACCOUNT_MAX 65
 
+// One run of a job, for which a lease is acquired or released.
 struct job_lease {
     uint32_t job;
     time_t start;
     uid_t owner;
-    uint32_t nodes;
-    bool can_requeue;
-    bool (*wanted)(const struct job_lease *); // false: the job no longer starts; NULL: it does
+    uint32_t nodes;   // number of the job's nodes
+    bool can_requeue; // a job without GPUs is requeued; otherwise it ends
+    bool (*wanted)(
+        const struct job_lease *); // returns false once the job no longer starts; or NULL
     struct gpu_request request;
-    char account[JOB_ACCOUNT_MAX]; // "" where Slurm has none
-    char near
-        [JOB_NEAR_MAX]; // constraints that say where its nodes are; "" where Slurm does not know
+    char account[JOB_ACCOUNT_MAX]; // "" if Slurm has none
+    char near[JOB_NEAR_MAX];       // the constraints of near_of_job, or ""
 };
 
+// Writes the key to `key`, which has LEASE_KEY_MAX bytes.
 void lease_key(const struct slurm_settings *settings, uint32_t job, time_t start, char *key);
-// Returns the common prefix of the keys of a job's leases; job 0: of all jobs of the cluster.
+// Writes the common prefix of the keys of a job's leases, or for job 0 of all jobs of the cluster,
+// to `prefix`, which has LEASE_KEY_MAX bytes.
 void lease_key_prefix(const struct slurm_settings *settings, uint32_t job, char *prefix);
-// The job and the start in a key of this cluster; false for other keys.
+// Reads the job and the start from a key of this cluster. Returns false for other keys.
 bool lease_key_parse(const struct slurm_settings *settings, const char *key, uint32_t *job,
                      time_t *start);
 
-// Has the broker keep this cluster's keys for it, for a minute. -EEXIST: another cluster has them,
-// and the client's error says which. Leases may not be taken or released then.
+// Reserves this cluster's keys in the broker, for this slurmctld and one minute. -EEXIST: another
+// slurmctld has reserved them (broker_client_error names it), so the caller must neither acquire
+// nor release leases. Other errors are those of broker_client_call.
 int lease_claim_keys(struct broker_client *client, const struct slurm_settings *settings)
     __attribute__((warn_unused_result));
 
-// Waits for the GPUs as long as the settings allow for such a job, while it is wanted and until
-// *stop. A failed acquire leaves no lease. Returns 0 with the names of the GPUs in WHY, or -errno
-// with a sentence for the user there.
+// Acquires the job's lease. Waits for GPUs, or for a broker that does not answer, until the time
+// that the settings allow is over, the job is no longer wanted, or *STOP is true. Returns 0 with
+// the names of the GPUs in WHY, or -errno with a sentence for the user in WHY. An error leaves no
+// lease, except if *STOP is true: the next process continues the acquire of the same start.
 int lease_acquire(const struct slurm_settings *settings, const struct job_lease *job,
                   const atomic_bool *stop, char *why, size_t size)
     __attribute__((warn_unused_result));
 
-// Begins the end and waits until the boxes have ended the sessions, as long as the settings say, or
-// a moment for a broker that is away. A failure is no loss: rgpu-slurm-sync sees that the job is
-// gone.
+// Releases the job's lease and waits until the boxes have ended its sessions. The wait ends after
+// release_wait of the settings, when *STOP is true, or some seconds after the broker stopped
+// answering. Returns 0, or -errno with the reason in WHY; the caller may ignore an error, because
+// rgpu-slurm-sync releases leases of jobs that have ended.
 int lease_release(const struct slurm_settings *settings, const struct job_lease *job,
                   const atomic_bool *stop, char *why, size_t size)
     __attribute__((warn_unused_result));
 
+// The lease of a step's job.
 struct step_lease {
     char id[64];
-    uint32_t gpus;                               // of the whole job, over all nodes
-    char uuids[LEASE_UUIDS_MAX][LEASE_UUID_MAX]; // of the first of these
+    uint32_t gpus; // number of GPUs of the lease, for all nodes of the job
+    char uuids[LEASE_UUIDS_MAX][LEASE_UUID_MAX]; // of the first GPUs; "" without one
 };
 
-// The running lease of a job, the newest where there are several. -ENOENT: it has none.
+// Finds the granted lease of a job, the newest of several. -ENOENT: the job has none.
 int lease_find(struct broker_client *client, const struct slurm_settings *settings, uint32_t job,
                struct step_lease *lease) __attribute__((warn_unused_result));
 
-// Returns the text under a name in a lease or another object of an answer; "" if there is none.
+// Returns the string member NAME of a JSON object, valid as long as the object; "" without one.
 const char *lease_text(const json_t *object, const char *name);
-// Has a lease suspend or resume: ORDER is that word.
+// Orders the broker to suspend or resume a lease: ORDER is "suspend" or "resume". Does not wait
+// until that is done.
 int lease_order(struct broker_client *client, const char *id, const char *order)
     __attribute__((warn_unused_result));
-// Has a job's suspended lease return to its GPUs as soon as these are free.
+// Orders the broker to resume a job's suspended lease as soon as GPUs for it are free. -ENOENT: the
+// job has no lease.
 int lease_return(const struct slurm_settings *settings, uint32_t job)
     __attribute__((warn_unused_result));
 
-// A ticket for some GPUs of a lease, by their place in it; the caller frees it.
+// Requests a ticket for COUNT GPUs of a lease, given by their indices in the lease. Sets *BUNDLE to
+// its text, which the caller frees.
 int lease_ticket(struct broker_client *client, const struct step_lease *lease, const uint32_t *gpus,
                  uint32_t count, char **bundle) __attribute__((warn_unused_result));
 

@@ -7,7 +7,7 @@
 
 // Returns true if the scheduler considers JOB before OTHER.
 bool job_order_before(const job_record_t *job, const job_record_t *other);
-// Returns true if the job waits for its turn or for licences, and for nothing else.
+// Returns true if the job is pending only because of its priority or of missing licences.
 bool job_order_waits(const job_record_t *job);
 
 #endif

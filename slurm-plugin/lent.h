@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Jobs that Slurm has suspended to lend their GPUs to another job. A note in their SystemComment
-// says so: users read it, slurmctld keeps it, and the code that resumes the jobs finds it.
+// Jobs that were suspended to lend their GPUs to another job, the borrower. Their SystemComment
+// names it: users can read the comment, slurmctld keeps it over a restart, and the code that
+// resumes the jobs finds them by it. Numbers of jobs are Slurm's.
 #ifndef RGPU_SLURM_LENT_H
 #define RGPU_SLURM_LENT_H
 
@@ -10,15 +11,15 @@
 
 enum { LENT_TEXT_MAX = 300 };
 
-// The comment of a job that lends its GPUs to `borrower`.
+// Writes the comment of a job that lends its GPUs to the job `borrower`.
 void lent_text(uint32_t borrower, char text[static LENT_TEXT_MAX]);
-// The borrower; 0: the comment, which may be NULL, is another one.
+// Returns the borrower in a comment; 0 if COMMENT is NULL or has another content.
 uint32_t lent_to(const char *comment);
 
-// The comment of a job that could not be suspended and should not be tried again.
+// Writes the comment of a job that could not be suspended, so that the plugin does not try again.
 void lent_refusal(const char *reason, char text[static LENT_TEXT_MAX]);
-// Returns true if a job with this comment may lend its GPUs: the comment is neither a foreign one
-// nor a refusal.
+// Returns true if a job with this comment may be suspended to lend its GPUs: COMMENT is NULL,
+// empty, or rgpu's but not of lent_refusal.
 bool lent_may_ask(const char *comment);
 
 #endif

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Entries of slurmctld's list of licences and of the lists of its jobs. slurmctld reads and
-// replaces its list with the configuration locked, and takes and returns licences with the jobs
-// locked: with both, an entry may be changed in place. Callers of all functions hold both.
+// Entries of slurmctld's list of licences and of the lists of its jobs. Callers of all functions
+// hold slurmctld's locks of the configuration and of the jobs: slurmctld reads and replaces its
+// list under the first, and changes the counts of entries under the second.
 #ifndef RGPU_SLURM_LICENSE_ENTRIES_H
 #define RGPU_SLURM_LICENSE_ENTRIES_H
 
 #include "slurm-plugin/slurm_headers.h"
 
-// slurmctld's own list, or NULL where it counts no licences.
+// Returns slurmctld's own list, or NULL if slurmctld counts no licences.
 slurm_list license_entries_all(void);
-// NULL: the list has none, or there is no list.
+// Returns the entry of a licence, which the list owns. Returns NULL if it has none or LIST is NULL.
 licenses_t *license_entry_find(slurm_list list, const char *name);
+// Adds an entry, which the list owns, and returns it.
 licenses_t *license_entry_add(slurm_list list, const char *name, uint32_t total);
-// Sets how many of a licence a job takes; 0 removes the entry.
+// Sets the number of a licence in a job's list; 0 removes the entry.
 void license_entry_take(job_record_t *job, const char *name, uint32_t count);
 // Removes a licence from slurmctld's own list.
 void license_entry_remove(const char *name);
-// Returns true if there are more free ones than before.
+// Sets the total and the used number of a licence in slurmctld's own list. Returns true if more are
+// free than before.
 bool license_entry_set(const char *name, uint64_t total, uint64_t used);
 
 #endif

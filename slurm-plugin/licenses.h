@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The counts of rgpu's licences inside slurmctld: a thread sets them to the pool's capacity, and
-// wakes the scheduler when they grow.
+// The counts of rgpu's licences inside slurmctld. A thread queries the broker's capacity in rounds,
+// sets the counts, and wakes the scheduler when more licences are free.
 #ifndef RGPU_SLURM_LICENSES_H
 #define RGPU_SLURM_LICENSES_H
 
 #include "slurm-plugin/job_request.h"
 
+// Start and stop the thread.
 void licenses_start(void);
 void licenses_stop(void);
 
-// Asks the broker if the pool could ever serve a request; returns why it could not, or NULL. Does
-// not ask for requests that jobs wait for already, nor while the broker does not answer.
+// Queries the broker if the pool could ever serve a job on NODES nodes, for 0.2 seconds per call at
+// most. Returns the reason why it could not, valid until the thread's next call, or NULL. Returns
+// NULL without a query if the request's class is counted already, the setting `impossible` is not
+// "refuse", or the broker does not answer.
 const char *licenses_impossible(const struct gpu_request *request, uint32_t nodes);
 
-// A job of OWNER with this request is about to be queued: its class is counted from now on. Returns
-// why it is not, or NULL. Called with slurmctld's configuration locked.
+// Begins to count the class of a request that a job of the user OWNER makes, before the job is
+// queued. Returns the reason why the class cannot be counted, valid until the thread's next call,
+// or NULL. The caller holds slurmctld's lock of the configuration.
 const char *licenses_want(const struct gpu_request *request, uint32_t nodes, uint32_t owner);
 
-// slurmctld refuses a change of a job to more licences than there are just now: until the next
-// look, there are as many of each as these. Called with configuration and jobs locked.
+// Raises the totals to the numbers of LICENSES ("rgpu:4,rgpu_mem:40") until the next round, because
+// slurmctld refuses to change a job to more licences than the total. The caller holds slurmctld's
+// locks of the configuration and of the jobs.
 void licenses_admit(const char *licenses);
 
-// GPUs that the pool has, in service or not, at most those that slurm.conf lets this cluster have;
-// 0: not known.
+// Returns the number of GPUs of the pool, in service or not, limited to the number of slurm.conf;
+// 0 if it is not known.
 uint64_t licenses_known(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The settings that all parts of rgpu in Slurm share: /etc/rgpu/slurm.conf on every node.
+// The settings that all plugins and rgpu-slurm-sync share: /etc/rgpu/slurm.conf on every node.
 #ifndef RGPU_SLURM_PLUGIN_SETTINGS_H
 #define RGPU_SLURM_PLUGIN_SETTINGS_H
 
@@ -11,6 +11,8 @@
 
 #define SLURM_SETTINGS_FILE "/etc/rgpu/slurm.conf"
 
+// Members have the names of the settings, which slurm_settings_table describes. Durations are in
+// microseconds. Strings are owned by the structure; slurm_settings_clear frees them.
 struct slurm_settings {
     char *cluster;
     char *broker, *broker_key, *munge_socket, *broker_user;
@@ -19,25 +21,28 @@ struct slurm_settings {
     int ranks, lost_gpus, impossible;
     bool count;
     uint64_t interval;
-    char *controller; // of this cluster, as HOST:PORT; NULL: unknown. Not of the file
+    char *controller; // HOST:PORT of this cluster's slurmctld; NULL: unknown. No setting
 };
 
+// Values of `ranks`, `impossible` and `lost_gpus`, in the order of their words in the file.
 enum { RANKS_ALL, RANKS_LOCAL };
 enum { IMPOSSIBLE_REFUSE, IMPOSSIBLE_HOLD };
 enum lost_gpus { LOST_REQUEUE, LOST_END, LOST_NOTIFY };
 
 extern const struct config_option slurm_settings_table[];
 
-// From the file that RGPU_SLURM_CONF names in the daemon's own environment, else from /etc; without
-// a file the defaults hold. -errno after logging.
+// Reads the settings from the file that the environment variable RGPU_SLURM_CONF names, otherwise
+// from SLURM_SETTINGS_FILE. Without that file, the defaults apply. Returns 0, or -errno after
+// logging; then there is nothing to clear.
 int slurm_settings_load(struct slurm_settings *settings) __attribute__((warn_unused_result));
-// Adds what Slurm's configuration says: its name is the cluster's unless the settings have another.
-// HOST may be NULL. Returns 0 or -ENOMEM.
+// Adds values of Slurm's configuration: its ClusterName, unless the settings name the cluster, and
+// HOST and PORT of slurmctld. HOST may be NULL. Returns 0 or -ENOMEM.
 int slurm_settings_identify(struct slurm_settings *settings, const char *cluster, const char *host,
                             unsigned port) __attribute__((warn_unused_result));
 void slurm_settings_clear(struct slurm_settings *settings);
 
-// As broker_client_open; `timeout_ms` of each call.
+// Opens a client of the broker in the settings, like broker_client_open. Each call of the client
+// takes `timeout_ms` milliseconds at most.
 int slurm_settings_open(const struct slurm_settings *settings, unsigned timeout_ms,
                         struct broker_client **client) __attribute__((warn_unused_result));
 

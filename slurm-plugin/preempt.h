@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Preemption for remote GPUs inside slurmctld: Slurm frees nodes for a job of higher priority, but
-// a job that waits for licences preempts no other. Here it does, by Slurm's rules (PreemptType,
-// PreemptMode, grace times), and only if it then gets its GPUs.
+// Preemption for remote GPUs inside slurmctld. Slurm preempts jobs for nodes, but never for
+// licences. This code preempts jobs for a job that waits for rgpu's licences, by Slurm's rules
+// (PreemptType, PreemptMode, grace times), and only if the waiting job then gets its GPUs.
 #ifndef RGPU_SLURM_PREEMPT_H
 #define RGPU_SLURM_PREEMPT_H
 
 #include "slurm-plugin/count.h"
 
-// Adds the question of the first job that waits for GPUs and may preempt others; false: there is
-// none.
+// Adds to the capacity question which jobs the first waiting job should preempt. Returns false
+// without a job that waits for GPUs and may preempt others. Takes slurmctld's locks.
 bool preempt_ask(const struct slurm_settings *settings, json_t *question);
-// Ends, requeues or suspends whom the answer names.
+// Ends, requeues or suspends the jobs that the answer names. Takes slurmctld's locks.
 void preempt_answered(const struct slurm_settings *settings, const json_t *answer);
-// Returns lent GPUs to their leases when the borrowers no longer need them. Resumes the jobs that
-// have their GPUs: either again, or still because they could not be suspended.
+// Resumes the leases of jobs that lend their GPUs when the borrowers no longer need these. Resumes
+// such jobs themselves when their leases have GPUs: after the lease has resumed, or because it
+// could not be suspended. Takes slurmctld's locks.
 void preempt_resume(struct broker_client *client, const struct count *count);
-// Returns true if other jobs may use the GPUs that the job's lease has given back. The caller holds
-// slurmctld's locks.
+// Returns true if other jobs may use the GPUs that the job's lease has given back: the job is
+// suspended, and its borrower, if it has one, has not ended. The caller holds slurmctld's locks.
 struct job_record;
 bool preempt_lends(const struct job_record *job);
 

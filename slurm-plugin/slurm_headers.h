@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Slurm's own headers, and what differs between its versions 21.08 to 25.11. Included by the
-// plugins that run inside Slurm's daemons and nowhere else.
+// Slurm's own headers, and the differences between its versions 21.08 to 25.11. Only the plugins
+// that run inside Slurm's daemons include this file.
 #ifndef RGPU_SLURM_HEADERS_H
 #define RGPU_SLURM_HEADERS_H
 
-// Slurm's headers are not written for our warnings.
+// Slurm's headers cause some of the warnings that this project enables.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
@@ -58,13 +58,13 @@ typedef List slurm_list;
 #define LIST_POINTER
 #endif
 
-// Names the cluster after slurm.conf, in slurmctld.
+// Adds cluster name, host and port of slurm.conf to the settings, inside slurmctld.
 #define identify_cluster(settings) \
     slurm_settings_identify(settings, slurm_conf.cluster_name, \
                             slurm_conf.control_cnt ? slurm_conf.control_machine[0] : NULL, \
                             slurm_conf.slurmctld_port)
 
-// fini() of a plugin.
+// The result type and the return statement of a plugin's fini().
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
 #define FINI_TYPE void
 #define FINI_RETURN return
@@ -75,7 +75,7 @@ typedef List slurm_list;
 
 #define PLUGIN_EXPORT __attribute__((visibility("default")))
 
-// The identity of every plugin; Slurm loads those of its own version only.
+// The variables by which Slurm identifies a plugin. Slurm loads only plugins of its own version.
 #define PLUGIN_IDENTITY(name, type) \
     PLUGIN_EXPORT const char plugin_name[] = name; \
     PLUGIN_EXPORT const char plugin_type[] = type; \

@@ -10,9 +10,10 @@
     __attribute__((visibility("default"))) CUptiResult name(__VA_ARGS__); \
     __attribute__((visibility("default"))) CUptiResult name(__VA_ARGS__)
 
-// Returns rgpu's libcuda.so.1, and loads it if necessary; NULL: the process uses another driver.
+// Returns the table of rgpu's libcuda.so.1, and loads that library if necessary. Returns NULL if
+// the process uses another driver.
 const struct profiler_table *cupti_link(void);
-// Returns a function of that library; NULL: it has no such function.
+// Returns a function of that library; NULL if it has no such function.
 void *cupti_driver_function(const char *name);
 
 #endif

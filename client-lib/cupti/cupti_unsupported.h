@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The names of all other functions that CUPTI of CUDA 13.0 has, for cupti_unsupported.c. Those of
-// 12 are among them.
+// The functions of CUPTI in CUDA 13.0 that this library does not implement, for
+// cupti_unsupported.c. The list includes those of CUDA 12.
 // clang-format off
 UNSUPPORTED(cuptiActivityConfigurePCSampling)
 UNSUPPORTED(cuptiActivityConfigureUnifiedMemoryCounter)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CUPTI's numbers of the driver's calls (CUPTI_DRIVER_TRACE_CBID_...), in the order of their names.
+// CUPTI's numbers of the driver's calls (CUPTI_DRIVER_TRACE_CBID_...), sorted by the calls' names.
 // clang-format off
 DRIVER_CALL(cuArray3DCreate, 90)
 DRIVER_CALL(cuArray3DCreate_v2, 274)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of the driver and of librgpu that this library makes. It is loaded into every program
-// of a job, and few of them use a GPU, so it is linked with neither library: their functions are
-// looked up when the first communicator is made.
+// The functions of the CUDA driver and of librgpu that this library calls. Every program of a job
+// loads this library, and few of them use a GPU. So it is linked with neither library, and looks
+// their functions up when the first communicator is made.
 #ifndef RGPU_NCCL_LOADED_CALLS_H
 #define RGPU_NCCL_LOADED_CALLS_H
 
@@ -60,6 +60,7 @@
 
 #define NCCL_DRIVER_FIELD(name, parameters) CUresult(*name) parameters;
 #define NCCL_TEAM_FIELD(name, type, parameters) type(*name) parameters;
+// One function pointer for each call, valid after loaded_open has returned NULL.
 struct loaded_calls {
     NCCL_DRIVER_CALLS(NCCL_DRIVER_FIELD)
     NCCL_TEAM_CALLS(NCCL_TEAM_FIELD)
@@ -67,7 +68,8 @@ struct loaded_calls {
 };
 extern struct loaded_calls loaded;
 
-// Returns NULL, or the reason why there is no driver or no librgpu. Any thread may call.
+// Loads both libraries, once for the process, and fills in `loaded`. Returns NULL, or the reason
+// why one of them cannot be used, valid until the process ends. Thread-safe.
 const char *loaded_open(void);
 
 #endif

@@ -4,8 +4,10 @@
 
 #include "client-lib/nccl/operation.h"
 
-// Passes those of OPERATIONS whose communicators use the boxes' NCCL to the boxes, all at once. The
-// caller holds the locks of the communicators.
+// Queues those of OPERATIONS on the boxes whose communicators use the boxes' NCCL, as one group.
+// The caller holds the locks of the communicators. ncclInvalidUsage means that the group is too
+// long, and nothing was queued. If a driver call fails, the teams of these communicators are
+// aborted, because the other ranks would wait forever.
 ncclResult_t site_run_operations(const struct nccl_operation *operations, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The names of all other functions that a driver 580 has, for nvml_unsupported.c.
+// The functions of NVML in driver 580 that this library does not implement, for nvml_unsupported.c.
 // clang-format off
 UNSUPPORTED(nvmlComputeInstanceDestroy)
 UNSUPPORTED(nvmlComputeInstanceGetInfo)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The introduction of a process that has connected: it names its members, and both sides prove that
-// they know the key of the rendezvous place.
+// The first messages between a process that connects to a rendezvous, the newcomer, and the leading
+// process, which listens there. The newcomer names its members, and both prove that they know the
+// key of the rendezvous.
 #ifndef RGPU_TEAM_INTRODUCTION_H
 #define RGPU_TEAM_INTRODUCTION_H
 
@@ -8,33 +9,35 @@
 
 enum {
     NONCE = 32,
-    PROOF_MS = 5000, // limit for the whole exchange
+    PROOF_MS = 5000, // milliseconds that the newcomer allows for the whole exchange
 };
 
-// The data by which a process introduces itself.
+// The newcomer's message: the size of the team, and its members FIRST to FIRST + COUNT - 1.
 struct introduction {
-    uint8_t nonce[NONCE];
+    uint8_t nonce[NONCE]; // random, so that no proof is valid twice
     int32_t size, first, count;
 };
 
-// A process that has connected and has not proved that it knows the key.
+// A newcomer, as the leading process sees it.
 struct newcomer {
-    int fd; // non-blocking
-    uint8_t nonce[NONCE];
+    int fd;               // the connection, non-blocking
+    uint8_t nonce[NONCE]; // sent by the leading process
     struct {
         struct introduction hello;
         uint8_t proof[SHA256_SIZE];
-    } said;
-    size_t got; // bytes of `said`
+    } said;     // received from the newcomer
+    size_t got; // bytes of `said` received so far
 };
 
-// The leading process takes FD, a new connection, as a newcomer. After -errno the caller still owns
-// FD.
+// Leader: fills in NEWCOMER for the new connection FD, and sends it the nonce. Returns 0, and
+// NEWCOMER owns FD, or -errno, and the caller still owns FD.
 int introduction_begin(int fd, struct newcomer *newcomer);
-// Reads the newcomer's data without blocking. 0: it has proved that it knows the key, and
-// `said.hello` is complete. -EAGAIN: data are missing. -EPERM: it does not know the key; -errno.
+// Leader: reads the newcomer's message, without waiting for it. Returns 0 once the message is
+// complete and proves the key, after sending the leader's proof. Returns -EAGAIN if bytes are
+// missing, -EPERM if the proof is wrong, or another -errno.
 int introduction_hear(struct newcomer *newcomer, const struct rendezvous_place *place);
-// The newcomer's side of the exchange. Fills in the nonce of HELLO.
+// Newcomer: makes the whole exchange on the connection FD, which the caller owns. The caller has
+// filled in HELLO except its nonce. Returns 0, -EPERM if the leader's proof is wrong, or -errno.
 int introduction_make(int fd, const struct rendezvous_place *place, struct introduction *hello);
 
 #endif

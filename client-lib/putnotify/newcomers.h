@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes that have connected to the leader of a rendezvous and have not yet proved that they
-// know its key. All are awaited at once, so that a stranger who sends nothing delays no others.
+// The newcomers (introduction.h) of a leading process, which have not yet proved that they know the
+// key. The process waits for all at once, so that a stranger who sends nothing delays no others.
 #ifndef RGPU_TEAM_NEWCOMERS_H
 #define RGPU_TEAM_NEWCOMERS_H
 
@@ -15,16 +15,17 @@ struct newcomers {
     int count;
 };
 
-// Fills COUNT entries of POLLERS, which wait for data of the newcomers.
+// Fills `count` entries of POLLERS, with which poll() waits for data of the newcomers.
 void newcomers_watch(const struct newcomers *newcomers, struct pollfd *pollers);
-// Accepts one connection of LISTENER, if there is one. If there are too many, it replaces the
+// Accepts one connection of LISTENER, if one waits. If there are NEWCOMERS_MAX already, closes the
 // oldest.
 void newcomers_accept(struct newcomers *newcomers, int listener);
-// Reads data without blocking. Returns the connection of a newcomer that has proved that it knows
-// the key, which the caller then owns, and its introduction; -1: there are no more. Newcomers that
-// failed the proof are closed.
+// Reads data that have arrived. If a newcomer has proved that it knows the key, removes it from the
+// list, sets *HELLO to its introduction, and returns its connection, which the caller then owns.
+// Returns -1 if there is none. Newcomers whose proof or connection fails are closed.
 int newcomers_hear(struct newcomers *newcomers, const struct rendezvous_place *place,
                    struct introduction *hello);
+// Closes all newcomers that are left.
 void newcomers_close(struct newcomers *newcomers);
 
 #endif

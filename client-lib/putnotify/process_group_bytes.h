@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transfers bytes between the processes of a team, over non-blocking sockets. All functions return
-// 0 or -errno; -ETIMEDOUT after DEADLINE.
+// Transfers bytes between the processes of a team, over non-blocking sockets. All functions wait
+// until DEADLINE, in nanoseconds of clock_ns, or without limit if it is UINT64_MAX. They return 0,
+// -ETIMEDOUT after the deadline, or another -errno.
 #ifndef RGPU_TEAM_PROCESS_GROUP_BYTES_H
 #define RGPU_TEAM_PROCESS_GROUP_BYTES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+// Waits until an event of WHAT (POLLIN or POLLOUT) occurs.
 int bytes_await(int fd, short what, uint64_t deadline);
+// Sends all SIZE bytes.
 int bytes_send(int fd, const void *data, size_t size, uint64_t deadline);
-// -ECONNRESET: the other side has closed.
+// Receives exactly SIZE bytes. Returns -ECONNRESET if the other side has closed the connection.
 int bytes_take(int fd, void *data, size_t size, uint64_t deadline);
 
 #endif

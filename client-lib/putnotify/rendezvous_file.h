@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A name by which processes meet: a file with the id of the rendezvous, which only the user's own
-// processes can read. It is in RGPU_TEAM_DIR, or /tmp. Its name is made of the name of the
-// rendezvous and of the lease, the job or the boxes.
+// Rendezvous by name through a file that contains the id of the rendezvous (rendezvous_id.h). Only
+// processes of the same user can read the file. It is in the directory RGPU_TEAM_DIR, or in /tmp.
+// Its name is a digest of the rendezvous' name and of the scope: the lease, or without one the
+// Slurm job, or without one the value of RGPU_BOXES.
 #ifndef RGPU_TEAM_RENDEZVOUS_FILE_H
 #define RGPU_TEAM_RENDEZVOUS_FILE_H
 
@@ -9,17 +10,20 @@
 
 #include "client-lib/putnotify/failure.h"
 
+// The file of the process that has published.
 struct rendezvous_file {
     char path[512];
-    int fd; // open and locked as long as the file announces a rendezvous
+    int fd; // open and locked until rendezvous_file_forget
 };
 
-// INVALID: another process has published there, or the file cannot be written or belongs to another
-// user.
+// Creates the file and fills in FILE. INVALID: another process has published this name, or the file
+// cannot be written, or it belongs to another user.
 enum rgpu_result rendezvous_file_publish(const char *name, const struct rgpu_rendezvous *rendezvous,
                                          struct rendezvous_file *file);
+// Removes and closes the file.
 void rendezvous_file_forget(struct rendezvous_file *file);
-// Never waits. INVALID: the name is too long.
+// Sets *HEARD to true and *RENDEZVOUS to the file's id if there is a complete file, without waiting
+// for one. INVALID: the name is too long.
 enum rgpu_result rendezvous_file_find(const char *name, struct rgpu_rendezvous *rendezvous,
                                       bool *heard);
 

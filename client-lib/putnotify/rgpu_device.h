@@ -1,65 +1,79 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Put and notify from inside kernels. For CUDA C++, sm_70 and later. GPUs that can access each
-// other's memory need no help. For a GPU of another box, a kernel writes a put request into a
-// proxy queue, and the GPU's own box executes it.
+// Put and notify from inside kernels, for CUDA C++, sm_70 and later. rgpu.h explains teams,
+// members, windows and signals. A kernel writes directly to the memory of GPUs that its GPU can
+// access. For other GPUs it writes a put request into a proxy queue, and the box of its own GPU
+// executes it.
 //
-// Ranks are blocks: block b of member m is rank m * blocks + b. All blocks of all members run at
-// the same time (launch cooperatively, no more of them than fit), since they wait for each other.
-// All functions are called by all threads of a block, with the same arguments. The host opens a
-// window for kernels (rgpu_window_open_device) and passes each member's handle to its kernel.
+// Here, ranks are blocks: block b of member m has the rank m * blocks + b. Blocks wait for each
+// other, so all blocks of all members must run at the same time: launch each kernel cooperatively,
+// with no more blocks than its GPU can run at once. All threads of a block call each function
+// together, with the same arguments. The host opens a window for kernels (rgpu_window_open_device)
+// and passes each member's handle as W to its kernel.
 //
-// Offsets and sizes are bytes. A window belongs to a member, and all ranks of the member share it.
-// A call out of range returns RGPU_DEVICE_RANGE and writes nothing.
+// Offsets and sizes are bytes. All ranks of a member share its part of the window, but each rank
+// has its own signals, one counter for each tag. Functions return RGPU_DEVICE_SUCCESS or an error.
+// If a rank, a tag, an offset or a size is out of range, a call returns RGPU_DEVICE_RANGE and
+// writes nothing. Names that end with "_" are internal.
 #ifndef RGPU_DEVICE_H
 #define RGPU_DEVICE_H
 
 #include <stdint.h>
 
 enum { RGPU_DEVICE_MEMBERS = 64, RGPU_DEVICE_SUCCESS = 0, RGPU_DEVICE_RANGE = 2 };
-enum { RGPU_DEVICE_LOST = 5 }; // a member is gone, or the team was ended: all waits end
+// A member is gone, or the team was aborted. All waits of the kernel end with this error.
+enum { RGPU_DEVICE_LOST = 5 };
+// Put requests of a proxy queue; most bytes of data within a put request.
 enum { RGPU_DEVICE_SLOTS = 256, RGPU_DEVICE_INLINE = 32 };
 
-// In page-locked memory of the box: the put requests of kernels. They are followed by uint32_t
-// [blocks], the completed put requests of each block, and by counts as in `signals` below, of
-// signals from other boxes.
+// A put that the box executes for a block.
 struct rgpu_device_put_request {
-    uint32_t turn; // written last: the number of the put request plus one
-    uint32_t rank, block;
-    int32_t tag; // -1: no signal, -2: the member has reached the barrier
-    uint64_t offset, bytes, data[RGPU_DEVICE_INLINE / 8]; // the data, or the address of more than
-                                                          // RGPU_DEVICE_INLINE bytes
+    uint32_t turn;        // number of the put request plus 1, written last; numbers begin with 0
+    uint32_t rank, block; // rank of the target, number of the block that makes the put
+    int32_t tag;          // -1: no signal, -2: the member has reached the barrier
+    // target offset and size; the data, or in data[0] the device address of more than
+    // RGPU_DEVICE_INLINE bytes
+    uint64_t offset, bytes, data[RGPU_DEVICE_INLINE / 8];
 };
+// The put requests of one member's kernels, in page-locked memory of the box. Two arrays follow:
+// uint32_t [blocks], the completed put requests of each block, and the signals from other boxes,
+// laid out as those in `signals` below.
 struct rgpu_device_proxy_queue {
+    // taken: number of put requests whose slots are free again. lost: not 0 if the team is lost.
     uint32_t taken, lost, reserved[14];
-    struct rgpu_device_put_request slots[RGPU_DEVICE_SLOTS];
+    struct rgpu_device_put_request slots[RGPU_DEVICE_SLOTS]; // by number modulo RGPU_DEVICE_SLOTS
 };
 
-// Device memory of a member.
+// The handle of a member, in memory of its GPU. Counters only increase, modulo 2^32. Addresses are
+// those that this member's kernel can use.
 struct rgpu_device_window {
+    // this member's number; numbers of the team's members, of blocks per kernel, of tags
     uint32_t member, members, blocks, tags;
+    // address and bytes of each member's window; the address is 0 if this GPU cannot access it
     uint64_t base[RGPU_DEVICE_MEMBERS], size[RGPU_DEVICE_MEMBERS];
-    // uint32_t [blocks][tags]: signals received, then the number of members that have reached the
-    // barrier. 0: the member is out of direct reach.
+    // For each member the address of its received signals, uint32_t [blocks][tags], which one
+    // uint32_t follows: the number of members that have reached a barrier. 0: this GPU cannot
+    // access the member's memory.
     uint64_t signals[RGPU_DEVICE_MEMBERS];
-    // uint32_t [blocks][tags]: signals that were waited for, [blocks]: barriers, [blocks]: put
-    // requests written
+    // Address of uint32_t [blocks][tags], the signals that waits have used up; then of [blocks],
+    // the barriers that each block has reached; then of [blocks], the put requests of each block.
     uint64_t taken;
-    // uint32_t: blocks of this member that have reached the barrier, put requests of all blocks,
-    // and put requests known to be taken
+    // Address of three uint32_t: how often blocks of this member have reached barriers, put
+    // requests of all blocks, and the last value of the proxy queue's `taken` that was read.
     uint64_t shared;
-    uint64_t proxy_queue; // 0: no member is out of direct reach
-    uint64_t same;        // a bit for each member on this GPU
+    uint64_t proxy_queue; // address; 0: this GPU can access the memory of all members
+    uint64_t same;        // bit i is set if member i uses the same context
 };
 
 #ifdef __CUDACC__
 
+// Returns the rank of the calling block.
 static __device__ inline uint32_t rgpu_rank(const struct rgpu_device_window *w)
 {
     return w->member * w->blocks + blockIdx.x;
 }
 
-// Counts up for a member, after all that this thread has written and, if it has met them at a
-// barrier, the other threads of its block.
+// Adds 1 to counter I of the member TO. A reader of the new value sees all earlier writes of this
+// thread, and those of the block's other threads before their last __syncthreads().
 static __device__ inline void rgpu_add_(const struct rgpu_device_window *w, uint32_t to, uint32_t i)
 {
     uint64_t at = w->signals[to] + 4ull * i;
@@ -69,6 +83,7 @@ static __device__ inline void rgpu_add_(const struct rgpu_device_window *w, uint
         asm volatile("red.release.sys.global.add.u32 [%0], 1;" ::"l"(at) : "memory");
 }
 
+// Reads a counter that GPUs or boxes write.
 static __device__ inline uint32_t rgpu_load_(uint64_t at)
 {
     uint32_t value;
@@ -76,6 +91,7 @@ static __device__ inline uint32_t rgpu_load_(uint64_t at)
     return value;
 }
 
+// Returns the address of counter I of those that follow the proxy queue.
 static __device__ inline uint64_t rgpu_counter_(const struct rgpu_device_window *w, uint32_t i)
 {
     return w->proxy_queue + sizeof(struct rgpu_device_proxy_queue) + 4ull * i;
@@ -86,8 +102,7 @@ static __device__ inline int rgpu_is_lost_(const struct rgpu_device_window *w)
     return w->proxy_queue && rgpu_load_(w->proxy_queue + 4);
 }
 
-// Returns one of a block's counters that follow those of awaited signals: 0: barriers, 1: put
-// requests.
+// Returns the address of a counter of this block: WHICH is 0 for barriers, 1 for put requests.
 static __device__ inline uint32_t *rgpu_own_(const struct rgpu_device_window *w, uint32_t which)
 {
     return (uint32_t *)w->taken + w->blocks * (w->tags + which) + blockIdx.x;
@@ -103,8 +118,8 @@ static __device__ inline uint32_t rgpu_turn_(const struct rgpu_device_window *w)
     return turn;
 }
 
-// Called by one thread of a block, after a barrier that makes the other threads' writes to the
-// source visible.
+// Writes a put request. One thread of a block calls this, after a __syncthreads() that makes the
+// other threads' writes to the source visible.
 static __device__ inline void rgpu_write_put_request_(const struct rgpu_device_window *w,
                                                       uint32_t rank, uint64_t offset,
                                                       const void *source, uint64_t bytes,
@@ -163,9 +178,9 @@ static __device__ inline void rgpu_copy_(char *target, const void *source, uint6
             target[i] = ((const char *)source)[i];
 }
 
-// The target sees the data when it sees a later signal of this rank, or after this rank's
-// rgpu_quiet. The source is memory of the GPU. It may be written again after rgpu_quiet or
-// rgpu_barrier.
+// Copies BYTES from SOURCE, memory of this GPU, to OFFSET of the window of RANK's member. The
+// target sees the data once it sees a later signal of this rank, or after this rank's rgpu_quiet.
+// The kernel may overwrite SOURCE after rgpu_quiet or rgpu_barrier.
 static __device__ inline int rgpu_put(const struct rgpu_device_window *w, uint32_t rank,
                                       uint64_t offset, const void *source, uint64_t bytes)
 {
@@ -180,7 +195,7 @@ static __device__ inline int rgpu_put(const struct rgpu_device_window *w, uint32
     return RGPU_DEVICE_SUCCESS;
 }
 
-// Waits until this block's puts are complete. RGPU_DEVICE_LOST: they may never be.
+// Waits until this block's puts are complete. Returns RGPU_DEVICE_LOST if they may never be.
 static __device__ inline int rgpu_quiet(const struct rgpu_device_window *w)
 {
     int lost = 0;
@@ -194,6 +209,7 @@ static __device__ inline int rgpu_quiet(const struct rgpu_device_window *w)
     return __syncthreads_or(lost) ? RGPU_DEVICE_LOST : RGPU_DEVICE_SUCCESS;
 }
 
+// Adds 1 to the signal TAG of RANK, after this block's earlier puts to that rank.
 static __device__ inline int rgpu_signal(const struct rgpu_device_window *w, uint32_t rank,
                                          uint32_t tag)
 {
@@ -210,6 +226,7 @@ static __device__ inline int rgpu_signal(const struct rgpu_device_window *w, uin
     return RGPU_DEVICE_SUCCESS;
 }
 
+// Does the work of rgpu_put and then of rgpu_signal.
 static __device__ inline int rgpu_put_signal(const struct rgpu_device_window *w, uint32_t rank,
                                              uint64_t offset, const void *source, uint64_t bytes,
                                              uint32_t tag)
@@ -226,9 +243,9 @@ static __device__ inline int rgpu_put_signal(const struct rgpu_device_window *w,
     return rgpu_signal(w, rank, tag);
 }
 
-// Tests for COUNT signals of TAG, from any ranks, that no earlier wait has counted. 1: they have
-// arrived, and are counted from here on. 0: not yet. -1: there is no such tag. -2: they may never
-// arrive.
+// Tests, without waiting, if COUNT signals TAG of any ranks have arrived that no earlier wait or
+// test has used up. Returns 1 and uses them up if they have, 0 if not yet, -1 if there is no such
+// tag, -2 if they may never arrive because the team is lost.
 static __device__ inline int rgpu_signal_test(const struct rgpu_device_window *w, uint32_t tag,
                                               uint32_t count)
 {
@@ -252,6 +269,8 @@ static __device__ inline int rgpu_signal_test(const struct rgpu_device_window *w
     return w->proxy_queue && __syncthreads_or(come) ? -2 : 0;
 }
 
+// Waits until rgpu_signal_test does not return 0. Returns RGPU_DEVICE_SUCCESS, RGPU_DEVICE_RANGE or
+// RGPU_DEVICE_LOST.
 static __device__ inline int rgpu_signal_wait(const struct rgpu_device_window *w, uint32_t tag,
                                               uint32_t count)
 {
@@ -261,8 +280,8 @@ static __device__ inline int rgpu_signal_wait(const struct rgpu_device_window *w
     return come == 1 ? RGPU_DEVICE_SUCCESS : come == -1 ? RGPU_DEVICE_RANGE : RGPU_DEVICE_LOST;
 }
 
-// Reports to every member that all blocks of this one have reached the barrier. Called by the last
-// block.
+// Reports to every member that all blocks of this member have reached the barrier. One thread of
+// the last block calls this.
 static __device__ inline void rgpu_announce_(const struct rgpu_device_window *w, uint32_t slot)
 {
     for (uint32_t to = 0; to < w->members; to++)
@@ -272,8 +291,8 @@ static __device__ inline void rgpu_announce_(const struct rgpu_device_window *w,
             rgpu_write_put_request_(w, to * w->blocks, 0, 0, 0, -2);
 }
 
-// Waits until all ranks have reached this and their earlier puts are complete. RGPU_DEVICE_LOST: a
-// rank may never reach it.
+// Waits until all ranks have called this and their earlier puts are complete. Returns
+// RGPU_DEVICE_LOST if a rank may never call this.
 static __device__ inline int rgpu_barrier(const struct rgpu_device_window *w)
 {
     int lost = rgpu_quiet(w);

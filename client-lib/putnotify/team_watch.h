@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread that watches over queued work: it checks that the other processes exist, so that no
-// stream waits for one that is gone.
+// The thread of a team that watches queued work. Every 0.2 seconds it checks that the other
+// processes and all GPUs of the team are there. If one is gone, it marks the team as lost, and then
+// ends all pending waits, so that no stream waits forever.
 #ifndef RGPU_TEAM_TEAM_WATCH_H
 #define RGPU_TEAM_TEAM_WATCH_H
 
 #include "client-lib/putnotify/team_parts.h"
 
+// Starts the thread. MEMORY: that is impossible.
 enum rgpu_result watch_start(struct rgpu_team *team);
-// Waits until all queued work is done; if the team is lost, its waits end.
+// Waits until all queued work is done, and ends the thread. Does nothing without a thread. The
+// caller does not hold the team's lock.
 void watch_end(struct rgpu_team *team);
 
-// The caller holds the team's lock from here on. Notes that something has been queued.
+// The caller of the following functions holds the team's lock.
+
+// Wakes the thread, because work has been queued.
 void watch_stir(struct rgpu_team *team);
-// Checks that the other processes exist, if there are any.
+// Marks the team as lost if one of its other processes is gone.
 void watch_process_group(struct rgpu_team *team);
-// Waits until all queued work is done, or until the waits of a lost team have been ended.
+// Waits until all queued work is done. Releases the lock meanwhile.
 void watch_finish(struct rgpu_team *team);
-// Returns true if the last use has not ended yet.
+// Returns true if the last use is not complete. In a failed context that cannot be known: then the
+// use counts as pending until the thread has tried often enough to end the waits.
 bool watch_is_pending(const struct rgpu_team *team, struct signal_use *use);
-// Marks the team as lost, unless it is already. All waits end soon after.
+// Marks the team as lost unless it is, with this reason, and reports that to the other processes.
+// The thread then ends all waits.
 __attribute__((format(printf, 2, 3))) void watch_lose(struct rgpu_team *team, const char *format,
                                                       ...);
 

@@ -4,9 +4,10 @@
 
 #include <stdint.h>
 
-// Returns the bytes that this process can still allocate: available memory of the host, within the
-// limits of the process's control groups (version 2). UINT64_MAX if the kernel does not report it.
-// Thread-safe.
+// Returns the bytes that this process can still allocate: the least of the host's available memory
+// (MemAvailable of /proc/meminfo) and of what each of the process's control groups (version 2) has
+// left of its limit. A number that the kernel does not report is left out; without any the result
+// is UINT64_MAX. Thread-safe.
 uint64_t memory_available(void);
 
 #endif

@@ -24,8 +24,7 @@ struct settled_changes {
 
 // Queries the box once and adds its changes. *CHANGED becomes true if there are any.
 CUresult settled_ask(struct settled_changes *changes, bool *changed);
-// Encodes the sum of all changes. If memory has run out,
-// settled_apply applies nothing.
+// Encodes the sum of all changes. If memory has run out, settled_apply applies nothing.
 void settled_pack(struct settled_changes *changes);
 // Applies the encoded changes of at most a word if WORDS, else the longer ones. No other thread may
 // use changes->known at the same time.

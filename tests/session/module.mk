@@ -3,7 +3,7 @@
 SESSION_PROGRAMS := error-logs visible-list copy-pattern registered-elsewhere graph-running images-running \
                     graph-handles token-holder variable-clash pinned-faults managed-touch entry-points java-beside \
                     held-data left-behind out-of-reach window-filler any-order memory-in-any-order path-copies wide-copies \
-                    host-memory uring-user addresses-taken
+                    host-memory uring-user addresses-taken freed-at-the-end
 define session_program
 TEST_EXTRAS += $(B)/tests/$(1)
 $(call link_rule,$(B)/tests/$(1),tests/session/$(subst -,_,$(1)).c,,\

@@ -14,6 +14,7 @@
 #include "daemon/worker/core/context_watchers.h"
 #include "daemon/worker/core/gpus.h"
 #include "daemon/worker/copy/parts/pinned.h"
+#include "daemon/worker/copy/parts/unanswered.h"
 #include "daemon/worker/core/session.h"
 #include "daemon/worker/execute/serve_green.h"
 #include "worker_driver.h"
@@ -81,6 +82,7 @@ static void reset_primary(struct serve *serve, int ordinal)
     gpus.list[ordinal].retained = 0;
     if (!primary)
         return;
+    unanswered_await(serve, primary);
     green_forget_root(serve, primary);
     forget_primary_handles(serve, primary);
     serve_context_forget(primary, serve);
@@ -201,6 +203,7 @@ void serve_cuCtxDestroy_v2(struct serve *serve, const struct args_cuCtxDestroy_v
         serve_fail(serve, CUDA_ERROR_INVALID_CONTEXT);
         return;
     }
+    unanswered_await(serve, context);
     driver.cuCtxSetCurrent(context);
     serve_context_forget(context, serve);
     serve_unbind(serve, HANDLE_CONTEXT, args->ctx);

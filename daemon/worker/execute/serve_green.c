@@ -11,6 +11,7 @@
 #include "proto/wire.h"
 #include "daemon/worker/account/charge.h"
 #include "daemon/worker/account/passage.h"
+#include "daemon/worker/copy/parts/unanswered.h"
 #include "daemon/worker/core/context_watchers.h"
 #include "daemon/worker/execute/green_resources.h"
 #include "daemon/worker/core/gpus.h"
@@ -240,6 +241,7 @@ void serve_green_destroy(struct serve *serve, const struct args_green_destroy *a
         serve_fail(serve, CUDA_ERROR_INVALID_CONTEXT);
         return;
     }
+    unanswered_await(serve, context);
     driver.cuCtxSetCurrent(context);
     contexts_forget(context);
     charges_leave_context(context, serve);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One record: it is checked, its context made current, its handler called and its answer sent.
-#include "daemon/worker/copy/parts/assert_lines.h"
 #include "daemon/worker/intake/pipeline.h"
 
 #include <stdatomic.h>
@@ -18,9 +17,12 @@
 #include "daemon/worker/copy/staged/deliver.h"
 #include "daemon/worker/copy/one_sided/one_sided_requests.h"
 #include "daemon/worker/copy/staged/push_blocks.h"
+#include "daemon/worker/copy/parts/assert_lines.h"
+#include "daemon/worker/copy/parts/unanswered.h"
 #include "daemon/worker/copy/parts/wait_for_gpu.h"
 #include "daemon/worker/core/mps_client_setup.h"
 #include "daemon/worker/core/session.h"
+#include "daemon/worker/execute/serve_green.h"
 #include "cuda_ops.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
@@ -157,13 +159,24 @@ const struct serve_entry *serve_check(struct serve *serve, uint32_t size)
     return entry->check && !entry->check(request + 1) ? NULL : entry;
 }
 
+static void begin_unanswered(struct serve *serve, struct unanswered *request)
+{
+    CUcontext context = handle_find(session.handles, serve->request->context, HANDLE_CONTEXT);
+
+    unanswered_begin(request, context, green_root(context));
+}
+
 static void pipeline_execute(struct serve *serve, const struct serve_entry *entry)
 {
     uint64_t start = entry->query || entry->traits & TRAIT_ALL_STREAMS ? clock_ns() : 0;
     bool syncs = entry->traits & TRAIT_IMPLICIT_SYNC, over = false;
+    bool is_unanswered = syncs && !serve->request->call;
+    struct unanswered unanswered;
 
     if (!(entry->traits & TRAIT_ROW))
         one_sided_break_row();
+    if (is_unanswered)
+        begin_unanswered(serve, &unanswered);
     if (syncs) // before the context is looked up, which may go meanwhile
         serve_sync_begins(serve);
     if (!(entry->traits & TRAIT_CONTEXTLESS))
@@ -178,6 +191,8 @@ static void pipeline_execute(struct serve *serve, const struct serve_entry *entr
     activity_leave();
     if (syncs)
         serve_sync_ended();
+    if (is_unanswered)
+        unanswered_ended(&unanswered);
     if (start)
         serve_note_wait(clock_ns() - start);
 }

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 
 #include "common/base/log.h"
 #include "common/base/scope.h"
+#include "daemon/worker/copy/parts/output_pipe.h"
 #include "daemon/worker/core/events.h"
 
 enum { TEXT_BYTES = 16 * 1024 };
@@ -67,38 +67,25 @@ void assert_lines_deliver(void)
         used = route_lines(text, used + (size_t)n);
 }
 
-static void *assert_lines_drain(void *argument)
-{
-    struct pollfd readable = {.fd = pipe_end, .events = POLLIN};
-
-    while (poll(&readable, 1, -1) >= 0 || errno == EINTR)
-        assert_lines_deliver();
-    return NULL;
-}
-
 // Leaves standard error as it is if anything fails.
 static void assert_lines_capture(void)
 {
-    int ends[2], log_end = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    pthread_t thread;
+    int ends[2] = {-1, -1}, log_end = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int err = log_end < 0 ? -errno : output_pipe_open(ends);
 
-    if (log_end < 0 || pipe2(ends, O_CLOEXEC)) {
-        log_warn("lines of failing assertions stay in the log error=\"%s\"", strerror(errno));
+    pipe_end = ends[0];
+    if (!err)
+        err = output_pipe_drain(pipe_end, assert_lines_deliver);
+    if (err) {
+        log_warn("lines of failing assertions stay in the log error=\"%s\"", strerror(-err));
         if (log_end >= 0)
             close(log_end);
-        return;
-    }
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    pipe_end = ends[0];
-    if (pthread_create(&thread, NULL, assert_lines_drain, NULL)) {
-        log_warn("no thread for lines of failing assertions: they stay in the log");
-        close(log_end);
     } else {
-        pthread_detach(thread);
         log_set_fd(log_end);
         dup2(ends[1], STDERR_FILENO);
     }
-    close(ends[1]);
+    if (ends[1] >= 0)
+        close(ends[1]);
 }
 
 void assert_lines_begin(void)

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "common/base/log.h"
 #include "common/base/scope.h"
 #include "proto/wire.h"
+#include "daemon/worker/copy/parts/output_pipe.h"
 #include "daemon/worker/core/events.h"
 #include "daemon/worker/core/session.h"
 
@@ -26,16 +26,15 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 int print_capture(void)
 {
-    int ends[2];
+    int ends[2], err = output_pipe_open(ends);
 
-    if (pipe2(ends, O_CLOEXEC))
-        return -errno;
+    if (err)
+        return err;
     if (dup2(ends[1], STDOUT_FILENO) < 0)
         return -errno;
     close(ends[1]);
     // More room than usual spares wake-ups; less is only slower.
     fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES);
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);
     pipe_end = ends[0];
     return 0;
 }
@@ -56,24 +55,10 @@ void print_deliver(void)
     print_pass_on();
 }
 
-// Text that does not fit the pipe would hold up the driver in the middle of a synchronize.
-static void *print_drain(void *argument)
-{
-    struct pollfd readable = {.fd = pipe_end, .events = POLLIN};
-
-    while (poll(&readable, 1, -1) >= 0 || errno == EINTR)
-        print_pass_on();
-    return NULL;
-}
-
 static void start_draining(void)
 {
-    pthread_t thread;
-
-    if (pthread_create(&thread, NULL, print_drain, NULL))
+    if (output_pipe_drain(pipe_end, print_pass_on))
         log_warn("no thread for printed text: kernels that print much may hang");
-    else
-        pthread_detach(thread);
 }
 
 void print_expect(void)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ends a context right behind calls that free its memory, many times. The client does not wait for
-// these calls, so the box must carry them out before the context ends. usage: freed-at-the-end TIMES
+// these calls, so the box must carry them out before the context ends.
+// usage: freed-at-the-end TIMES
 #include "tests/programs/driver.h"
 
 enum { PIECES = 4, SIZE = 256 << 10 };

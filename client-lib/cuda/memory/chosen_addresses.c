@@ -21,7 +21,8 @@ static struct ranges chosen;
 static atomic_bool any;
 static atomic_ullong next = ADDRESSES_FROM;
 
-// Maps physical memory at reserved ADDRESS and opens it to DEVICE.
+// Maps physical memory at reserved ADDRESS and opens it to its device. After a failure the caller
+// unmaps the range.
 static CUresult chosen_map(CUdeviceptr address, size_t size, const CUmemAllocationProp *properties)
 {
     const CUmemAccessDesc access = {.location = properties->location,
@@ -34,12 +35,7 @@ static CUresult chosen_map(CUdeviceptr address, size_t size, const CUmemAllocati
     result = virtual_map(address, size, memory);
     // The mapping keeps the memory.
     (void)physical_release(memory);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = virtual_open(address, size, &access, 1);
-    if (result != CUDA_SUCCESS)
-        (void)virtual_unmap(address, size);
-    return result;
+    return result == CUDA_SUCCESS ? virtual_open(address, size, &access, 1) : result;
 }
 
 CUresult chosen_allocate(CUdevice device, size_t size, CUdeviceptr *dptr)
@@ -80,27 +76,27 @@ CUresult chosen_allocate(CUdevice device, size_t size, CUdeviceptr *dptr)
     return CUDA_SUCCESS;
 }
 
-bool chosen_is(CUdeviceptr dptr)
+// Returns false if the memory at DPTR is not of this file.
+static bool chosen_forget(CUdeviceptr dptr, size_t *size)
 {
+    void *value;
+
     if (!atomic_load_explicit(&any, memory_order_relaxed))
         return false;
     SCOPED_LOCK(&lock);
     const struct range *range = ranges_find(&chosen, dptr);
-    return range && range->base == dptr;
+    *size = range ? range->size : 0;
+    return ranges_remove(&chosen, dptr, &value);
 }
 
-CUresult chosen_free(CUdeviceptr dptr)
+bool chosen_free(CUdeviceptr dptr, CUresult *result)
 {
-    size_t size = 0;
-    {
-        SCOPED_LOCK(&lock);
-        const struct range *range = ranges_find(&chosen, dptr);
-        void *value;
-        if (!range || range->base != dptr)
-            return CUDA_ERROR_INVALID_VALUE;
-        size = range->size;
-        ranges_remove(&chosen, dptr, &value);
-    }
-    CUresult result = virtual_unmap(dptr, size);
-    return result == CUDA_SUCCESS ? virtual_unreserve(dptr, size) : result;
+    size_t size;
+
+    if (!chosen_forget(dptr, &size))
+        return false;
+    *result = virtual_unmap(dptr, size);
+    if (*result == CUDA_SUCCESS)
+        *result = virtual_unreserve(dptr, size);
+    return true;
 }

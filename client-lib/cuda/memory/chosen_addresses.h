@@ -14,9 +14,8 @@
 
 // Allocates at least SIZE bytes on DEVICE (the program's number). *DPTR is freed by chosen_free.
 CUresult chosen_allocate(CUdevice device, size_t size, CUdeviceptr *dptr);
-// Returns true if DPTR is an address that chosen_allocate returned and chosen_free has not freed.
-bool chosen_is(CUdeviceptr dptr);
-// Waits until the GPU has completed its work, and frees the memory at DPTR.
-CUresult chosen_free(CUdeviceptr dptr);
+// Waits until the GPU has completed its work, frees the memory at DPTR and stores the result.
+// Returns false, without an effect, if chosen_allocate did not return DPTR or the memory is free.
+bool chosen_free(CUdeviceptr dptr, CUresult *result);
 
 #endif

@@ -342,12 +342,13 @@ static CUresult free_and_wait(struct box_session *session, CUdeviceptr dptr)
 CUresult device_memory_free(CUdeviceptr dptr)
 {
     struct allocation gone;
+    CUresult result;
     bool entered;
-    if (chosen_is(dptr))
-        return chosen_free(dptr);
+    if (chosen_free(dptr, &result))
+        return result;
     if (!device_memory_forget(dptr, &gone))
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = memory_enter(&gone, &entered);
+    result = memory_enter(&gone, &entered);
     if (result == CUDA_SUCCESS)
         result = need_not_wait(&gone) ? remote_memory_free(dptr)
                                       : free_and_wait(gone.session, dptr);
@@ -363,8 +364,8 @@ CUresult device_memory_free_async(CUdeviceptr dptr, CUstream stream)
     CUresult result = device_memory_check_stream(stream);
     if (result != CUDA_SUCCESS || !dptr)
         return result;
-    if (chosen_is(dptr))
-        return chosen_free(dptr);
+    if (chosen_free(dptr, &result))
+        return result;
     // The box handles requests in order, so it cannot reuse this address before it has freed it.
     return device_memory_forget(dptr, &gone)
                ? remote_cuMemFreeAsync(gone.managed ? gone.whole : dptr, stream)

@@ -14,15 +14,23 @@ void host_pointers_serve(CUresult (*reach)(const void *memory))
     atomic_store(&make_reachable, reach);
 }
 
-bool host_pointers_among(const void *words, size_t size)
+// Finds the next word from offset *AT on that may be such a pointer. Returns false if there is
+// none.
+static bool next_pointer(const void *words, size_t size, size_t *at, uint64_t *word)
 {
-    for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, (const uint8_t *)words + at, sizeof(word));
-        if (word && memory_may_be_on_host(word))
+    for (; *at + sizeof(*word) <= size; *at += sizeof(*word)) {
+        memcpy(word, (const uint8_t *)words + *at, sizeof(*word));
+        if (*word && memory_may_be_on_host(*word))
             return true;
     }
     return false;
+}
+
+bool host_pointers_among(const void *words, size_t size)
+{
+    uint64_t word;
+    size_t at = 0;
+    return next_pointer(words, size, &at, &word);
 }
 
 // Returns the GPU's address of the host memory at ADDRESS; ADDRESS itself if it is anything else. A
@@ -49,12 +57,9 @@ static uint64_t host_pointers_translate(const struct box_session *session, uint6
 
 void host_pointers_seen(const struct box_session *session, const void *data, size_t size)
 {
-    for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, (const uint8_t *)data + at, sizeof(word));
-        if (word && memory_may_be_on_host(word))
-            (void)host_pointers_translate(session, word);
-    }
+    uint64_t word;
+    for (size_t at = 0; next_pointer(data, size, &at, &word); at += sizeof(word))
+        (void)host_pointers_translate(session, word);
 }
 
 uint64_t host_pointers_address(uint64_t address)
@@ -68,11 +73,8 @@ uint64_t host_pointers_address(uint64_t address)
 
 void host_pointers_resolve(const struct box_session *session, void *words, size_t size)
 {
-    for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, (uint8_t *)words + at, sizeof(word));
-        if (!word || !memory_may_be_on_host(word))
-            continue;
+    uint64_t word;
+    for (size_t at = 0; next_pointer(words, size, &at, &word); at += sizeof(word)) {
         word = host_pointers_translate(session, word);
         memcpy((uint8_t *)words + at, &word, sizeof(word));
     }

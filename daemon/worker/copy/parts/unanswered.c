@@ -47,7 +47,7 @@ void unanswered_await(struct serve *serve, CUcontext context)
         if (!any_of(context))
             return;
     }
-    // What the requests wait for may come over the link.
+    // The requests may wait for data that come over the link.
     serve_let_others_read(serve);
     expected_add();
     {

@@ -115,17 +115,14 @@ static int begin_acquire(struct broker_client *client, const struct slurm_settin
                          const struct job_lease *job, const struct broker_acquire *acquire,
                          double until, const atomic_bool *stop, struct broker_lease *lease)
 {
-    int error = lease_claim_keys(client, settings);
-
-    if (!error)
-        error = broker_client_acquire(client, acquire, lease);
-    while (error && unreachable(error) && still_wanted(job, until, stop)) {
-        job_lease_pause_briefly();
-        error = lease_claim_keys(client, settings);
+    for (;;) {
+        int error = lease_claim_keys(client, settings);
         if (!error)
             error = broker_client_acquire(client, acquire, lease);
+        if (!error || !unreachable(error) || !still_wanted(job, until, stop))
+            return error;
+        job_lease_pause_briefly();
     }
-    return error;
 }
 
 static int job_lease_await_grant(struct broker_client *client, const struct job_lease *job,

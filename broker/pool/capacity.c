@@ -108,8 +108,7 @@ static int find_holds(struct pool *pool, const struct capacity_query *query,
         if (!slash || lease->key_owner != KEYS_OF_SCHEDULERS ||
             !(found = bsearch(&key, names, count, sizeof(key), order_holders)))
             continue;
-        forecast_add_lease(pool, forecast, found->job, lease,
-                           has_number(query->lenders, found->job));
+        forecast_add_lease(forecast, found->job, lease, has_number(query->lenders, found->job));
     }
     qsort(forecast->holds, forecast->hold_count, sizeof(*forecast->holds), compare_holds);
     return 0;

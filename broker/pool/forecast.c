@@ -40,17 +40,8 @@ struct foresight {
 
 // ---- holds of jobs ----
 
-static size_t place_of_box(const struct pool *pool, const struct pool_box *box)
-{
-    size_t place = 0;
-
-    while (place + 1 < pool->box_count && pool->boxes[place] != box)
-        place++;
-    return place;
-}
-
-void forecast_add_lease(struct pool *pool, struct forecast *forecast, size_t job,
-                        const struct pool_lease *lease, bool lends)
+void forecast_add_lease(struct forecast *forecast, size_t job, const struct pool_lease *lease,
+                        bool lends)
 {
     for (size_t i = 0; i < lease->hold_count; i++) {
         const struct pool_hold *hold = &lease->holds[i];
@@ -59,11 +50,8 @@ void forecast_add_lease(struct pool *pool, struct forecast *forecast, size_t job
 
         if (!hold->held && (!hold->aside || given))
             continue;
-        *entry = (struct forecast_hold){.job = job,
-                                        .hold = *hold,
-                                        .aside = !hold->held,
-                                        .box = place_of_box(pool, hold->gpu->box),
-                                        .mode = hold->gpu->mode};
+        *entry = (struct forecast_hold){
+            .job = job, .hold = *hold, .aside = !hold->held, .mode = hold->gpu->mode};
         entry->hold.target = NULL; // a reservation stays with the lease
         forecast->hold_count++;
     }
@@ -239,7 +227,7 @@ static void take_again(struct foresight *foresight, struct estimate *estimates, 
         struct forecast_hold *hold = &forecast->holds[i];
         pool_take(&hold->hold);
         for (size_t j = 0; j < count; j++) {
-            estimate_box(foresight->pool, &estimates[j], hold->box);
+            estimate_box(foresight->pool, &estimates[j], hold->hold.gpu->box->place);
             note_takes(forecast, foresight->pool, &estimates[j], hold);
         }
     }
@@ -434,6 +422,8 @@ int forecast_make(struct pool *pool, struct forecast *forecast)
     struct foresight foresight = {.pool = pool, .forecast = forecast};
     int error;
 
+    for (size_t i = 0; i < pool->box_count; i++)
+        pool->boxes[i]->place = i;
     if (forecast->marks)
         forecast_forget(pool);
     sum_up(&foresight);

@@ -12,7 +12,6 @@ struct forecast_hold {
     size_t job; // its place in the order of ends
     struct pool_hold hold;
     bool aside;   // not held: it is kept free for the suspended lease
-    size_t box;   // its place in the pool
     uint8_t mode; // of the GPU
 };
 
@@ -39,8 +38,8 @@ struct forecast {
 
 // Adds the holds of a lease to `holds`, which has enough elements; `lends`: what the lease has
 // given back is for others.
-void forecast_add_lease(struct pool *pool, struct forecast *forecast, size_t job,
-                        const struct pool_lease *lease, bool lends);
+void forecast_add_lease(struct forecast *forecast, size_t job, const struct pool_lease *lease,
+                        bool lends);
 // Fills in the results, and with `marks` marks in the pool which GPUs are sought, and kept for the
 // next requests. Returns 0 or -ENOMEM.
 int forecast_make(struct pool *pool, struct forecast *forecast) __attribute__((warn_unused_result));

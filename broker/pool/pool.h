@@ -140,6 +140,7 @@ struct pool_box {
     uint32_t missing;   // known GPUs that the box did not report
     uint64_t roomiest;  // maximum of free bytes among shared GPUs in service
     uint64_t in_shares; // bit mask of the `gpus` in service that have shares
+    size_t place;       // in the pool's `boxes`, while a forecast is made
     struct idle_gpus idle[GPU_MODES];
     TAILQ_ENTRY(pool_box) orders;
     char name[POOL_NAME_MAX];

@@ -173,9 +173,12 @@ static void swept(const char *argument)
     uint8_t bytes[64];
     if (close_range(3, ~0U, 0))
         skip_all("close_range");
-    CUresult result = cuMemcpyDtoH(bytes, data, sizeof(bytes));
-    ok(result != CUDA_SUCCESS, "a copy is an error once the library's descriptors are closed");
-    is_int(cuMemcpyDtoH(bytes, data, sizeof(bytes)), result, "so is the next one");
+    // Shared memory carries a copy without a descriptor until the worker sees that the connection is closed.
+    CUresult result;
+    while ((result = cuMemcpyDtoH(bytes, data, sizeof(bytes))) == CUDA_SUCCESS)
+        continue;
+    is_int(cuMemcpyDtoH(bytes, data, sizeof(bytes)), result,
+           "once a copy is an error for want of the library's descriptors, so is the next one");
     ok(cuCtxSynchronize() != CUDA_SUCCESS, "and waiting");
 }
 

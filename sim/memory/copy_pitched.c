@@ -30,16 +30,14 @@ static CUresult make_side(const struct side_request *request, const struct copy_
     SIM_RETURN_IF(__builtin_add_overflow(request->x, box->width, &right) ||
                       __builtin_add_overflow(request->y, box->height, &below),
                   CUDA_ERROR_INVALID_VALUE);
-    bool rows = box->height > 1 || box->depth > 1 || request->y || request->z;
-    bool layers = box->depth > 1 || request->z;
-    SIM_RETURN_IF((rows && request->pitch < right) || (layers && request->height < below),
-                  CUDA_ERROR_INVALID_VALUE);
     side->type = request->type;
-    side->pitch = request->pitch;
-    SIM_RETURN_IF(__builtin_mul_overflow(request->pitch, request->height, &side->slice) ||
+    side->pitch = request->pitch ? request->pitch : right;
+    size_t height = request->height ? request->height : below;
+    SIM_RETURN_IF(side->pitch < right || height < below ||
+                      __builtin_mul_overflow(side->pitch, height, &side->slice) ||
                       __builtin_mul_overflow(request->z, side->slice, &offset_rows),
                   CUDA_ERROR_INVALID_VALUE);
-    side->address += request->x + request->y * request->pitch + offset_rows;
+    side->address += request->x + request->y * side->pitch + offset_rows;
     return CUDA_SUCCESS;
 }
 

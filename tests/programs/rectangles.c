@@ -315,9 +315,48 @@ static void sets(void)
     CHECK(cuMemFree(device));
 }
 
+// The driver (580, on an H200) compares pitch and width also for a copy of one row, but not for a
+// set of one.
+static void refusals(void)
+{
+    static unsigned char host[256];
+    CUdeviceptr device = device_alloc(256);
+    for (int rows = 1; rows <= 2; rows++)
+        for (int toward = 0; toward < 2; toward++)
+            for (int narrow = 0; narrow < 2; narrow++) {
+                CUDA_MEMCPY3D copy = {
+                    .srcMemoryType = toward ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+                    .dstMemoryType = toward ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+                    .srcHost = host,
+                    .dstHost = host,
+                    .srcDevice = device,
+                    .dstDevice = device,
+                    .srcPitch = narrow ? 64 : 8,
+                    .dstPitch = narrow ? 8 : 64,
+                    .WidthInBytes = 64,
+                    .Height = rows,
+                    .Depth = 1,
+                };
+                gives(cuMemcpy3D(&copy), CUDA_ERROR_INVALID_VALUE,
+                      "%d rows of 64 bytes, pitch 8 of the %s", rows, narrow ? "target" : "source");
+                copy.srcPitch = copy.dstPitch = 64;
+                copy.srcHeight = copy.dstHeight = rows;
+                copy.Height = rows + 1;
+                gives(cuMemcpy3DAsync(&copy, NULL), CUDA_ERROR_INVALID_VALUE,
+                      "%d rows of planes of %d", rows + 1, rows);
+            }
+    CHECK(cuMemsetD2D8(device, 8, 0, 64, 1));
+    gives(cuMemsetD2D8Async(device, 8, 0, 64, 2, NULL), CUDA_ERROR_INVALID_VALUE,
+          "a set of rows that overlap");
+    gives(cuMemsetD2D32(device, 64, 0, 17, 2), CUDA_ERROR_INVALID_VALUE, "and without Async");
+    CHECK(cuCtxSynchronize());
+    CHECK(cuMemFree(device));
+}
+
 int main(void)
 {
     struct gpu gpu = open_gpu(0);
+    refusals();
     fill_random(source, sizeof source, 1);
     two_dimensions(false);
     two_dimensions(true);

@@ -34,6 +34,16 @@ is "$(python3 -c "$statuses" <"$TMP/lines" | sort | tr '\n' ,)" \
 is "$(cat "$TMP/details/remote.tcp.txt")" "no GPU here" "and all that it said"
 fails "what does not end is ended" run --only endless --no-native --transports shm --limit 1
 like "$(cat "$TMP/out")" '^- endless: status time limit' "and said so"
+cat >>"$TMP/list" <<END
+same     echo "result 4"; echo "took 1 ms"
+other    echo "result \${RGPU_TRANSPORT:-4}"; [ -n "\$RGPU_TRANSPORT" ] || echo "took 1 ms"
+random   echo "\$\$"
+END
+ok "with --compare, lines that change from run to run may differ" run --compare --only same --only random
+like "$(cat "$TMP/out")" '^2 that pass natively, too: together .* s, natively .* \(.*\); worst ' "and times are summed"
+fails "what both native runs print must be printed through a box" run --compare --only other --transports tcp
+like "$(cat "$TMP/out")" '^- other: status 0, did not print: result 4$' "the line is named"
+fails "a comparison without native runs is refused" run --compare --no-native
 fails "a pattern that names nothing is refused" run --only nothing
 echo "alone" >"$TMP/list"
 fails "and a line without a command" run

@@ -173,7 +173,8 @@ static void swept(const char *argument)
     uint8_t bytes[64];
     if (close_range(3, ~0U, 0))
         skip_all("close_range");
-    // Shared memory carries a copy without a descriptor until the worker sees that the connection is closed.
+    // Shared memory carries copies without a descriptor until the worker sees that the
+    // connection is closed.
     CUresult result;
     while ((result = cuMemcpyDtoH(bytes, data, sizeof(bytes))) == CUDA_SUCCESS)
         continue;

@@ -30,23 +30,38 @@ static void on_host_fill(uint8_t *to, uint32_t value, size_t element, size_t cou
         memcpy(to + i * element, &value, element);
 }
 
+// Returns true if HEIGHT rows of WIDTH elements are aligned and do not overlap. Sets SIZE to the
+// bytes from the first to the last one.
+static bool on_host_rows_fit(CUdeviceptr dst, size_t pitch, size_t element, size_t width,
+                             size_t height, size_t *size)
+{
+    size_t row;
+    return !__builtin_mul_overflow(width, element, &row) && (height == 1 || pitch >= row) &&
+           !__builtin_mul_overflow(pitch, height - 1, size) &&
+           !__builtin_add_overflow(*size, row, size) && dst % element == 0 &&
+           (height == 1 || pitch % element == 0);
+}
+
 bool fill_on_host(CUdeviceptr *dst, size_t pitch, uint32_t value, size_t element, size_t width,
                   size_t height, CUstream stream, CUresult *result)
 {
     struct allocation found;
     struct box_session *session;
     CUstream resolved;
-    size_t row, size;
+    size_t size;
 
-    if (!memory_is_on_host(*dst, &found) || !width || !height)
+    if (!width || !height)
+        return false;
+    if (!on_host_rows_fit(*dst, pitch, element, width, height, &size)) {
+        *result = CUDA_ERROR_INVALID_VALUE;
+        return true;
+    }
+    if (!memory_is_on_host(*dst, &found))
         return false;
     *result = call_check_stream(stream, &session, &resolved);
     if (*result != CUDA_SUCCESS)
         return true;
-    if (__builtin_mul_overflow(width, element, &row) || (height > 1 && pitch < row) ||
-        __builtin_mul_overflow(pitch, height - 1, &size) ||
-        __builtin_add_overflow(size, row, &size) || *dst % element ||
-        (height > 1 && pitch % element) || size > found.size - (*dst - found.base)) {
+    if (size > found.size - (*dst - found.base)) {
         *result = CUDA_ERROR_INVALID_VALUE;
         return true;
     }

@@ -61,7 +61,7 @@ CUresult rect_side(const struct corner *corner, const struct rect_copy *copy, st
     size_t offset, planes;
     side->pitch = corner->pitch ? corner->pitch : corner->x + copy->width;
     size_t rows = corner->height ? corner->height : corner->y + copy->height;
-    if (!base || (copy->height > 1 && side->pitch < copy->width) ||
+    if (!base || side->pitch < copy->width || rows < copy->height ||
         !rect_sides_multiply(side->pitch, rows, &side->slice) ||
         !rect_sides_multiply(side->slice, corner->z, &planes) ||
         !rect_sides_multiply(side->pitch, corner->y, &offset))

@@ -14,7 +14,9 @@
 #include "daemon/worker/execute/serve_memory.h"
 #include "daemon/worker/execute/shared_events.h"
 #include "daemon/worker/graphs/graph_parts.h"
+#include "daemon/worker/peer/kernel_windows.h"
 #include "daemon/worker/peer/peer_jobs.h"
+#include "daemon/worker/peer/peer_windows.h"
 
 void parts_prepare(void)
 {
@@ -29,6 +31,8 @@ void parts_prepare(void)
     crossing_prepare();
     site_comms_prepare();
     peer_jobs_prepare();
+    peer_windows_prepare();
+    kernel_windows_prepare();
     host_memory_prepare();
     host_mirrors_prepare();
 }

@@ -6,6 +6,7 @@
 #include "common/base/log.h"
 #include "common/base/scope.h"
 #include "daemon/worker/peer/kernel_windows.h"
+#include "daemon/worker/peer/peer_data.h"
 #include "daemon/worker/core/session.h"
 #include "worker_serve.h"
 
@@ -444,8 +445,8 @@ CUresult far_puts_ready(struct kernel_window *window)
 {
     {
         SCOPED_LOCK(&peer_mover.lock);
-        CUresult result = peer_jobs_start() ? CUDA_ERROR_OUT_OF_MEMORY
-                                            : mover_make_streams(&peer_mover, window->context);
+        CUresult result = peer_mover_start() ? CUDA_ERROR_OUT_OF_MEMORY
+                                             : mover_make_streams(&peer_mover, window->context);
         if (result != CUDA_SUCCESS)
             return result;
     }

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "daemon/worker/peer/kernel_windows.h"
-#include "daemon/worker/peer/peer_jobs.h"
+#include "daemon/worker/peer/peer_link.h"
 
 // Returns true if there is work, or will be soon.
 bool far_puts_any(void);

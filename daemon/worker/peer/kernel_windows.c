@@ -10,7 +10,6 @@
 #include "common/base/scope.h"
 #include "daemon/worker/core/context_watchers.h"
 #include "daemon/worker/peer/far_puts.h"
-#include "daemon/worker/peer/peer_jobs.h"
 #include "daemon/worker/core/session.h"
 #include "worker_serve.h"
 

@@ -20,7 +20,7 @@
 #include "transport/link/link.h"
 #include "daemon/worker/core/asking.h"
 #include "daemon/worker/peer/peer_frames.h"
-#include "daemon/worker/peer/peer_jobs.h"
+#include "daemon/worker/peer/peer_job.h"
 #include "daemon/worker/peer/peer_route.h"
 #include "daemon/worker/peer/peer_ways.h"
 #include "daemon/worker/core/session.h"
@@ -222,7 +222,7 @@ static struct peer_link *peer_direct_begin(struct serve *serve, uint32_t number,
                                            uint32_t ways, const void *name, size_t size)
 {
     SCOPED_LOCK(&peer_mover.lock);
-    if (peer_jobs_start())
+    if (peer_mover_start())
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     else
         serve_fail(serve, peer_link_add(number, name, size));

@@ -6,7 +6,7 @@
 
 #include "common/base/scope.h"
 #include "daemon/worker/peer/far_puts.h"
-#include "daemon/worker/peer/peer_jobs.h"
+#include "daemon/worker/peer/peer_job.h"
 
 // Drops the payload if the sender has more in flight than there is room for, or if the link is not
 // one of ours.

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "common/base/assert.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/scope.h"
@@ -14,381 +13,15 @@
 #include "daemon/worker/copy/parts/semaphores.h"
 #include "daemon/worker/peer/far_puts.h"
 #include "daemon/worker/peer/kernel_windows.h"
+#include "daemon/worker/peer/peer_data.h"
 #include "daemon/worker/peer/peer_windows.h"
 
-enum {
-    HALF_KNOWN_MAX = 4096,
-    ALL_SLOTS = (1 << PEER_IN_BLOCKS) - 1,
-    SETTLE_MS = 50,
-};
+enum { SETTLE_MS = 50 };
 
 static unsigned begun; // copies of all links
 static uint64_t ended; // so many so far
 
-static bool any_begun(void);
-static bool peer_jobs_advance(void);
-struct mover peer_mover = MOVER(.has_work = any_begun, .advance = peer_jobs_advance);
-
-// ---- queues ----
-
-void peer_queue_push(struct peer_queue *queue, struct peer_block *block)
-{
-    block->next = NULL;
-    if (queue->last)
-        queue->last->next = block;
-    else
-        queue->first = block;
-    queue->last = block;
-}
-
-struct peer_block *peer_queue_pop(struct peer_queue *queue)
-{
-    struct peer_block *block = queue->first;
-
-    queue->first = block->next;
-    if (!queue->first)
-        queue->last = NULL;
-    return block;
-}
-
-uint32_t peer_block_bit(const struct peer_block *block)
-{
-    return UINT32_C(1) << block->slot;
-}
-
-void peer_block_return(struct peer_link *link, struct peer_block *block)
-{
-    peer_block_give(&link->blocks, block);
-    link->uncredited++;
-    link->freed |= peer_block_bit(block);
-}
-
-// ---- states ----
-
-static void peer_job_rise(struct peer_job *job, enum peer_here to)
-{
-    static const uint8_t may[] = {
-        [HERE_ANNOUNCED] = 1 << HERE_REQUESTED | 1 << HERE_DUE,
-        [HERE_REQUESTED] = 1 << HERE_DUE,
-        [HERE_DUE] = 1 << HERE_REPORTED,
-        [HERE_REPORTED] = 0,
-    };
-
-    RGPU_ASSERT(may[job->here] >> to & 1);
-    job->here = to;
-}
-
-void peer_job_note(struct peer_job *job, enum peer_there there)
-{
-    static const uint8_t may[] = {
-        // A source with the stream reports nothing before its data.
-        [THERE_SILENT] = 1 << THERE_READY | 1 << THERE_DONE | 1 << THERE_FAILED,
-        [THERE_READY] = 1 << THERE_DONE | 1 << THERE_FAILED,
-        [THERE_DONE] = 1 << THERE_FAILED,
-        [THERE_FAILED] = 0,
-    };
-
-    if (may[job->there] >> there & 1)
-        job->there = there;
-}
-
-// ---- what the thread does; the lock is given up while it sends ----
-
-void peer_send_frame(struct peer_link *link, struct wire_peer_frame frame, const void *payload)
-{
-    if (link->lost != CUDA_SUCCESS)
-        return;
-    pthread_mutex_unlock(&peer_mover.lock);
-    bool sent = peer_link_send(link, frame, payload);
-    pthread_mutex_lock(&peer_mover.lock);
-    if (!sent)
-        peer_link_lose(link, CUDA_ERROR_DEVICE_UNAVAILABLE);
-}
-
-static void peer_jobs_say(struct peer_job *job, enum wire_peer_kind kind)
-{
-    struct wire_peer_frame frame = {.kind = kind, .job = job->id, .result = (int32_t)job->result};
-
-    if (kind == PEER_READY)
-        frame.result = job->route.may;
-    else if (kind == PEER_GO)
-        frame.result = peer_route_reads_source(&job->route);
-    if (job->route.direct && !job->sends && (kind == PEER_READY || kind == PEER_GO)) {
-        frame.offset = job->shape.address;
-        frame.slot = direct_key(job->route.direct);
-    }
-    peer_send_frame(job->link, frame, NULL);
-}
-
-// The context of the memory, and a stream there for one direction.
-static CUresult peer_jobs_enter(struct peer_job *job, CUstream *stream)
-{
-    CUresult result = mover_stream(&peer_mover, job->context, job->sends, stream);
-
-    if (result == CUDA_SUCCESS)
-        peer_blocks_register(&job->link->blocks, job->context);
-    return result;
-}
-
-static CUresult queue_copy(struct peer_job *job, struct peer_block *block, CUstream stream)
-{
-    CUresult result =
-        peer_shape_copy(&job->shape, block->offset, block->size, block->data, !job->sends, stream);
-
-    return result == CUDA_SUCCESS ? peer_block_record(block, job->context, stream) : result;
-}
-
-// Returns true if our stream has reached the copy, or need not reach it.
-static bool peer_jobs_is_due(struct peer_job *job)
-{
-    if (job->here >= HERE_DUE)
-        return true;
-    if (job->ahead)
-        return false;
-    CUresult result = mover_enter(&peer_mover, job->start_context);
-    if (result == CUDA_SUCCESS)
-        result = driver.cuEventQuery(job->start);
-    if (result == CUDA_ERROR_NOT_READY)
-        return false;
-    if (result != CUDA_SUCCESS)
-        peer_job_fail(job, result);
-    else
-        peer_job_rise(job, HERE_DUE);
-    return result == CUDA_SUCCESS;
-}
-
-// ---- between which memory the bytes go ----
-
-static bool peer_jobs_enter_memory(struct peer_job *job)
-{
-    CUresult result = mover_enter(&peer_mover, job->context);
-
-    if (result != CUDA_SUCCESS)
-        peer_job_fail(job, result);
-    return result == CUDA_SUCCESS;
-}
-
-static void tell_means(const struct peer_job *job)
-{
-    if (job->link->carriage == PEER_WRITTEN)
-        peer_link_tell_means(job->link);
-}
-
-// The stream is ours, and is there.
-static void choose_route(struct peer_job *job)
-{
-    if (!peer_jobs_enter_memory(job))
-        return;
-    peer_route_choose(&job->route);
-    tell_means(job);
-    if (job->route.asked)
-        peer_jobs_say(job, PEER_REGISTER);
-}
-
-// As the other end has chosen.
-static bool register_wanted(struct peer_job *job)
-{
-    if (!job->route.wanted || job->route.reported || job->result != CUDA_SUCCESS ||
-        !peer_jobs_enter_memory(job))
-        return false;
-    peer_route_register(&job->route);
-    tell_means(job);
-    if (!job->sends)
-        peer_jobs_say(job, PEER_READY);
-    return true;
-}
-
-// For the source's end: returns true if the memory at both ends of the copy is known.
-static bool has_route(struct peer_job *job)
-{
-    if (job->owns && !job->route.chosen)
-        choose_route(job);
-    else if (!job->owns)
-        register_wanted(job);
-    return job->result == CUDA_SUCCESS && !job->route.asked;
-}
-
-static bool peer_jobs_has_room(const struct peer_job *job);
-static void begin_write(struct peer_job *job, struct peer_block *block);
-
-// From where it is, without a copy before.
-static bool peer_jobs_write_out(struct peer_job *job)
-{
-    struct peer_block *block;
-    bool any = false;
-
-    while (job->result == CUDA_SUCCESS && job->queued < job->total && peer_jobs_has_room(job) &&
-           (block = peer_block_take(&job->link->blocks))) {
-        block->offset = job->queued;
-        block->size = peer_shape_piece(&job->shape, job->queued);
-        block->source = (void *)(uintptr_t)(job->shape.address + job->queued);
-        job->queued += block->size;
-        begin_write(job, block);
-        any = true;
-    }
-    return any;
-}
-
-static bool copy_out(struct peer_job *job)
-{
-    struct peer_block *block;
-    CUstream stream;
-    bool any = false;
-
-    if (job->there < THERE_READY || job->queued == job->total || !peer_jobs_is_due(job) ||
-        !has_route(job))
-        return false;
-    if (job->route.direct)
-        return peer_jobs_write_out(job);
-    while (job->result == CUDA_SUCCESS && job->queued < job->total &&
-           (block = peer_block_take(&job->link->blocks))) {
-        block->offset = job->queued;
-        block->size = peer_shape_piece(&job->shape, job->queued);
-        CUresult result = peer_jobs_enter(job, &stream);
-        if (result == CUDA_SUCCESS)
-            result = queue_copy(job, block, stream);
-        if (result == CUDA_SUCCESS) {
-            peer_queue_push(&job->flying, block);
-            job->queued += block->size;
-        } else {
-            peer_block_give(&job->link->blocks, block);
-            peer_job_fail(job, result);
-        }
-        any = true;
-    }
-    return any;
-}
-
-// The oldest block whose copy is over; NULL: there is none.
-static struct peer_block *take_landed(struct peer_job *job)
-{
-    CUresult result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-
-    if (!job->flying.first)
-        return NULL;
-    if (mover_enter(&peer_mover, job->context) == CUDA_SUCCESS)
-        result = peer_block_ask(job->flying.first);
-    if (result == CUDA_ERROR_NOT_READY)
-        return NULL;
-    if (result != CUDA_SUCCESS)
-        peer_job_fail(job, result);
-    return peer_queue_pop(&job->flying);
-}
-
-bool peer_has_room(const struct peer_link *link)
-{
-    switch (link->carriage) {
-    case PEER_BEHIND: return link->credits;
-    case PEER_SHARED: return true; // the block is that one
-    case PEER_WRITTEN: break;
-    }
-    return link->far_blocks && link->lent != ALL_SLOTS;
-}
-
-// Returns true if the other end has room for one more block.
-static bool peer_jobs_has_room(const struct peer_job *job)
-{
-    return job->route.far || peer_has_room(job->link);
-}
-
-static void peer_jobs_send_block(struct peer_job *job, struct peer_block *block)
-{
-    struct peer_link *link = job->link;
-    const struct wire_peer_frame frame = {.kind = PEER_DATA,
-                                          .job = job->id,
-                                          .offset = block->offset,
-                                          .bytes = block->size,
-                                          .slot = block->slot};
-
-    peer_send_frame(link, frame, link->carriage == PEER_BEHIND ? block->data : NULL);
-}
-
-static uint64_t peer_jobs_take_slot(struct peer_link *link, struct peer_block *block)
-{
-    block->slot = (uint32_t)__builtin_ctz(~link->lent);
-    link->lent |= peer_block_bit(block);
-    return link->far_blocks + (uint64_t)block->slot * WIRE_BLOCK_SIZE;
-}
-
-int peer_block_write(struct peer_link *link, struct peer_block *block)
-{
-    uint64_t remote = peer_jobs_take_slot(link, block);
-
-    peer_queue_push(&link->puts_writing, block);
-    return peer_link_write(link, block, remote, link->far_key, NULL);
-}
-
-// The frame follows when the block is there.
-static void begin_write(struct peer_job *job, struct peer_block *block)
-{
-    struct peer_link *link = job->link;
-    const struct peer_route *route = &job->route;
-    uint64_t remote = route->far ? route->far + block->offset : peer_jobs_take_slot(link, block);
-    uint32_t key = route->far ? route->far_key : link->far_key;
-
-    block->job = job;
-    peer_queue_push(&job->writing, block);
-    if (link->lost == CUDA_SUCCESS &&
-        peer_link_write(link, block, remote, key,
-                        route->direct ? direct_registered(route->direct) : NULL))
-        peer_link_lose(link, CUDA_ERROR_DEVICE_UNAVAILABLE);
-}
-
-// Sends BLOCK, whose copy is over, or starts its write.
-static void pass_block(struct peer_job *job, struct peer_block *block)
-{
-    struct peer_link *link = job->link;
-    bool goes = job->result == CUDA_SUCCESS;
-
-    if (goes && link->carriage == PEER_WRITTEN) {
-        begin_write(job, block);
-        return;
-    }
-    job->over += block->size;
-    if (goes && link->carriage == PEER_SHARED)
-        link->lent |= peer_block_bit(block); // until it comes back
-    else if (goes)
-        link->credits--;
-    if (goes)
-        peer_jobs_send_block(job, block);
-    if (!goes || link->carriage == PEER_BEHIND)
-        peer_block_give(&link->blocks, block);
-}
-
-static bool peer_jobs_send_out(struct peer_job *job)
-{
-    struct peer_block *block;
-    bool any = false;
-
-    while ((job->result != CUDA_SUCCESS || peer_jobs_has_room(job)) && (block = take_landed(job))) {
-        pass_block(job, block);
-        any = true;
-    }
-    return any;
-}
-
-static void tell_placed(struct peer_job *job)
-{
-    if (job->result == CUDA_SUCCESS && job->over == job->total)
-        peer_jobs_say(job, PEER_PLACED);
-}
-
-// Writes end in the order in which they began, so that the block is the first of its copy.
-static void end_write(struct peer_block *block)
-{
-    struct peer_job *job = block->job;
-    struct peer_link *link = job->link;
-
-    peer_queue_pop(&job->writing);
-    job->over += block->size;
-    if (job->route.far)
-        tell_placed(job);
-    else if (job->result == CUDA_SUCCESS)
-        peer_jobs_send_block(job, block);
-    else
-        link->lent &= ~peer_block_bit(block); // the other end does not know of it
-    peer_block_give(&link->blocks, block);
-}
+// ---- blocks that have been written ----
 
 // Drops the writes of a link that is down and writes no more.
 static bool drop_writes(struct peer_link *link)
@@ -400,7 +33,7 @@ static bool drop_writes(struct peer_link *link)
 
     for (struct peer_job *job = link->jobs; job; job = job->next)
         while (job->writing.first) {
-            end_write(job->writing.first);
+            peer_data_written(job->writing.first);
             any = true;
         }
     return any;
@@ -417,69 +50,12 @@ static bool end_writes(struct peer_link *link)
     int count = link_transfer_poll(link->direct, blocks, PEER_OUT_BLOCKS);
     for (int i = 0; i < count; i++)
         if (((struct peer_block *)blocks[i])->job)
-            end_write(blocks[i]);
+            peer_data_written(blocks[i]);
         else
             far_puts_written(link, peer_queue_pop(&link->puts_writing));
     if (count < 0)
         peer_link_lose(link, CUDA_ERROR_DEVICE_UNAVAILABLE);
     return count != 0;
-}
-
-static bool peer_jobs_store(struct peer_job *job)
-{
-    struct peer_block *block;
-    CUstream stream;
-    bool any = false;
-
-    while (job->arrived.first && job->result == CUDA_SUCCESS) {
-        block = peer_queue_pop(&job->arrived);
-        CUresult result = peer_jobs_enter(job, &stream);
-        if (result == CUDA_SUCCESS)
-            result = queue_copy(job, block, stream);
-        if (result == CUDA_SUCCESS) {
-            peer_queue_push(&job->flying, block);
-        } else {
-            peer_block_return(job->link, block);
-            peer_job_fail(job, result);
-        }
-        any = true;
-    }
-    while ((block = take_landed(job))) {
-        job->over += block->size;
-        peer_block_return(job->link, block);
-        any = true;
-    }
-    return any;
-}
-
-// All of it has been written into our memory.
-static bool take_placed(struct peer_job *job)
-{
-    if (job->there != THERE_DONE || job->over == job->total || job->result != CUDA_SUCCESS)
-        return false;
-    CUresult result = mover_enter(&peer_mover, job->context);
-    if (result == CUDA_SUCCESS)
-        result = direct_flush();
-    if (result != CUDA_SUCCESS)
-        peer_job_fail(job, result);
-    else
-        job->over = job->total;
-    return true;
-}
-
-// Says that we take part or, where the stream is ours and the source is not, that it is there.
-static bool peer_jobs_tell(struct peer_job *job)
-{
-    if (job->here == HERE_REPORTED ||
-        (job->owns && (job->sends || job->there < THERE_READY || !peer_jobs_is_due(job))) ||
-        job->result != CUDA_SUCCESS)
-        return false;
-    peer_job_rise(job, HERE_REPORTED);
-    if (job->owns)
-        choose_route(job);
-    if (job->result == CUDA_SUCCESS)
-        peer_jobs_say(job, job->owns ? PEER_GO : PEER_READY);
-    return true;
 }
 
 // ---- the end of a copy ----
@@ -512,9 +88,9 @@ static void peer_jobs_end_job(struct peer_job *job)
     if (job->behind)
         job->behind->ahead = NULL;
     if (job->result != CUDA_SUCCESS && job->there != THERE_FAILED)
-        peer_jobs_say(job, PEER_FAILED);
+        peer_job_say(job, PEER_FAILED);
     else if (job->result == CUDA_SUCCESS && !job->sends && !job->owns)
-        peer_jobs_say(job, PEER_DONE);
+        peer_job_say(job, PEER_DONE);
     if (job->owns)
         peer_jobs_report(job);
     if (job->start_context && mover_enter(&peer_mover, job->start_context) == CUDA_SUCCESS)
@@ -551,6 +127,73 @@ static bool peer_jobs_end(struct peer_link *link)
     return any;
 }
 
+// ---- the end of a link ----
+
+static void end_context(struct peer_link *link, CUcontext context)
+{
+    if (context && driver.cuCtxSetCurrent(context) == CUDA_SUCCESS)
+        peer_blocks_forget(&link->blocks, context);
+}
+
+static void end_contexts(struct peer_link *link)
+{
+    for (unsigned i = 0; i < PEER_IN_BLOCKS; i++) {
+        end_context(link, link->blocks.in[i].completion.context);
+        end_context(link, link->blocks.out[i].completion.context);
+    }
+    end_context(link, link->blocks.registered);
+}
+
+// The driver's registrations of the link are given up while no stream is held, since the driver may
+// wait for all work.
+static void *end_link(void *argument)
+{
+    struct peer_link *link = argument;
+    struct semaphore_sync sync;
+
+    if (!semaphores_ask_sync(&sync))
+        semaphores_await_sync(&sync);
+    {
+        SCOPED_LOCK(&peer_mover.lock);
+        end_contexts(link);
+        peer_link_take_off(link);
+    }
+    semaphores_sync_ended();
+    while (link->jobs) {
+        struct peer_job *job = link->jobs;
+        link->jobs = job->next;
+        free(job);
+    }
+    if (link->outgoing)
+        link_unregister(link->direct, link->outgoing);
+    peer_blocks_free(&link->blocks);
+    if (link->direct) {
+        direct_forget_link(link->direct);
+        link_free(&link->direct);
+    }
+    tls_discard(&link->base.tls);
+    if (link->base.fd >= 0)
+        close(link->base.fd);
+    free(link);
+    return NULL;
+}
+
+static void reap_links(void)
+{
+    for (struct peer_link *link = peer_links; link; link = link->next) {
+        pthread_t thread;
+        if (!peer_link_is_over(link))
+            continue;
+        link->ending = true;
+        if (pthread_create(&thread, NULL, end_link, link))
+            log_warn("what a link that is down has of memory stays with=\"%s\"", link->name);
+        else
+            pthread_detach(thread);
+    }
+}
+
+// ---- what the thread does ----
+
 static bool tell_credit(struct peer_link *link)
 {
     const struct wire_peer_frame frame = {.kind = PEER_CREDIT,
@@ -584,21 +227,6 @@ static bool tell_blocks(struct peer_link *link)
     return true;
 }
 
-static bool advance_job(struct peer_job *job)
-{
-    bool any = peer_jobs_tell(job);
-
-    if (job->sends) {
-        any |= job->result == CUDA_SUCCESS && copy_out(job);
-        any |= peer_jobs_send_out(job);
-    } else {
-        any |= !job->owns && job->here == HERE_REPORTED && register_wanted(job);
-        any |= peer_jobs_store(job);
-        any |= take_placed(job);
-    }
-    return any;
-}
-
 static bool peer_jobs_advance(void)
 {
     bool any = far_puts_take_put_requests();
@@ -610,12 +238,12 @@ static bool peer_jobs_advance(void)
         any |= far_puts_advance(link);
         for (struct peer_job *job = link->jobs; job; job = job->next)
             if (job->here != HERE_ANNOUNCED)
-                any |= advance_job(job);
+                any |= peer_data_advance(job);
         any |= end_writes(link);
         any |= peer_jobs_end(link);
         any |= tell_credit(link);
     }
-    peer_links_reap();
+    reap_links();
     return any;
 }
 
@@ -629,38 +257,7 @@ static bool any_begun(void)
     return false;
 }
 
-// ---- what others say, under lock ----
-
-struct peer_job *peer_job_find(struct peer_link *link, uint64_t id)
-{
-    struct peer_job *job = link->jobs;
-
-    while (job && job->id != id)
-        job = job->next;
-    return job;
-}
-
-struct peer_job *peer_job_get(struct peer_link *link, uint64_t id)
-{
-    struct peer_job *job = peer_job_find(link, id), **at = &link->jobs;
-
-    // Copies are asked for in the order of their numbers, so that one which is not there any more
-    // has ended.
-    if (job || id <= link->newest || link->half_known == HALF_KNOWN_MAX)
-        return job;
-    job = calloc(1, sizeof(*job));
-    if (!job)
-        return NULL;
-    job->link = link;
-    job->id = id;
-    job->semaphore = -1;
-    while (*at)
-        at = &(*at)->next;
-    *at = job;
-    link->half_known++;
-    link->job_count++;
-    return job;
-}
+// ---- the beginning of a copy ----
 
 // If the device of the link accesses GPU memory by itself, the copy needs no blocks.
 static void begin_route(struct peer_job *job)
@@ -702,41 +299,6 @@ void peer_job_begin(struct peer_job *job)
         copied_range_begin(&job->copied, job->shape.address, extent);
     begun++;
     expected_add();
-    pthread_cond_signal(&peer_mover.added);
-}
-
-void peer_job_fail(struct peer_job *job, CUresult result)
-{
-    if (job->result == CUDA_SUCCESS)
-        job->result = result;
-    while (job->arrived.first)
-        peer_block_return(job->link, peer_queue_pop(&job->arrived));
-}
-
-// Reported to the client before its effects.
-static void tell_loss(const struct peer_link *link, CUresult result)
-{
-    const struct wire_peer_over over = {.peer = link->number, .result = (int32_t)result};
-
-    event_send(EVENT_PEER_OVER, &over, sizeof(over), 0);
-}
-
-void peer_link_lose(struct peer_link *link, CUresult result)
-{
-    if (link->lost == CUDA_SUCCESS && link->direct)
-        tell_loss(link, result);
-    if (link->lost == CUDA_SUCCESS)
-        link->lost = result;
-    if (link->direct)
-        link_shutdown(link->direct);
-    kernel_windows_lose(link->number);
-    if (link->reaches)
-        peer_windows_drop(link->number);
-    link->reaches = false;
-    for (struct peer_job *job = link->jobs; job; job = job->next) {
-        peer_job_note(job, THERE_FAILED);
-        peer_job_fail(job, result);
-    }
     pthread_cond_signal(&peer_mover.added);
 }
 
@@ -789,17 +351,7 @@ static void peer_jobs_forget_context(CUcontext context)
 
 void peer_jobs_prepare(void)
 {
+    peer_mover.has_work = any_begun;
+    peer_mover.advance = peer_jobs_advance;
     context_watch(peer_jobs_forget_context);
-    peer_windows_prepare();
-    kernel_windows_prepare();
-}
-
-int peer_jobs_start(void)
-{
-    static bool started;
-    int err = started ? 0 : mover_start(&peer_mover);
-
-    direct_start();
-    started = !err;
-    return err;
 }

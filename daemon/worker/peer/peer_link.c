@@ -12,9 +12,9 @@
 #include "transport/link/link.h"
 #include "daemon/worker/copy/parts/direct.h"
 #include "daemon/worker/copy/parts/semaphores.h"
-#include "daemon/worker/peer/peer_jobs.h"
 #include "daemon/worker/core/session.h"
 
+struct mover peer_mover = MOVER();
 struct peer_link *peer_links;
 static unsigned link_count;
 
@@ -22,9 +22,19 @@ struct peer_link *peer_link_find(uint32_t number)
 {
     struct peer_link *link = peer_links;
 
-    while (link && link->number != number)
+    while (link && (link->number != number || link->ending))
         link = link->next;
     return link;
+}
+
+int peer_mover_start(void)
+{
+    static bool started;
+    int err = started ? 0 : mover_start(&peer_mover);
+
+    direct_start();
+    started = !err;
+    return err;
 }
 
 // The client's text is shown to administrators.
@@ -178,7 +188,7 @@ bool peer_link_is_over(const struct peer_link *link)
            link->job_count == link->half_known;
 }
 
-static void peer_link_take_off(const struct peer_link *link)
+void peer_link_take_off(const struct peer_link *link)
 {
     struct peer_link **at = &peer_links;
 
@@ -186,69 +196,6 @@ static void peer_link_take_off(const struct peer_link *link)
         at = &(*at)->next;
     *at = link->next;
     link_count--;
-}
-
-static void end_context(struct peer_link *link, CUcontext context)
-{
-    if (context && driver.cuCtxSetCurrent(context) == CUDA_SUCCESS)
-        peer_blocks_forget(&link->blocks, context);
-}
-
-static void end_contexts(struct peer_link *link)
-{
-    for (unsigned i = 0; i < PEER_IN_BLOCKS; i++) {
-        end_context(link, link->blocks.in[i].completion.context);
-        end_context(link, link->blocks.out[i].completion.context);
-    }
-    end_context(link, link->blocks.registered);
-}
-
-// The driver's registrations of the link are given up while no stream is held, since the driver may
-// wait for all work.
-static void *end_link(void *argument)
-{
-    struct peer_link *link = argument;
-    struct semaphore_sync sync;
-
-    if (!semaphores_ask_sync(&sync))
-        semaphores_await_sync(&sync);
-    {
-        SCOPED_LOCK(&peer_mover.lock);
-        end_contexts(link);
-        peer_link_take_off(link);
-    }
-    semaphores_sync_ended();
-    while (link->jobs) {
-        struct peer_job *job = link->jobs;
-        link->jobs = job->next;
-        free(job);
-    }
-    if (link->outgoing)
-        link_unregister(link->direct, link->outgoing);
-    peer_blocks_free(&link->blocks);
-    if (link->direct) {
-        direct_forget_link(link->direct);
-        link_free(&link->direct);
-    }
-    tls_discard(&link->base.tls);
-    if (link->base.fd >= 0)
-        close(link->base.fd);
-    free(link);
-    return NULL;
-}
-
-void peer_links_reap(void)
-{
-    for (struct peer_link *link = peer_links; link; link = link->next) {
-        pthread_t thread;
-        if (!peer_link_is_over(link))
-            continue;
-        link->ending = true;
-        if (pthread_create(&thread, NULL, end_link, link))
-            log_warn("what a link that is down has of memory stays with=\"%s\"", link->name);
-        else
-            pthread_detach(thread);
-    }
 }
 
 // ---- frames ----

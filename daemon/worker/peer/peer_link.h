@@ -82,9 +82,12 @@ struct peer_link {
 };
 
 extern struct mover peer_mover;
+// Starts its thread, unless it runs. Returns 0 or -errno. The caller holds the lock.
+int peer_mover_start(void);
 extern struct peer_link *peer_links;
 
-struct peer_link *peer_link_find(uint32_t number); // NULL: there is none
+// Returns NULL if there is none, or if it is being freed.
+struct peer_link *peer_link_find(uint32_t number);
 // Adds a link in state PEER_RENDEZVOUS to the box NAME, a string of SIZE bytes.
 CUresult peer_link_add(uint32_t number, const void *name, size_t size);
 // Drops a use of LINK. The caller holds the lock.
@@ -109,7 +112,7 @@ int peer_link_write(struct peer_link *link, struct peer_block *block, uint64_t r
 void peer_link_tell_means(struct peer_link *link);
 // Returns true if the link is closed and unused.
 bool peer_link_is_over(const struct peer_link *link);
-// Frees such links. The caller holds the lock.
-void peer_links_reap(void);
+// Takes LINK off the list. The caller holds the lock.
+void peer_link_take_off(const struct peer_link *link);
 
 #endif

@@ -295,6 +295,7 @@ static const struct command_option both_options[] = {
 static const struct command_option drain_options[] = {
     POOL_OPTIONS,
     {"wait", NULL, "return when no lease holds it any more", 0},
+    TIMEOUT_OPTION("waiting after"),
     {"force", NULL, "end the leases that hold it", 0},
     {"move", NULL, "have them go to other GPUs of that box, as far as there are some", 0},
     {"reason", "TEXT", "why, for all who see it or wait for it", 0},

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "admin-cli/client_library.h"
+#include "admin-cli/output/conversation.h"
 #include "admin-cli/ticket_file.h"
 #include "common/net/broker_client.h"
 #include "common/base/clock.h"
@@ -130,7 +131,8 @@ static void tell_reason(const struct broker_lease *lease, struct notice *notice)
     notice->next = now + TELL_EVERY;
 }
 
-static int leased_run_await_grant(struct broker_client *client, struct broker_lease *lease)
+static int leased_run_await_grant(struct broker_client *client, struct broker_lease *lease,
+                                  double until)
 {
     double next = clock_seconds() + RENEW_EVERY;
     struct notice notice = {0};
@@ -141,6 +143,9 @@ static int leased_run_await_grant(struct broker_client *client, struct broker_le
         char id[sizeof(lease->id)];
         if (was_interrupted())
             return -EINTR;
+        if (until > 0 && clock_seconds() >= until)
+            return broker_client_explain(client, -EBUSY, "no GPUs within --timeout%s%s",
+                                         *notice.reason ? ": " : "", notice.reason);
         strcpy(id, lease->id);
         error = renew_in_time(client, id, &next);
         broker_lease_clear(lease);
@@ -281,8 +286,12 @@ int lease_run(const struct command *command, const struct command_line *line)
     struct broker_client *client;
     struct broker_acquire request;
     struct broker_lease lease = {0};
+    double until;
     sigset_t set;
     int error, status = read_request(command, line, &request);
+
+    if (!status)
+        status = pool_read_timeout(command, line, &until);
 
     if (status)
         return status;
@@ -294,7 +303,7 @@ int lease_run(const struct command *command, const struct command_line *line)
     leased_run_block_signals(&set);
     error = broker_client_acquire(client, &request, &lease);
     if (!error && strcmp(lease.state, "granted"))
-        error = leased_run_await_grant(client, &lease);
+        error = leased_run_await_grant(client, &lease, until);
     if (error)
         status = error == -EINTR ? 130 : leased_run_explain(client, error);
     else

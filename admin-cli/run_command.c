@@ -43,8 +43,8 @@ static int run_command_execute(char **argv)
 
 static bool asks_for_lease(const struct command *command, const struct command_line *line)
 {
-    static const char *const names[] = {"gpus",       "mem",     "mode",  "compute",
-                                        "constraint", "no-wait", "broker"};
+    static const char *const names[] = {"gpus",       "mem",     "mode",    "compute",
+                                        "constraint", "no-wait", "timeout", "broker"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (command_value(command, line, names[i]))
@@ -100,6 +100,7 @@ static const struct command_option run_options[] = {
      "part of each GPU: of its multiprocessors under MPS, else of its time [100%]", 0},
     {"constraint", "LIST", "such as model=*H200*,same-box,policy=spread", 0},
     {"no-wait", NULL, "end at once where no GPUs are free", 0},
+    TIMEOUT_OPTION("waiting for GPUs after"),
     POOL_OPTIONS,
     {"box", "HOST:PORT[,...]", "boxes without a broker instead of a lease [RGPU_BOXES]", 0},
     {"transport", "NAME", CONTROL_TRANSPORT_WORDS " instead of the automatic choice", 0,

@@ -9,6 +9,8 @@
 #include <time.h>
 
 #include "admin-cli/output/listing.h"
+#include "common/base/clock.h"
+#include "common/base/units.h"
 
 int pool_explain(const struct conversation *pool, int error)
 {
@@ -20,6 +22,23 @@ int pool_explain(const struct conversation *pool, int error)
     case -EPROTO: return EXIT_UNREACHABLE;
     default: return EXIT_ANSWER_NO;
     }
+}
+
+int pool_read_timeout(const struct command *command, const struct command_line *line, double *until)
+{
+    const char *text = command_value(command, line, "timeout");
+    uint64_t microseconds = 0;
+
+    *until = 0;
+    if (!text)
+        return 0;
+    if (units_parse_duration(text, &microseconds)) {
+        fprintf(stderr, "rgpuctl %s: --timeout %s is not a time such as 30s or 5m\n", command->name,
+                text);
+        return EXIT_USAGE;
+    }
+    *until = clock_seconds() + (double)microseconds / 1e6;
+    return 0;
 }
 
 int pool_open(struct conversation *pool, const struct command *command, int argc, char **argv,
@@ -39,6 +58,9 @@ int pool_open(struct conversation *pool, const struct command *command, int argc
                 command->name);
         return EXIT_USAGE;
     }
+    status = pool_read_timeout(command, &pool->line, &pool->until);
+    if (status)
+        return status;
     options.address = pool_option(pool, "broker");
     options.key_file = pool_option(pool, "key");
     error = broker_client_open(&options, &pool->client);
@@ -73,6 +95,15 @@ int pool_await_event(struct conversation *pool, unsigned seconds, json_int_t *la
     json_t *answer;
     int error;
 
+    if (pool->until > 0) {
+        double left = pool->until - clock_seconds();
+        if (left <= 0) {
+            fprintf(stderr, "rgpuctl %s: not within %s\n", pool->command->name,
+                    pool_option(pool, "timeout"));
+            return EXIT_ANSWER_NO;
+        }
+        seconds = left < seconds ? (unsigned)left + 1 : seconds;
+    }
     snprintf(path, sizeof(path), "/v1/events?after=%lld&wait=%u&limit=1", (long long)*last,
              seconds);
     error = broker_client_call_for(pool->client, (seconds + 10) * 1000, "GET", path, NULL, &answer);

@@ -16,11 +16,17 @@
         "key", "FILE", "shared key instead of munge [RGPU_BROKER_KEY]", 0 \
     }
 
+#define TIMEOUT_OPTION(what) \
+    { \
+        "timeout", "TIME", "give up " what " this time, such as 30s or 5m", 0 \
+    }
+
 // A command, its parsed command line, and its connection to the broker.
 struct conversation {
     const struct command *command;
     struct command_line line;
     struct broker_client *client;
+    double until; // time at which the command gives up waiting (clock_seconds); 0: never
 };
 
 // Parses the command line, with MIN to MAX arguments, and opens a client of the broker. Returns a
@@ -29,6 +35,10 @@ struct conversation {
 int pool_open(struct conversation *pool, const struct command *command, int argc, char **argv,
               int min, int max);
 void pool_close(struct conversation *pool);
+// Sets *UNTIL to the time at which the option --timeout ends, or to 0 without that option. Returns 0,
+// or EXIT_USAGE after a message.
+int pool_read_timeout(const struct command *command, const struct command_line *line,
+                      double *until);
 const char *pool_option(const struct conversation *pool, const char *name);
 
 // Sends a request. Prints errors. Returns 0, or the exit status.
@@ -37,7 +47,8 @@ int pool_call(struct conversation *pool, const char *method, const char *path, c
 // Prints an error of the client and returns the exit status for it.
 int pool_explain(const struct conversation *pool, int error);
 // Waits at most SECONDS until the event log has events after *LAST, and sets *LAST to the number of
-// the last one. Returns 0, or the exit status.
+// the last one. Returns 0, or the exit status: that of a negative answer, after a message, once the
+// time of --timeout is over.
 int pool_await_event(struct conversation *pool, unsigned seconds, json_int_t *last);
 
 // Prints the list MEMBER of ANSWER: as a table, or with --json as one JSON object per line.

@@ -255,6 +255,7 @@ static const struct command_option plain_options[] = {
 static const struct command_option mode_options[] = {
     POOL_OPTIONS,
     {"wait", NULL, "drain the GPU first, and wait until nobody holds it", 0},
+    TIMEOUT_OPTION("waiting after"),
     {0},
 };
 

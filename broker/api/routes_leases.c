@@ -165,7 +165,10 @@ static void refuse_acquire(struct api_call *call, const struct request *request,
     const struct broker *broker = call->server->broker;
     char why[EXPLAIN_MAX];
 
-    explain_request(broker->pool, request, broker->last_sequence + 1, why);
+    if (error == OUTCOME_IMPOSSIBLE)
+        explain_impossible(broker->pool, request, why);
+    else
+        explain_request(broker->pool, request, broker->last_sequence + 1, why);
     api_refuse(call, error, "%s: %s", outcomes[error].text, why);
 }
 

@@ -254,6 +254,7 @@ enum outcome broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum g
     gpu->mode = (uint8_t)mode;
     gpu->automatic = automatic;
     gpu->box->stale = true;
+    broker->pool->generation++;
     broker->queue_dirty = true;
     return OUTCOME_DONE;
 }

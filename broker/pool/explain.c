@@ -48,7 +48,7 @@ static bool is_large(const struct request *request, const struct pool_gpu *gpu)
 static bool is_given_so(const struct request *request, const struct pool_gpu *gpu)
 {
     for (uint32_t i = 0; i < request->part_count; i++)
-        if (gpu->automatic || gpu->mode == request->parts[i].mode)
+        if (gpu_may_take_mode(gpu, request->parts[i].mode))
             return true;
     return false;
 }
@@ -315,17 +315,19 @@ void explain_impossible(const struct pool *pool, const struct request *request,
     enum stage stage = PLACE;
 
     count_pool(pool, request, UINT64_MAX, &census);
-    while (stage < MODE && census.passed[stage] >= wanted)
+    while (stage <= MODE && census.passed[stage] >= wanted)
         stage++;
-    if (stage < MODE)
+    if (stage <= MODE)
         add_shortage(&text, request, &census, stage);
     else
         add(&text, "%u GPUs are of its kind, but not together as it wants them",
-            census.passed[LARGE]);
+            census.passed[MODE]);
     add(&text, "; it wants %u%s", wanted,
         request->same_box          ? " of one box"
         : request->different_boxes ? " of different boxes"
                                    : "");
+    if (stage == MODE)
+        add(&text, "; an administrator allows both by rgpuctl mode GPU auto");
 }
 
 void explain_lease(const struct pool *pool, const struct pool_lease *lease, char text[EXPLAIN_MAX])

@@ -612,6 +612,11 @@ bool gpu_takes_mode(const struct pool_gpu *gpu, enum gpu_mode mode)
     return gpu->mode == mode || (gpu->automatic && gpu->holders == 0);
 }
 
+bool gpu_may_take_mode(const struct pool_gpu *gpu, enum gpu_mode mode)
+{
+    return gpu->automatic || gpu->mode == mode;
+}
+
 int gpu_parse_mode(const char *text, enum gpu_mode *mode, bool *automatic)
 {
     int index;

@@ -329,6 +329,8 @@ bool gpu_usable(const struct pool_gpu *gpu);
 bool gpu_is_instance(const struct pool_gpu *gpu);
 // Returns true if the GPU's mode and holders permit another hold of MODE.
 bool gpu_takes_mode(const struct pool_gpu *gpu, enum gpu_mode mode);
+// Returns true if the GPU's mode permits a hold of MODE at some time.
+bool gpu_may_take_mode(const struct pool_gpu *gpu, enum gpu_mode mode);
 // Returns the bytes that can be promised to shares, including the reserved ones.
 uint64_t gpu_promised_bytes(const struct pool_gpu *gpu);
 // Returns the bytes left for new shares, including their contexts.

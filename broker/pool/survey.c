@@ -37,8 +37,7 @@ static bool survey_has_room(const struct placement *attempt, const struct pool_g
     uint64_t taken = gpu->reserved + (attempt->ideal ? 0 : gpu->used);
     uint64_t need = part->memory + gpu->context, alone = gpu->reserved + need;
 
-    // A GPU's mode is the administrator's to change, so in the ideal it does not count.
-    if (!attempt->ideal && !gpu_takes_mode(gpu, part->mode))
+    if (attempt->ideal ? !gpu_may_take_mode(gpu, part->mode) : !gpu_takes_mode(gpu, part->mode))
         return false;
     if (!attempt->ideal && !gpu_takes_tenant(gpu, attempt->request))
         return false;

@@ -113,7 +113,8 @@ static void requests(void)
         "[{\"gpus\": [{}]}, {\"gpus\": [{\"count\": 2}], \"same_box\": true},"
         " {\"gpus\": [{\"mode\": \"shared\", \"memory\": 53687091200}]}, {\"gpus\": [{\"count\": 7}]},"
         " {\"gpus\": [{\"count\": 4}], \"model\": \"*H200*\"}, {\"gpus\": [{}], \"model\": \"none\"},"
-        " {\"gpus\": [{\"count\": 5}], \"same_box\": true}]",
+        " {\"gpus\": [{\"count\": 4}], \"different_boxes\": true},"
+        " {\"gpus\": [{\"count\": 3, \"mode\": \"shared\", \"memory\": 1073741824}]}]",
         NULL, NULL);
     is_int(now(0), 3, "no further than the limit");
     is_int(now(1), 2, "two of one box fit twice");
@@ -122,9 +123,15 @@ static void requests(void)
     ok(now(4) == 1 && ever(4), "all of a model, once");
     ok(now(5) == 0 && !ever(5), "one that is not there: never");
     is_str(why(5), "the pool has no GPUs of model none; it wants 1", "with the reason");
-    is_str(why(6),
-           "6 GPUs are of its kind, but not together as it wants them; it wants 5 of one box",
-           "also where the boxes are too small");
+    is_str(
+        why(6),
+        "4 GPUs are of its kind, but not together as it wants them; it wants 4 of different boxes",
+        "also where there are too few boxes");
+    is_str(
+        why(7),
+        "2 of 6 GPUs of its kind are given in shares; it wants 3; an administrator allows both by "
+        "rgpuctl mode GPU auto",
+        "and where their mode is another one");
     is_int(number("gpus"), 4, "all of it is still free");
     look("[{\"gpus\": [{\"count\": 0}]}]", NULL, NULL);
     ok(!view, "a request that is none is refused");

@@ -36,7 +36,8 @@ static void test_shares(void)
     struct request exclusive = sample_request(1, GPU_EXCLUSIVE, 0);
     struct pool_box *box = sample_box(pool, "a", 1, "H200", 100 * GB, GPU_SHARED);
 
-    is_int(sample_take(pool, &exclusive, holds), OUTCOME_BUSY, "a shared GPU is not given whole");
+    is_int(sample_take(pool, &exclusive, holds), OUTCOME_IMPOSSIBLE,
+           "a shared GPU is not given whole");
     for (int i = 0; i < 3; i++)
         is_int(sample_take(pool, &share, &holds[i]), 0, "share %d of 30 of 100 GB fits", i + 1);
     is_int(box->gpus[0]->used, 93 * GB, "each is charged with its context");
@@ -79,8 +80,7 @@ static void test_overcommitted(void)
     share.parts[0].memory = 99 * GB;
     is_int(sample_take(pool, &share, &holds[0]), 0, "but may be as large");
     is_int(sample_take(pool, &share, &holds[1]), 0, "as often as the factor says");
-    is_int(sample_take(pool, &exclusive, &holds[2]), OUTCOME_BUSY,
-           "and nobody has it whole beside them");
+    is_int(sample_take(pool, &exclusive, &holds[2]), OUTCOME_IMPOSSIBLE, "and nobody has it whole");
     pool_free(&pool);
 }
 
@@ -201,7 +201,8 @@ static void test_automatic(void)
     struct pool_box *a = sample_box(pool, "a", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
     struct pool_box *b = sample_box(pool, "b", 1, "H200", 100 * GB, GPU_EXCLUSIVE);
 
-    is_int(sample_take(pool, &share, holds), OUTCOME_BUSY, "of exclusive GPUs there is no share");
+    is_int(sample_take(pool, &share, holds), OUTCOME_IMPOSSIBLE,
+           "of exclusive GPUs there is no share");
     is_int(plan_count(pool, &share, UINT64_MAX, 9), 0, "nor is one counted");
     a->gpus[0]->automatic = a->gpus[1]->automatic = b->gpus[0]->automatic = true;
     a->stale = b->stale = true;

@@ -25,6 +25,9 @@ is "$(status_of "$ctl" run -- /no/such/program)" 127 "a program that does not ex
 ok "all leases are over" await "the end" none_left
 is "$(status_of "$ctl" run -n 3 --no-wait -- true)" 1 "more GPUs than there are"
 like "$(cat "$TMP/out")" 'could ever satisfy' "is refused with the reason"
+is "$(status_of "$ctl" run --mem 100M -- true)" 1 "a share of a pool that gives none"
+like "$(cat "$TMP/out")" '0 of 2 GPUs of its kind are given in shares; .* rgpuctl mode GPU auto' "is refused with the way to change that"
+is "$(status_of "$ctl" run --timeout soon -- true)" 2 "a time that is none"
 is "$(status_of "$ctl" run --mode shared -- true)" 2 "a share needs a budget"
 is "$(status_of "$ctl" run --constraint colour=red -- true)" 2 "an unknown constraint"
 like "$(cat "$TMP/out")" '"colour=red" is not understood' "is named"
@@ -42,6 +45,11 @@ start second "$ctl" run -- sh -c 'echo started; exec tail -f /dev/null'
 second=$PID
 waits() { "$ctl" leases | grep -q ' queued '; }
 ok "else it waits" await "the queue" waits
+is "$(status_of "$ctl" run --timeout 1s -- true)" 1 "--timeout ends the wait"
+like "$(cat "$TMP/out")" 'no GPUs within --timeout: others who want the same came before' "with the reason"
+is "$(status_of "$ctl" drain --wait --timeout 1s box1)" 1 "so does that of a drain"
+like "$(cat "$TMP/out")" 'rgpuctl drain: not within 1s' "which says so"
+ok "the box is back in service" "$ctl" undrain box1
 kill -TERM "$first"
 ok "TERM ends the program and the lease, and who waited starts" await_line second started
 kill -KILL "$second"

@@ -35,8 +35,8 @@ struct conversation {
 int pool_open(struct conversation *pool, const struct command *command, int argc, char **argv,
               int min, int max);
 void pool_close(struct conversation *pool);
-// Sets *UNTIL to the time at which the option --timeout ends, or to 0 without that option. Returns 0,
-// or EXIT_USAGE after a message.
+// Sets *UNTIL to the end of the option --timeout, or to 0 without that option. Returns 0, or
+// EXIT_USAGE after a message.
 int pool_read_timeout(const struct command *command, const struct command_line *line,
                       double *until);
 const char *pool_option(const struct conversation *pool, const char *name);

@@ -133,6 +133,7 @@ boot_machine() {
         rm "$dir/root/usr/sbin/policy-rc.d"
         echo "${MACHINE_ALIAS[$name]:-$name}" >"$dir/root/etc/hostname"
     else
+        [ -z "${2:-}" ] || diag "no cgroups for the systemd of $name: a script is its systemctl"
         install -m 755 "$(dirname "${BASH_SOURCE[0]}")/systemctl" "$dir/root/usr/local/sbin/systemctl"
     fi
     start "machine-$name" unshare --mount --uts --net --pid --fork --kill-child bash -c "

@@ -19,7 +19,9 @@ static int client_library_find_directory(void)
                                              NULL};
 
     if (program_path_find(candidates, directory, sizeof(directory))) {
-        fprintf(stderr, "rgpuctl run: the client library is not installed (no %s)\n", directory);
+        fprintf(stderr,
+                "rgpuctl run: the client library is not installed (no %s): install rgpu-client\n",
+                directory);
         return EXIT_UNREACHABLE;
     }
     *strrchr(directory, '/') = '\0';

@@ -60,7 +60,8 @@ static int ping_load(struct driver_calls *out)
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
         void *symbol = handle ? dlsym(handle, symbols[i].name) : NULL;
         if (!symbol) {
-            fprintf(stderr, "the client library is not installed (%s)\n", path);
+            fprintf(stderr, "the client library is not installed (no %s): install rgpu-client\n",
+                    path);
             return -ENOENT;
         }
         memcpy(symbols[i].to, &symbol, sizeof(symbol));

@@ -46,10 +46,7 @@ static int load_keys(const struct broker_settings *settings, struct ticket_keyri
     }
     if (error)
         config_complain(settings_table, "tickets", "cluster_key", "cluster_key=%s: %s",
-                        settings->cluster_key,
-                        error == -EPERM     ? "must be a file of ours with mode 0600"
-                        : error == -EBADMSG ? "not a key file: one \"ID HEX64 [UNTIL]\" per line"
-                                            : strerror(-error));
+                        settings->cluster_key, ticket_keyring_explain(error));
     return error;
 }
 

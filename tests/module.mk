@@ -37,7 +37,7 @@ sections_slurm := slurm
 sections_studies := studies
 sections_vm := rdma
 section_of = $(sections_$(firstword $(subst -, ,$(call test_name,$(1)))))
-sections   = $(sort build check $(if $(filter $(world_only),$(selected)),world \
+sections   = $(sort build check $(if $(VALGRIND),valgrind) $(if $(filter $(world_only),$(selected)),world \
                  $(foreach t,$(filter $(world_only),$(selected)),$(call section_of,$(t)))))
 
 # Scripts start programs of all kinds. A compiled test names what it starts in its folder's module.mk.

@@ -125,7 +125,10 @@ static void identified(void *argument, enum outcome error, const struct identity
         api_fail(call, call->path_known ? OUTCOME_NO_METHOD : OUTCOME_NO_PATH);
     } else if (!http_is_allowed(call)) {
         api_refuse(call, who->known ? OUTCOME_FORBIDDEN : OUTCOME_UNAUTHORIZED,
-                   who->known ? "this is not for %s" : "this needs authentication (%s)", who->name);
+                   who->known
+                       ? "this is for administrators (admins in rgpu-brokerd.conf), not for %s"
+                       : "this needs authentication (%s)",
+                   who->name);
     } else {
         connection_read_body(call->connection);
     }

@@ -73,9 +73,7 @@ static int load_shared_keys(const struct broker_settings *settings, struct ticke
     error = ticket_keyring_load(settings->key_file, keys);
     if (error)
         config_complain(settings_table, "auth", "key_file", "key_file=%s: %s", settings->key_file,
-                        error == -EPERM     ? "must be a file of ours with mode 0600"
-                        : error == -EBADMSG ? "not a key file: one \"ID HEX64\" per line"
-                                            : strerror(-error));
+                        ticket_keyring_explain(error));
     return error;
 }
 

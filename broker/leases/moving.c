@@ -60,9 +60,15 @@ static const char *object_to_use(const struct pool_lease *lease, const struct po
         return "its box has not measured yet what a context takes of that GPU";
     if (!hold->held || lease_fits_gpu(lease, hold, to))
         return NULL;
-    if (hold->mode == GPU_EXCLUSIVE || to->mode == GPU_EXCLUSIVE)
-        return to->holders ? "another lease holds that GPU, beside which it cannot be"
-                           : "that GPU is for leases of another mode";
+    if (hold->mode == GPU_EXCLUSIVE || to->mode == GPU_EXCLUSIVE) {
+        if (to->holders)
+            return "another lease holds that GPU, beside which it cannot be";
+        snprintf(text, room,
+                 "that GPU is %s, and the lease %s: an administrator can change the GPU with "
+                 "\"rgpuctl mode\"",
+                 gpu_mode_names[to->mode], gpu_mode_names[hold->mode]);
+        return text;
+    }
     snprintf(text, room, "that GPU has %llu MiB free, and the share takes %llu",
              (unsigned long long)gpu_free_bytes(to) >> 20,
              (unsigned long long)(hold->memory + hold->context) >> 20);

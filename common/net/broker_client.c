@@ -112,14 +112,9 @@ static int load_key(struct broker_client *client, const char *option)
     if (!path || !*path)
         return 0;
     error = ticket_keyring_load(path, &ring);
-    if (error == -EPERM)
-        return broker_client_explain(client, error, "key file %s must be yours, with mode 0600",
-                                     path);
-    if (error == -EBADMSG)
-        return broker_client_explain(client, error, "%s is not a key file: one \"ID HEX64\" line",
-                                     path);
     if (error)
-        return broker_client_explain(client, error, "key file %s: %s", path, strerror(-error));
+        return broker_client_explain(client, error, "key file %s: %s", path,
+                                     ticket_keyring_explain(error));
     client->key = ring.keys[0];
     client->has_key = true;
     explicit_bzero(&ring, sizeof(ring));

@@ -94,6 +94,8 @@ struct ticket_keyring {
 // (else -EPERM).
 int ticket_keyring_load(const char *path, struct ticket_keyring *ring)
     __attribute__((warn_unused_result));
+// Returns what is wrong with a file for which ticket_keyring_load() returned ERROR.
+const char *ticket_keyring_explain(int error);
 int ticket_keyring_parse(const char *text, size_t size, struct ticket_keyring *ring)
     __attribute__((warn_unused_result));
 // Writes the keys in the format of a key file to TEXT (SIZE bytes). Returns the length or -ENOSPC.

@@ -130,6 +130,16 @@ int ticket_keyring_load(const char *path, struct ticket_keyring *ring)
     return error;
 }
 
+const char *ticket_keyring_explain(int error)
+{
+    switch (error) {
+    case -EPERM:
+    case -EACCES: return "it must belong to the user who reads it, with mode 0600";
+    case -EBADMSG: return "it is not a key file, which has lines \"ID HEX64\"";
+    default: return strerror(-error);
+    }
+}
+
 int ticket_keyring_print(const struct ticket_keyring *ring, char *text, size_t size)
 {
     size_t used = 0;

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 
+from headings import heading_names
 from markdown_it import MarkdownIt
 
 HEAD = """<!DOCTYPE html>
@@ -78,13 +79,10 @@ class Site:
         return path
 
     def name_headings(self, tokens):
-        counts = {}
-        for opening, inline in zip(tokens, tokens[1:]):
-            if opening.type == "heading_open":
-                text = "".join(part.content for part in inline.children if part.type in ("text", "code_inline"))
-                name = re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
-                count = counts[name] = counts.get(name, -1) + 1
-                opening.attrSet("id", f"{name}-{count}" if count else name)
+        openings = [(opening, inline) for opening, inline in zip(tokens, tokens[1:]) if opening.type == "heading_open"]
+        texts = ["".join(part.content for part in inline.children if part.type in ("text", "code_inline")) for _, inline in openings]
+        for (opening, _), name in zip(openings, heading_names(texts)):
+            opening.attrSet("id", name)
 
     def turn_links(self, page, tokens):
         for token in tokens:

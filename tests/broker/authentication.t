@@ -75,6 +75,7 @@ if [ "$(id -u)" = 0 ]; then
     is "$(api GET "/v1/leases/$squatted" | at lease.state)" granted "which ends only its own"
     mine=$squatted
     is "$(user_code POST /v1/boxes/box1/drain '{}')" forbidden "he steers nothing"
+    like "$(as_plain_user POST /v1/boxes/box1/drain '{}' || true)" 'administrators \(admins in rgpu-brokerd.conf\)' "and the answer names who does"
     is "$(user_code POST "/v1/leases/$mine/revoke" '{}')" forbidden "he revokes nothing"
     is "$(user_code PUT /v1/boxes/box9 '{}')" forbidden "he is no box"
     ok "he gets his ticket" as_plain_user POST /v1/tickets "{\"lease\": \"$mine\"}"

@@ -50,6 +50,10 @@ fails "nor to one that another lease holds" "$ctl" move "$one" --to "box1:$(plac
 says 'another lease holds that GPU'
 api PUT /v1/boxes/box2 '{"instance": "i", "addresses": "h:1", "gpus": [
     {"uuid": "GPU-far", "index": 0, "model": "other", "memory": 1099511627776}]}' >"$TMP/box2"
+ok "a GPU that nobody has is for shares" "$ctl" mode box1:1 shared
+fails "nor to one of another mode" "$ctl" move "$one" --to box1:1
+says 'that GPU is shared, and the lease exclusive: .*rgpuctl mode'
+ok "and for both again" "$ctl" mode box1:1 auto
 fails "nor to another box" "$ctl" move "$one" --to GPU-far
 says 'is on box box1 and not on box2, and leases are not moved from box to box'
 fails "nor a lease that does not live" "$ctl" move L000000000000000 --to box1:1

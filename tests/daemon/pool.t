@@ -37,7 +37,14 @@ await "a waiting client" queued
 kill "$PID"; wait "$PID" 2>/dev/null || true
 await_log 'client left the queue peer='
 pass "a client that leaves while it waits is forgotten"
+
+# A worker becomes ready while the order to end is on its way to it.
+is "$(admin devices | member starting)" 1 "a worker is being started"
+kill "$BOX_PID"
+await_log 'box state=leaving'
 printf g >&$gate
+await_log 'worker ended .*the box takes no new sessions'
+unlike "$(cat "$BOX_LOG")" 'broke the protocol' "one that is ready as the box ends is no fault"
 start_stub_box --log-level debug --handshake-timeout 10min --refill-timeout 0
 started() { grep -n 'worker started pid=' "$BOX_LOG" | sed -n "$1s/:.*//p"; }
 is_started() { [ -n "$(started 2)" ]; }

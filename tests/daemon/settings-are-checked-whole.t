@@ -126,7 +126,7 @@ found "$TMP/bad.conf" 2 'listen=10.0.0.1 is not HOST:PORT'
 found "$TMP/bad.conf" 3 'socket=.* is too long'
 found "$TMP/bad.conf" 4 'state_dir='
 found "$TMP/bad.conf" 5 'log_level=loud is not a level'
-found "$TMP/bad.conf" 7 'cluster_key=.*must be a file of ours with mode 0600'
+found "$TMP/bad.conf" 7 'cluster_key=.*it must belong to the user who reads it, with mode 0600'
 found "$TMP/bad.conf" 8 '.tickets. lifetime must be'
 found "$TMP/bad.conf" 9 'max_ticket_lifetime must not be shorter'
 found "$TMP/bad.conf" 11 'key_file=.*No such file'
@@ -160,7 +160,7 @@ printf '[slurm]\nbroker = here:there\nbroker_key = %s\n' "$TMP/public.key" >"$TM
 check "${sync[@]}"
 is $status 1 "settings of rgpu-slurm-sync that are wrong"
 found "$TMP/slurm.conf" 2 'here:there is no address of a broker'
-found "$TMP/slurm.conf" 3 'key file .* must be yours, with mode 0600'
+found "$TMP/slurm.conf" 3 'key file .*: it must belong to the user who reads it, with mode 0600'
 printf '[jobs]\nranks = few\n[sync]\ninterval = 3\n' >"$TMP/slurm.conf"
 check "${sync[@]}"
 found "$TMP/slurm.conf" 2 'ranks=few is not one of all local'

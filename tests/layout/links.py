@@ -5,6 +5,9 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "html"))
+from headings import heading_names  # noqa: E402
+
 
 def pages(tree):
     done = subprocess.run(["git", "-C", tree, "ls-files", "--cached", "--others", "--exclude-standard", "*.md"], capture_output=True, text=True)
@@ -20,14 +23,8 @@ def prose(text):
 
 
 def anchors(text):
-    """The names of its headings, as the places that show such pages give them."""
-    found, counts = set(), {}
-    for heading in re.findall(r"^#+ (.*)$", prose(text), flags=re.M):
-        heading = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
-        name = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
-        count = counts[name] = counts.get(name, -1) + 1
-        found.add(f"{name}-{count}" if count else name)
-    return found
+    """The names of its headings."""
+    return heading_names(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading) for heading in re.findall(r"^#+ (.*)$", prose(text), flags=re.M))
 
 
 def main(tree):

@@ -24,7 +24,8 @@ fi
 private_machines "$@"
 READY_SECONDS=90
 MACHINE_ALIAS=([box]=gpu01 [node]=node1)
-for machine in broker box controller node; do boot_machine $machine; done
+for machine in broker box; do boot_machine $machine systemd; done
+for machine in controller node; do boot_machine $machine; done
 tell_hosts
 node=${machine_root[node]} controller=${machine_root[controller]}
 
@@ -34,8 +35,7 @@ for machine in broker box controller node; do
     root=${machine_root[$machine]}
     install -D -m 600 "$TMP/munge.key" "$root/etc/munge/munge.key"
     on $machine chown -R munge: /etc/munge /var/log/munge /var/lib/munge
-    on $machine install -d -o munge -m 755 /run/munge
-    on $machine setpriv --reuid munge --regid munge --clear-groups munged
+    on $machine systemctl restart munge
 done
 
 # ---- make install ----

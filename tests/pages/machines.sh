@@ -4,7 +4,8 @@
 #
 #     build_machine NAME PACKAGE...    before anything else; kept from one run to the next
 #     private_machines "$@"            goes on in namespaces of this test's own
-#     boot_machine NAME                NAME of those built
+#     boot_machine NAME [systemd]      NAME of those built; with systemd its own one starts and runs what it is asked for,
+#                                      where the kernel lets it have cgroups, else and without the word `systemctl` is a script
 #     on NAME COMMAND...               as root there
 #     run_step NAME LINE               a step of a page, as root there
 #
@@ -13,7 +14,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 MACHINES=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/rgpu/machines
-declare -A machine_pid=() machine_root=()
+# machine_root is where a machine's files are for this test, machine_inner where they are for its own processes.
+declare -A machine_pid=() machine_root=() machine_inner=()
 RELEASE=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 booted=0
 
@@ -78,6 +80,7 @@ random 666 1 8
 urandom 666 1 9
 tty 666 5 0
 END
+    ln -s pts/ptmx "$1/ptmx"
     ln -s /proc/self/fd "$1/fd"
     ln -s /proc/self/fd/0 "$1/stdin"
     ln -s /proc/self/fd/1 "$1/stdout"
@@ -89,27 +92,60 @@ END
 eval "$(declare -f stop_all | sed '1s/stop_all/stop_started/')"
 stop_all() {
     stop_started
+    [ ! -d "$TMP/cgroup" ] || {
+        await "the end of all processes of the machines" find "$TMP/cgroup/rgpu-machines-$$" -depth -type d -exec rmdir {} +
+        umount "$TMP/cgroup"
+    }
     [ ! -d "$TMP/machines" ] || umount --recursive --lazy "$TMP/machines"
 }
 
+# Fails if there are no cgroups for a systemd.
+make_cgroup() {
+    mkdir -p "$TMP/cgroup"
+    mountpoint -q "$TMP/cgroup" || mount -t cgroup2 cgroup2 "$TMP/cgroup" || { rmdir "$TMP/cgroup"; return 1; }
+    mkdir -p "$1"
+}
+# What a machine's first process does before it becomes systemd: DIRECTORY is the root, CGROUP its own.
+become_systemd() {
+    cat <<END
+echo 0 >'$2/cgroup.procs'
+exec unshare --cgroup bash -c "
+    mount -t cgroup2 cgroup2 '$1/sys/fs/cgroup'
+    cd '$1'
+    pivot_root . mnt
+    umount --lazy /mnt
+    exec env -i container=test PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd"
+END
+}
+booted_systemd() { on "$1" systemctl is-system-running 2>/dev/null | grep -qE 'running|degraded'; }
+
 boot_machine() {
-    local name=$1 number=$((booted + 1)) kept=MACHINE_$1 dir=$TMP/machines/$1
+    local name=$1 number=$((booted + 1)) kept=MACHINE_$1 dir=$TMP/machines/$1 cgroup=$TMP/cgroup/rgpu-machines-$$/$1
+    local first="exec chroot '$dir/root' sleep infinity"
     booted=$number
     mkdir -p "$dir"/{changes,work,root}
     mount -t overlay -o "lowerdir=${!kept},upperdir=$dir/changes,workdir=$dir/work" "$name" "$dir/root"
-    machine_root[$name]=$dir/root
+    machine_root[$name]=$dir/root machine_inner[$name]=$dir/root
     make_devices "$dir/root/dev"
     mount -t tmpfs -o mode=755 run "$dir/root/run"
-    install -m 755 "$(dirname "${BASH_SOURCE[0]}")/systemctl" "$dir/root/usr/local/sbin/systemctl"
+    if [ "${2:-}" = systemd ] && make_cgroup "$cgroup"; then
+        first=$(become_systemd "$dir/root" "$cgroup") machine_inner[$name]=/
+        rm "$dir/root/usr/sbin/policy-rc.d"
+        echo "${MACHINE_ALIAS[$name]:-$name}" >"$dir/root/etc/hostname"
+    else
+        [ -z "${2:-}" ] || diag "no cgroups for the systemd of $name: a script is its systemctl"
+        install -m 755 "$(dirname "${BASH_SOURCE[0]}")/systemctl" "$dir/root/usr/local/sbin/systemctl"
+    fi
     start "machine-$name" unshare --mount --uts --net --pid --fork --kill-child bash -c "
         mount -t proc proc '$dir/root/proc'; mount -t sysfs -o ro sysfs '$dir/root/sys'; hostname '${MACHINE_ALIAS[$name]:-$name}'; echo up
-        exec chroot '$dir/root' sleep infinity"
+        $first"
     await_line "machine-$name" up || bail "the machine $name did not start"
     machine_pid[$name]=$(pgrep -P "$PID")
     ip link add "to$number" type veth peer name eth0 netns "${machine_pid[$name]}"
     ip link set "to$number" master machines up
     nsenter -t "${machine_pid[$name]}" --net sh -c "ip link set lo up; ip link set eth0 up
         ip address add 10.77.0.$number/24 dev eth0"
+    [ "${machine_inner[$name]}" != / ] || await "systemd of $name" booted_systemd "$name" || bail "the machine $name did not boot"
     echo "10.77.0.$number $name ${MACHINE_ALIAS[$name]:-}" >>"$TMP/hosts"
 }
 declare -A MACHINE_ALIAS=()
@@ -126,7 +162,7 @@ on() {
     shift
     nsenter -t "${machine_pid[$name]}" --mount --uts --net --pid env -i HOME=/root TERM=dumb \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-        chroot "${machine_root[$name]}" "$@"
+        chroot "${machine_inner[$name]}" "$@"
 }
 
 # A step; where its output goes to another machine by ssh, it does so here too.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# docs/admin/start.md from its first line to its last, on bare Debians with the packages and no source tree. seconds: 900
+# docs/admin/start.md from its first line to its last, on booted bare Debians with the packages and no source tree. seconds: 900
 . "$(dirname "$0")/machines.sh"
 [ -z "${SAN:-}${VALGRIND:-}" ] || skip_all "what is packaged is the plain build"
 [ "$(id -u)" = 0 ] || skip_all "machines of one's own need root"
@@ -25,7 +25,7 @@ private_machines "$@"
 READY_SECONDS=90
 MACHINE_ALIAS=([host]=gpu01 [node]=node1)
 for machine in host node; do
-    boot_machine $machine
+    boot_machine $machine systemd
     mkdir "${machine_root[$machine]}/root/rgpu"
     cp "$PACKAGES"/*.deb "${machine_root[$machine]}/root/rgpu"
 done
@@ -40,9 +40,9 @@ steps host
 steps node
 steps host munge
 steps host broker
-# There is no GPU here; a machine that has one needs no such line.
-sed -i 's/^#devices = .*/devices = sim:2/' "${machine_root[host]}/etc/rgpu/rgpud.conf"
 steps host box
+steps host software
+steps host start
 # As root on the set-up of the page: in order, and not so where the service could not read its key.
 check() { on host "/usr/sbin/$1" --config "/etc/rgpu/$1.conf" --check-config; }
 for daemon in rgpud rgpu-brokerd; do ok "root is told that the settings of $daemon are in order" check $daemon; done
@@ -52,8 +52,23 @@ for pair in rgpud:box.key:rgpu rgpu-brokerd:cluster.key:rgpu-broker; do
     fails "$daemon could not read a key of root" check "$daemon"
     on host chown "$user:" "/etc/rgpu/$key"
 done
+# The page on the pool has keys in place of munge; they serve beside it.
+on host useradd -m alice
+for part in keys alice; do
+    while IFS= read -r line <&3; do
+        ok "pool.md, on the broker: $line" run_step host "cd; $line"
+    done 3< <(python3 -B "$TOP/tests/pages/steps.py" "$TOP/docs/admin/pool.md" broker $part)
+done
+as_alice() { on host su alice -c "RGPU_BROKER_KEY=~/rgpu.key rgpuctl $*"; }
+ok "an administrator with a key changes the pool" as_alice drain gpu01
+ok "and changes it back" as_alice undrain gpu01
 in_pool() { on host rgpuctl boxes | grep -q 'gpu01.* up'; }
 ok "the box is in the pool" await "the box" in_pool
+if [ "${machine_inner[host]}" = / ]; then
+    for unit in rgpu-brokerd rgpud rgpu-workers; do is "$(on host systemctl is-active $unit)" active "systemd runs $unit"; done
+else
+    skip "no cgroups for systemd: the units were run by a script"
+fi
 steps host node
 install -m 755 "$BUILD/tests/programs/saxpy" "${machine_root[node]}/root/your-program"
 steps node try
@@ -80,7 +95,7 @@ for session in README.md docs/guide/*.md; do
         esac
     done < <(python3 -B "$TOP/tests/pages/consoles.py" "$session" gpu01 \
         nsenter -t "${machine_pid[host]}" --mount --uts --net --pid env -i HOME=/root LIBDIR=/usr/lib/rgpu LC_ALL=C.UTF-8 COLUMNS=120 \
-        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin chroot "${machine_root[host]}" env --chdir="$dir" 2>&1)
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin chroot "${machine_inner[host]}" env --chdir="$dir" 2>&1)
 done
 # docs/admin/watching.md's own configuration, with the rules where the package has them.
 sed -n '/^ *rule_files:/,/^$/s/^    //p' "$TOP/docs/admin/watching.md" >"$TMP/prometheus.yml"

@@ -21,10 +21,8 @@ int admission_load_keys(struct box *box, const struct box_settings *settings)
         const char *path = settings->key_file ? settings->key_file : "";
         int err = ticket_keyring_load(path, &ring);
         if (err) {
-            config_complain(settings_table, "auth", "key_file",
-                            "cannot load key_file=%s error=\"%s\"; it must be there, owned by the "
-                            "user that rgpud runs as, and private (mode 0600)",
-                            path, strerror(-err));
+            config_complain(settings_table, "auth", "key_file", "cannot load key_file=%s: %s", path,
+                            ticket_keyring_explain(err));
             return err;
         }
     }

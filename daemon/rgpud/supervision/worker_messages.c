@@ -50,6 +50,9 @@ static int take_ready(struct worker_process *worker, const struct control_ready 
 {
     struct box *box = worker->box;
 
+    // It was ordered to end meanwhile, and will read that next.
+    if (worker->state == WORKER_ENDING)
+        return 0;
     if (worker->state != WORKER_STARTING)
         return -EPROTO;
     if (adopt_devices(worker, ready)) {

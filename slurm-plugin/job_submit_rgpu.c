@@ -6,6 +6,7 @@
 
 #include "slurm-plugin/slurm_headers.h"
 
+#include "slurm-plugin/license_entries.h"
 #include "slurm-plugin/licenses.h"
 #include "slurm-plugin/job_request.h"
 
@@ -39,18 +40,6 @@ static int job_submit_rgpu_refuse(char **message, const char *why)
     if (message)
         *message = xstrdup(why);
     return ESLURM_INVALID_GRES;
-}
-
-static int set_licenses(char **licenses, const char *ours)
-{
-    char *text = licenses_replace(*licenses, ours);
-
-    if (!text)
-        return ENOMEM;
-    xfree(*licenses);
-    *licenses = xstrdup(text);
-    free(text);
-    return SLURM_SUCCESS;
 }
 
 // Only --gres counts per node; rgpu in other options would not be counted.
@@ -206,7 +195,7 @@ static bool takes_licenses_later(const job_desc_msg_t *job)
 int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
 {
     struct gpu_request request;
-    char ours[64];
+    char ours[GPU_LICENSES_MAX];
     const char *why;
 
     if (licenses_name_ours(job->licenses))
@@ -239,7 +228,7 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
         why = licenses_want(&request, job->min_nodes, job->user_id);
     if (why)
         return job_submit_rgpu_refuse(message, why);
-    return takes_licenses_later(job) ? SLURM_SUCCESS : set_licenses(&job->licenses, ours);
+    return takes_licenses_later(job) ? SLURM_SUCCESS : license_text_set(&job->licenses, ours);
 }
 
 // ---- changes ----
@@ -255,7 +244,7 @@ static int keep_licenses(job_desc_msg_t *change, const job_record_t *job)
     ours = licenses_select_ours(job->licenses);
     if (!ours)
         return ENOMEM;
-    status = set_licenses(&change->licenses, ours);
+    status = license_text_set(&change->licenses, ours);
     free(ours);
     return status;
 }
@@ -291,7 +280,7 @@ static int modify(job_desc_msg_t *change, job_record_t *job, char **message)
     const char *gres = change->tres_per_node ? change->tres_per_node : job->tres_per_node;
     struct gpu_request request;
     uint32_t nodes = 1;
-    char ours[64];
+    char ours[GPU_LICENSES_MAX];
     const char *why;
 
     if (asks_elsewhere(change))
@@ -323,7 +312,7 @@ static int modify(job_desc_msg_t *change, job_record_t *job, char **message)
     if (!change->licenses)
         change->licenses = xstrdup(job->licenses ? job->licenses : "");
     licenses_admit(ours);
-    return set_licenses(&change->licenses, ours);
+    return license_text_set(&change->licenses, ours);
 }
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)

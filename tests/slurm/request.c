@@ -23,7 +23,7 @@ static int parse(const char *gres, char *first, char *second)
 
 static const char *licenses(uint32_t nodes)
 {
-    static char text[64];
+    static char text[GPU_LICENSES_MAX];
 
     return gpu_request_licenses(&request, nodes, text, sizeof(text)) < 0 ? "too many" : text;
 }
@@ -166,6 +166,37 @@ static void classes(void)
        "shares, and whole GPUs with as much memory, are different classes");
 }
 
+static bool is_hash(const char *name)
+{
+    return strlen(name) == 17 && !strncmp(name, "rgpu_", 5) &&
+           strspn(name + 5, "0123456789abcdef") == 12;
+}
+
+static void class_names(void)
+{
+    is_int(parse("gres:rgpu:1", OPTION("constraint", "box=gpu01"), NULL), 0, "one GPU of a box");
+    is_str(licenses(1), "rgpu:1,rgpu_box_gpu01:1", "names the box");
+    is_str(licenses(4), "rgpu:4,rgpu_box_gpu01+x4:1", "and how many GPUs");
+    is_int(parse("gres:rgpu:h200:2", NULL, NULL), 0, "GPUs of a model");
+    is_str(licenses(1), "rgpu:2,rgpu_model_h200+x2:1", "name the model");
+    is_str(class_of(OPTION("constraint", "same-box,min-memory=16G"), OPTION("mem", "2560M"), 1),
+           "rgpu_same-box+min-memory_16G+share_2560M+x2", "words of a constraint, and a share");
+    is_str(class_of(OPTION("mem", "10G"), OPTION("mode", "exclusive"), 1), "rgpu_memory_10G+x2",
+           "a GPU that has so much memory");
+    is_str(class_of(OPTION("constraint", "box=gpu0*,compute=25%"), NULL, 1),
+           "rgpu_box_gpu0*+compute_25%+x2", "patterns and percent");
+    is_str(class_of(OPTION("constraint", "model=NVIDIA*"), NULL, 1), "rgpu_model_NVIDIA*+x2",
+           "the beginning of a model's name");
+    ok(is_hash(class_of(OPTION("constraint", "model=H200"), NULL, 1)),
+       "a model without stars is not one with stars");
+    ok(is_hash(class_of(OPTION("constraint", "model=NVIDIA H200*"), NULL, 1)),
+       "what no licence can be called has a hash");
+    ok(is_hash(class_of(OPTION("constraint",
+                               "box=a-very-long-name-of-a-box-somewhere-in-the-second-hall"),
+                        NULL, 1)),
+       "so has what is too long");
+}
+
 static void is_freed(char *text, const char *want, const char *what)
 {
     is_str(text ? text : "(no memory)", want, "%s", what);
@@ -219,6 +250,7 @@ int main(void)
     constraints();
     modes();
     classes();
+    class_names();
     licence_texts();
     keys();
     return done();

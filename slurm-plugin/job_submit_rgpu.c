@@ -6,9 +6,10 @@
 
 #include "slurm-plugin/slurm_headers.h"
 
+#include "slurm-plugin/gpus_options.h"
 #include "slurm-plugin/license_entries.h"
 #include "slurm-plugin/licenses.h"
-#include "slurm-plugin/job_request.h"
+#include "slurm-plugin/request/job_request.h"
 
 PLUGIN_IDENTITY("licences for remote GPUs", "job_submit/rgpu");
 
@@ -53,32 +54,11 @@ static bool asks_elsewhere(const job_desc_msg_t *job)
     return false;
 }
 
-// The number of tasks and of tasks on a node give the number of nodes.
-static uint32_t nodes_of_tasks(const job_desc_msg_t *job)
-{
-    uint32_t on_node = job->ntasks_per_node;
-
-    if (job->num_tasks == NO_VAL || on_node == NO_VAL16 || on_node == 0)
-        return 1;
-    return (job->num_tasks + on_node - 1) / on_node;
-}
-
 // Licences are counted before nodes are chosen, so their number must be known: without -N it is
 // one, as it is for most jobs. A job whose tasks fit no node would then wait for ever.
 static const char *pin_nodes(job_desc_msg_t *job)
 {
-    bool no_minimum = job->min_nodes == NO_VAL || job->min_nodes == 0;
-    bool no_maximum = job->max_nodes == NO_VAL || job->max_nodes == 0;
-
-    if (no_minimum && no_maximum) {
-        job->min_nodes = job->max_nodes = nodes_of_tasks(job);
-        return NULL;
-    }
-    if (no_minimum)
-        job->min_nodes = job->max_nodes;
-    if (no_maximum)
-        job->max_nodes = job->min_nodes;
-    return job->min_nodes == job->max_nodes
+    return gpus_options_pin_nodes(job)
                ? NULL
                : "rgpu: a job with --gres=rgpu needs a fixed number of nodes: -N 4 rather than -N 2-4";
 }
@@ -205,6 +185,9 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
     if (asks_elsewhere(job))
         return job_submit_rgpu_refuse(message,
                                       "rgpu: remote GPUs are asked for with --gres=rgpu:N");
+    why = gpus_options_translate(job);
+    if (why)
+        return job_submit_rgpu_refuse(message, why);
     if (gpu_request_parse(job->tres_per_node, job->spank_job_env, job->spank_job_env_size, &request,
                           &why) < 0)
         return job_submit_rgpu_refuse(message, why);

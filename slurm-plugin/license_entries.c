@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "slurm-plugin/job_request.h"
+#include "slurm-plugin/request/job_request.h"
 
 // Its name differs between versions.
 extern slurm_list license_list, cluster_license_list;

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "slurm-plugin/request/gres_text.h"
 #include "slurm-plugin/job_lease.h"
 #include "slurm-plugin/places.h"
-#include "slurm-plugin/job_request.h"
+#include "slurm-plugin/request/job_request.h"
 #include "tests/tap.h"
 
 #define OPTION(name, value) (char *)"_SLURM_SPANK_OPTION_rgpu_rgpu_" name "=" value
@@ -223,6 +224,20 @@ static void licence_texts(void)
     is_freed(licenses_select_ours("a:1,rgpu:2,rgpu_mem:4"), "rgpu:2,rgpu_mem:4", "selected");
 }
 
+static void gpus_of_nodes(void)
+{
+    ok(gres_text_has_gpus("gres:gpu:2") && gres_text_has_gpus("cpu:1,gres/gpu:h200:2") &&
+           gres_text_has_gpus("gpu") && gres_text_has_gpus("gres/gpu=2"),
+       "GPUs of nodes");
+    ok(!gres_text_has_gpus(NULL) && !gres_text_has_gpus("gres:rgpu:2") &&
+           !gres_text_has_gpus("gres:gpux:2,nic:gpu:1"),
+       "names that look alike");
+    is_freed(gres_text_gpus_as_rgpu("nic:1,gres:gpu:h200:2,gpu"), "gres:rgpu:h200:2,rgpu",
+             "become remote ones");
+    is_freed(gres_text_without_gpus("nic:1,gres:gpu:h200:2,cpu:1"), "nic:1,cpu:1",
+             "or are left out");
+}
+
 static void keys(void)
 {
     struct slurm_settings settings = {.cluster = (char *)"c"};
@@ -252,6 +267,7 @@ int main(void)
     classes();
     class_names();
     licence_texts();
+    gpus_of_nodes();
     keys();
     return done();
 }

@@ -3,7 +3,7 @@
 # What users and administrators see of a job's GPUs: which they are, in which mode, for how long; and
 # what they are told of requests that ask for nothing or for more than they seem to. seconds: 600
 . "$(dirname "$0")/cluster.sh"
-start_pool_cluster
+GRES_TYPES=rgpu,gpu start_pool_cluster # no node has gpu
 start_sync
 mkfifo -m 666 "$TMP/work/gate"
 exec 9<>"$TMP/work/gate"
@@ -28,6 +28,10 @@ is "$(as $ALICE srun -n2 --ntasks-per-node=1 --gres=rgpu:1 "$SHOW" 2>/dev/null |
 for option in --gpus=rgpu:2 --gpus-per-task=rgpu:1 --gpus-per-node=rgpu:1 --gpus-per-socket=rgpu:1; do
     out=$(as $ALICE sbatch -n1 --sockets-per-node=1 $option --wrap true 2>&1 || true)
     unlike "$out" 'Submitted' "$option is refused"
+done
+for option in --gpus=2 --gpus-per-task=1 --gpus-per-node=h200:1 --gres=gpu:1; do
+    out=$(as $ALICE sbatch -n1 $option --wrap true 2>&1 || true)
+    like "$out" 'no node has GPUs of its own; remote GPUs are asked for with --gres=rgpu:N' "$option is refused with the way to ask"
 done
 
 # A limit on GPUs is a limit on their licences.

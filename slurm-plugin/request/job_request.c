@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Parses the request of a job.
-#include "slurm-plugin/job_request.h"
+#include "slurm-plugin/request/job_request.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -298,7 +298,7 @@ struct victim {
 };
 
 // Fails if memory is exhausted.
-static bool take_out(struct victim *victim)
+static bool capacity_take_out(struct victim *victim)
 {
     struct pool_lease *lease = victim->lease;
 
@@ -313,7 +313,7 @@ static bool take_out(struct victim *victim)
     return true;
 }
 
-static void put_back(const struct victim *victim)
+static void capacity_put_back(const struct victim *victim)
 {
     for (size_t i = 0; i < victim->lease->hold_count; i++) {
         if (!victim->before[i].held)
@@ -349,20 +349,20 @@ static json_t *choose_victims(struct pool *pool, const struct capacity_query *qu
     json_t *chosen = json_array();
 
     while (!enough && used < count) {
-        victims[used].gone = take_out(&victims[used]);
+        victims[used].gone = capacity_take_out(&victims[used]);
         used++;
         enough = capacity_fits(pool, request, query->sequence);
     }
     for (size_t i = 0; i < used; i++) {
         if (!victims[i].gone)
             continue;
-        put_back(&victims[i]);
+        capacity_put_back(&victims[i]);
         victims[i].gone = enough && !capacity_fits(pool, request, query->sequence) &&
-                          take_out(&victims[i]);
+                          capacity_take_out(&victims[i]);
     }
     for (size_t i = 0; i < used; i++) {
         if (victims[i].gone) {
-            put_back(&victims[i]);
+            capacity_put_back(&victims[i]);
             json_array_append_new(chosen, json_string(victims[i].lease->key));
         }
         free(victims[i].before);

@@ -11,13 +11,13 @@ await "parking" free_licenses_are rgpu 4
 
 job=$(as $ALICE sbatch --parsable -o out --gres=rgpu:2 --rgpu-constraint=box=box2 --wrap 'exec cat <gate')
 ok "a job runs" await "it" job_is "$job" RUNNING
-like "$(scontrol show job "$job")" 'AdminComment=rgpu: exclusive box2:[01] box2:[01] constraint=box=box2 *$' "scontrol show job says which GPUs, how and why"
+like "$(scontrol show job "$job")" 'AdminComment=rgpu: exclusive box2:[01] box2:[01] type=rgpu_software_GPU constraint=box=box2 *$' "scontrol show job says which GPUs, of which type, how and why"
 scancel "$job"
 await "no leases" no_leases
 accounted() { sacct -X -n -P -j "$job" -o AdminComment,AllocTRES | grep -q 'rgpu: exclusive box2:.*license/rgpu=2'; }
 ok "sacct keeps it, and how many licences" await "the record" accounted
 shown=$(as $ALICE srun --gres=rgpu:1 sh -c 'scontrol show job $SLURM_JOB_ID' | grep AdminComment)
-like "$shown" 'rgpu: exclusive box[12]:[01] *$' "srun's job shows it too"
+like "$shown" 'rgpu: exclusive box[12]:[01] type=rgpu_software_GPU *$' "srun's job shows it too"
 job=$(batch $ALICE -o out --comment=mine --gres=rgpu:1 --wrap true)
 is "$(job_field "$job" Comment)" mine "a user's own comment stays"
 

@@ -3,7 +3,9 @@
 # rgpuctl slurm-check finds everything well in a cluster that is, runs a job, and names what is wrong in one that is not, with
 # what to do. seconds: 600
 # With processes of its own: the check looks at all Slurm daemons of the host.
-[ -n "${OWN_PROCESSES:-}" ] || exec env OWN_PROCESSES=yes unshare --pid --fork --kill-child --mount-proc "$0"
+if [ -z "${OWN_PROCESSES:-}" ] && unshare --pid --fork --mount-proc true 2>/dev/null; then
+    exec env OWN_PROCESSES=yes unshare --pid --fork --kill-child --mount-proc "$0"
+fi
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 start_sync

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "admin-cli/box_commands.h"
+#include "admin-cli/doctor.h"
 #include "admin-cli/doctor_host.h"
 #include "admin-cli/findings.h"
 #include "admin-cli/ping.h"
-#include "admin-cli/output/conversation.h"
 #include "common/net/endpoint.h"
 #include "version.h"
 
@@ -63,16 +63,12 @@ static void explain_broker(const struct conversation *pool, int error)
     }
 }
 
-// The boxes of the pool, or NULL. *REACHED: there is a broker to ask.
-static json_t *ask_broker(struct conversation *pool)
+json_t *doctor_ask_broker(struct conversation *pool, const struct broker_client_options *options)
 {
-    struct broker_client_options options = {.address = pool_option(pool, "broker"),
-                                            .key_file = pool_option(pool, "key"),
-                                            .timeout_ms = 5000};
     json_t *answer = NULL;
-    int error = broker_client_open(&options, &pool->client);
+    int error = broker_client_open(options, &pool->client);
 
-    if (error == -ENOENT && !options.address) {
+    if (error == -ENOENT && !options->address) {
         finding_well("broker", "none is known: boxes by their addresses only");
         return NULL;
     }
@@ -82,8 +78,9 @@ static json_t *ask_broker(struct conversation *pool)
         return NULL;
     }
     const char *address = broker_client_address(pool->client);
-    doctor_munge(address && strncmp(address, "unix:", 5) && !options.key_file &&
-                 !getenv("RGPU_BROKER_KEY"));
+    doctor_munge(address && strncmp(address, "unix:", 5) && !options->key_file &&
+                     !getenv("RGPU_BROKER_KEY"),
+                 options->munge_socket);
     error = broker_client_call(pool->client, "GET", "/v1/boxes", NULL, &answer);
     if (error) {
         explain_broker(pool, error);
@@ -285,7 +282,10 @@ static int run_doctor(const struct command *command, int argc, char **argv)
     look_at_versions();
     doctor_host();
     look_at_own_box(socket ? socket : RGPUD_SOCKET);
-    json_t *boxes = box && ping_is_address(box) ? NULL : ask_broker(&pool);
+    const struct broker_client_options options = {.address = pool_option(&pool, "broker"),
+                                                  .key_file = pool_option(&pool, "key"),
+                                                  .timeout_ms = 5000};
+    json_t *boxes = box && ping_is_address(box) ? NULL : doctor_ask_broker(&pool, &options);
     if (boxes)
         look_at_boxes(boxes, box);
     else if (box && ping_is_address(box))

@@ -142,12 +142,13 @@ void doctor_host(void)
     look_at_memlock(count > 0);
 }
 
-void doctor_munge(bool needed)
+void doctor_munge(bool needed, const char *socket)
 {
     munge_ctx_t context = munge_ctx_create();
-    const char *socket = getenv("RGPU_MUNGE_SOCKET");
     char *credential = NULL;
 
+    if (!socket)
+        socket = getenv("RGPU_MUNGE_SOCKET");
     if (!needed)
         finding_well("munge", "not asked: the broker is reached without it");
     if (!needed || !context) {

@@ -7,6 +7,7 @@
 
 // Checks the prerequisites of RDMA, and NUMA nodes.
 void doctor_host(void);
-void doctor_munge(bool needed);
+// Checks munged, if it is needed. SOCKET is NULL: RGPU_MUNGE_SOCKET, else munged's own.
+void doctor_munge(bool needed, const char *socket);
 
 #endif

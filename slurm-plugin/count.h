@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "slurm-plugin/job_request.h"
+#include "slurm-plugin/request/job_request.h"
 #include "slurm-plugin/plugin_settings.h"
 
 // Each round queries the broker for every class, so the number of classes is limited, in total and

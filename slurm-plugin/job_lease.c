@@ -2,6 +2,7 @@
 // The leases of Slurm's jobs.
 #include "slurm-plugin/job_lease.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -147,6 +148,32 @@ static int job_lease_await_grant(struct broker_client *client, const struct job_
     return error;
 }
 
+static const char *job_lease_model_of(const json_t *gpus, size_t i)
+{
+    const char *model = json_string_value(json_object_get(json_array_get(gpus, i), "model"));
+
+    return model ? model : "";
+}
+
+// Adds each model of the GPUs once, as "type=NVIDIA_H200". A blank would end the word.
+static int job_lease_add_types(const json_t *gpus, char *text, int used, size_t size)
+{
+    for (size_t i = 0; i < json_array_size(gpus); i++) {
+        const char *model = job_lease_model_of(gpus, i);
+        size_t first = 0;
+
+        while (strcmp(job_lease_model_of(gpus, first), model) != 0)
+            first++;
+        if (first < i || !*model || used + strlen(" type=") + strlen(model) >= size)
+            continue;
+        used += snprintf(text + used, size - (size_t)used, " type=");
+        for (const char *at = model; *at; at++)
+            text[used++] = isalnum((unsigned char)*at) || strchr("-.+", *at) ? *at : '_';
+        text[used] = '\0';
+    }
+    return used;
+}
+
 // The text that scontrol and sacct show for a job that has its GPUs.
 static void job_lease_describe_gpus(const struct job_lease *job, const json_t *lease, char *text,
                                     size_t size)
@@ -164,6 +191,8 @@ static void job_lease_describe_gpus(const struct job_lease *job, const json_t *l
             used += snprintf(text + used, size - (size_t)used, " %s:%lld",
                              json_string_value(json_object_get(gpu, "box")),
                              (long long)json_integer_value(json_object_get(gpu, "index")));
+    if ((size_t)used < size)
+        used = job_lease_add_types(json_object_get(lease, "gpus"), text, used, size);
     if (*job->request.constraint && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, " constraint=%s", job->request.constraint);
 }

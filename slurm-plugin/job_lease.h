@@ -13,7 +13,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "slurm-plugin/job_request.h"
+#include "slurm-plugin/request/job_request.h"
 #include "slurm-plugin/plugin_settings.h"
 
 #define LEASE_KEY_MAX 200

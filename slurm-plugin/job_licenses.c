@@ -117,12 +117,12 @@ static void give_license(job_record_t *job, const char *name, uint32_t count)
 }
 
 // Counts the class of a job that waits. slurmctld drops licences that slurm.conf does not name from
-// its jobs when it starts.
+// its jobs when it starts, and earlier releases gave a class another name.
 static void restore_class(job_record_t *job, struct round *round)
 {
     struct gpu_request request;
     const char *why;
-    char name[GPU_CLASS_MAX], own[GPU_CLASS_MAX];
+    char name[GPU_CLASS_MAX], own[GPU_CLASS_MAX], ours[GPU_LICENSES_MAX];
     bool is_new;
 
     if (job->spank_job_env_size == 0 || !job->license_list ||
@@ -135,8 +135,9 @@ static void restore_class(job_record_t *job, struct round *round)
     round->again |= is_new;
     add_missing(name);
     gpu_class_in(job->licenses, own);
-    if (!*own)
-        give_license(job, name, 1);
+    if (strcmp(own, name) != 0 &&
+        gpu_request_licenses(&request, nodes_of(job), ours, sizeof(ours)) == 0)
+        (void)license_text_set(&job->licenses, ours);
 }
 
 static int is_class_of_others(void *x, void *own)
@@ -168,7 +169,7 @@ static void count_part(job_record_t *job)
 {
     struct gpu_request request;
     const char *why;
-    char ours[64], *position = NULL;
+    char ours[GPU_LICENSES_MAX], *position = NULL;
 
     if (!job->het_job_id || job->het_job_offset == 0 || licenses_name_ours(job->licenses) ||
         gpu_request_parse(job->tres_per_node, job->spank_job_env, job->spank_job_env_size, &request,

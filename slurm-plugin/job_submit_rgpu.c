@@ -6,8 +6,10 @@
 
 #include "slurm-plugin/slurm_headers.h"
 
+#include "slurm-plugin/gpus_options.h"
+#include "slurm-plugin/license_entries.h"
 #include "slurm-plugin/licenses.h"
-#include "slurm-plugin/job_request.h"
+#include "slurm-plugin/request/job_request.h"
 
 PLUGIN_IDENTITY("licences for remote GPUs", "job_submit/rgpu");
 
@@ -41,18 +43,6 @@ static int job_submit_rgpu_refuse(char **message, const char *why)
     return ESLURM_INVALID_GRES;
 }
 
-static int set_licenses(char **licenses, const char *ours)
-{
-    char *text = licenses_replace(*licenses, ours);
-
-    if (!text)
-        return ENOMEM;
-    xfree(*licenses);
-    *licenses = xstrdup(text);
-    free(text);
-    return SLURM_SUCCESS;
-}
-
 // Only --gres counts per node; rgpu in other options would not be counted.
 static bool asks_elsewhere(const job_desc_msg_t *job)
 {
@@ -64,32 +54,11 @@ static bool asks_elsewhere(const job_desc_msg_t *job)
     return false;
 }
 
-// The number of tasks and of tasks on a node give the number of nodes.
-static uint32_t nodes_of_tasks(const job_desc_msg_t *job)
-{
-    uint32_t on_node = job->ntasks_per_node;
-
-    if (job->num_tasks == NO_VAL || on_node == NO_VAL16 || on_node == 0)
-        return 1;
-    return (job->num_tasks + on_node - 1) / on_node;
-}
-
 // Licences are counted before nodes are chosen, so their number must be known: without -N it is
 // one, as it is for most jobs. A job whose tasks fit no node would then wait for ever.
 static const char *pin_nodes(job_desc_msg_t *job)
 {
-    bool no_minimum = job->min_nodes == NO_VAL || job->min_nodes == 0;
-    bool no_maximum = job->max_nodes == NO_VAL || job->max_nodes == 0;
-
-    if (no_minimum && no_maximum) {
-        job->min_nodes = job->max_nodes = nodes_of_tasks(job);
-        return NULL;
-    }
-    if (no_minimum)
-        job->min_nodes = job->max_nodes;
-    if (no_maximum)
-        job->max_nodes = job->min_nodes;
-    return job->min_nodes == job->max_nodes
+    return gpus_options_pin_nodes(job)
                ? NULL
                : "rgpu: a job with --gres=rgpu needs a fixed number of nodes: -N 4 rather than -N 2-4";
 }
@@ -206,7 +175,7 @@ static bool takes_licenses_later(const job_desc_msg_t *job)
 int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
 {
     struct gpu_request request;
-    char ours[64];
+    char ours[GPU_LICENSES_MAX];
     const char *why;
 
     if (licenses_name_ours(job->licenses))
@@ -216,6 +185,9 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
     if (asks_elsewhere(job))
         return job_submit_rgpu_refuse(message,
                                       "rgpu: remote GPUs are asked for with --gres=rgpu:N");
+    why = gpus_options_translate(job);
+    if (why)
+        return job_submit_rgpu_refuse(message, why);
     if (gpu_request_parse(job->tres_per_node, job->spank_job_env, job->spank_job_env_size, &request,
                           &why) < 0)
         return job_submit_rgpu_refuse(message, why);
@@ -239,7 +211,7 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
         why = licenses_want(&request, job->min_nodes, job->user_id);
     if (why)
         return job_submit_rgpu_refuse(message, why);
-    return takes_licenses_later(job) ? SLURM_SUCCESS : set_licenses(&job->licenses, ours);
+    return takes_licenses_later(job) ? SLURM_SUCCESS : license_text_set(&job->licenses, ours);
 }
 
 // ---- changes ----
@@ -255,7 +227,7 @@ static int keep_licenses(job_desc_msg_t *change, const job_record_t *job)
     ours = licenses_select_ours(job->licenses);
     if (!ours)
         return ENOMEM;
-    status = set_licenses(&change->licenses, ours);
+    status = license_text_set(&change->licenses, ours);
     free(ours);
     return status;
 }
@@ -291,7 +263,7 @@ static int modify(job_desc_msg_t *change, job_record_t *job, char **message)
     const char *gres = change->tres_per_node ? change->tres_per_node : job->tres_per_node;
     struct gpu_request request;
     uint32_t nodes = 1;
-    char ours[64];
+    char ours[GPU_LICENSES_MAX];
     const char *why;
 
     if (asks_elsewhere(change))
@@ -323,7 +295,7 @@ static int modify(job_desc_msg_t *change, job_record_t *job, char **message)
     if (!change->licenses)
         change->licenses = xstrdup(job->licenses ? job->licenses : "");
     licenses_admit(ours);
-    return set_licenses(&change->licenses, ours);
+    return license_text_set(&change->licenses, ours);
 }
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)

@@ -2,6 +2,10 @@
 // See license_entries.h.
 #include "slurm-plugin/license_entries.h"
 
+#include <stdlib.h>
+
+#include "slurm-plugin/request/job_request.h"
+
 // Its name differs between versions.
 extern slurm_list license_list, cluster_license_list;
 #pragma weak license_list
@@ -89,4 +93,16 @@ bool license_entry_set(const char *name, uint64_t total, uint64_t used)
     entry->total = (uint32_t)total;
     entry->used = (uint32_t)used;
     return more;
+}
+
+int license_text_set(char **licenses, const char *ours)
+{
+    char *text = licenses_replace(*licenses, ours);
+
+    if (!text)
+        return ENOMEM;
+    xfree(*licenses);
+    *licenses = xstrdup(text);
+    free(text);
+    return SLURM_SUCCESS;
 }

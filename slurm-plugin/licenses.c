@@ -181,10 +181,8 @@ void licenses_start(void)
 {
     if (running || slurm_settings_load(&settings) < 0 || identify_cluster(&settings) < 0)
         return;
-    if (!settings.count) {
-        slurm_settings_clear(&settings);
+    if (!settings.count)
         return;
-    }
     atomic_store(&stopping, false);
     wanted_start();
     running = licenses_start_thread(&counter, count_for_ever);
@@ -196,14 +194,14 @@ void licenses_start(void)
 
 void licenses_stop(void)
 {
-    if (!running)
-        return;
-    atomic_store(&stopping, true);
-    ask_for_round();
-    pthread_join(counter, NULL);
-    pthread_join(watcher, NULL);
-    running = false;
-    wanted_stop();
+    if (running) {
+        atomic_store(&stopping, true);
+        ask_for_round();
+        pthread_join(counter, NULL);
+        pthread_join(watcher, NULL);
+        running = false;
+        wanted_stop();
+    }
     slurm_settings_clear(&settings);
 }
 
@@ -293,4 +291,26 @@ void licenses_admit(const char *licenses)
 uint64_t licenses_known(void)
 {
     return atomic_load(&known);
+}
+
+static bool has_gpus_partition(const char *name, size_t size)
+{
+    for (char **partition = settings.gpus_partitions; partition && *partition; partition++)
+        if (strlen(*partition) == size && !strncmp(*partition, name, size))
+            return true;
+    return false;
+}
+
+bool licenses_gpus_are_remote(const char *partitions)
+{
+    size_t size;
+
+    if (!partitions || !*partitions)
+        return false;
+    for (; *partitions; partitions += size + (partitions[size] == ',')) {
+        size = strcspn(partitions, ",");
+        if (!has_gpus_partition(partitions, size))
+            return false;
+    }
+    return true;
 }

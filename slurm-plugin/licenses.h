@@ -4,7 +4,7 @@
 #ifndef RGPU_SLURM_LICENSES_H
 #define RGPU_SLURM_LICENSES_H
 
-#include "slurm-plugin/job_request.h"
+#include "slurm-plugin/request/job_request.h"
 
 // Start and stop the thread.
 void licenses_start(void);
@@ -29,5 +29,8 @@ void licenses_admit(const char *licenses);
 // Returns the number of GPUs of the pool, in service or not, limited to the number of slurm.conf;
 // 0 if it is not known.
 uint64_t licenses_known(void);
+
+// Returns true if the setting gpus_partitions names all partitions of a list, with commas between.
+bool licenses_gpus_are_remote(const char *partitions);
 
 #endif

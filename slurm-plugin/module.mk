@@ -2,7 +2,7 @@
 # rgpu in Slurm. What knows nothing of Slurm is an archive with tests of its own; the plugins need
 # the headers of the installed Slurm's source (scripts/slurm-headers), for they must be of its exact
 # version. `make slurm-plugins` says what is missing; `make` builds them where nothing is.
-$(call static_library,rgpuslurm,$(addprefix slurm-plugin/,job_request.c plugin_settings.c job_lease.c sync/sync_plan.c \
+$(call static_library,rgpuslurm,$(addprefix slurm-plugin/,request/job_request.c request/gres_text.c plugin_settings.c job_lease.c sync/sync_plan.c \
     count.c places.c lent.c sync/busy_note.c))
 
 SLURM_HEADERS := $(if $(SAN),,$(shell scripts/slurm-headers))
@@ -26,7 +26,7 @@ $(eval $(call slurm_plugin_rule,job_submit_rgpu,job_submit_late.c late.c))
 $(eval $(call slurm_plugin_rule,prep_rgpu,prep_late.c late.c))
 $(eval $(call slurm_plugin_rule,gres_rgpu,gres_rgpu.c))
 $(eval $(call slurm_plugin_rule,spank_rgpu,spank_rgpu.c late.c))
-$(eval $(call slurm_plugin_rule,rgpu_submit,job_submit_rgpu.c licenses.c job_licenses.c \
+$(eval $(call slurm_plugin_rule,rgpu_submit,job_submit_rgpu.c gpus_options.c licenses.c job_licenses.c \
     license_entries.c job_order.c scheduled_jobs.c wanted_classes.c preempt.c,\
     rgpuslurm rgpucommon,$(SLURM_LIBS)))
 $(eval $(call slurm_plugin_rule,rgpu_prep,prep_rgpu.c job_switches.c,rgpuslurm rgpucommon,$(SLURM_LIBS)))

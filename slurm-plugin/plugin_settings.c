@@ -60,6 +60,10 @@ const struct config_option slurm_settings_table[] = {
         "jobs", "impossible", S, impossible, "refuse", impossible_words,
         "what happens at submission to a job that all boxes together, drained and absent ones "
         "included, could not serve: refuse, or hold until its user changes it"),
+    CONFIG_LIST(
+        "jobs", "gpus_partitions", S, gpus_partitions, "",
+        "partitions in which --gpus, --gpus-per-node, --gpus-per-task and --gres=gpu:N of a "
+        "batch job ask for remote GPUs"),
     CONFIG_BOOL("jobs", "count", S, count, "yes",
                 "whether slurmctld's licences follow the pool; no: they stay as in slurm.conf"),
     CONFIG_DURATION("sync", "interval", S, interval, "3s",

@@ -19,6 +19,7 @@ struct slurm_settings {
     uint64_t acquire_wait, interactive_wait, interactive_hold, release_wait;
     char *library, *ticket_dir;
     int ranks, lost_gpus, impossible;
+    char **gpus_partitions;
     bool count;
     uint64_t interval;
     char *controller; // HOST:PORT of this cluster's slurmctld; NULL: unknown. No setting

@@ -68,6 +68,7 @@ extern const struct command pool_steer_commands[];
 extern const struct command suspend_commands[];
 extern const struct command move_commands[];
 extern const struct command slurm_commands[];
+extern const struct command slurm_check_commands[];
 extern const struct command doctor_commands[];
 extern const struct command ping_commands[];
 extern const struct command vm_commands[];

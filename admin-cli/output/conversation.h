@@ -72,6 +72,19 @@ int pool_health(const struct command *command, int argc, char **argv);
 // Reports on standard error if the Slurm daemons of this machine have not loaded rgpu's plugins.
 // Returns STATUS, or EXIT_ANSWER_NO if STATUS is 0 and a plugin is missing.
 int slurm_health(int status);
+
+#define SLURM_SETTINGS "/etc/rgpu/slurm.conf"
+// Returns the path of the settings of the Slurm plugins: RGPU_SLURM_CONF, else SLURM_SETTINGS.
+const char *slurm_settings_path(void);
+// Called with a daemon of Slurm, its pid, and a plugin that it should have loaded. MAPPED is 1 if
+// it has, 0 if not, -1 if only root can see that.
+typedef void slurm_plugin_report(const char *daemon, const char *pid, const char *plugin,
+                                 int mapped);
+// Calls REPORT for each plugin of each slurmd and slurmctld of this machine.
+void slurm_each_plugin(slurm_plugin_report *report);
+// Returns true if a process of this name, 15 characters at most, runs on this machine.
+bool slurm_runs_here(const char *name);
+
 int pool_usage(const struct command *command, int argc, char **argv);
 int pool_drain(const struct command *command, int argc, char **argv);
 // Prints that a lease is not moved and why. Returns EXIT_ANSWER_NO.

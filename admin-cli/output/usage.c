@@ -13,6 +13,7 @@
 #define USAGE_COLUMNS \
     {"LEASES", "leases", TABLE_TEXT}, {"GPU-HOURS", "gpu_hours", TABLE_DECIMAL}, \
         {"BUSY-HOURS", "busy_gpu_hours", TABLE_DECIMAL}, \
+        {"EFFICIENCY%", "efficiency", TABLE_NUMBER}, \
         {"GIB-HOURS", "memory_gib_hours", TABLE_DECIMAL}, \
         {"WAITED", "waited_seconds", TABLE_SECONDS}, \
     { \
@@ -92,6 +93,41 @@ static int usage_read_user(const char *name, long long *uid)
     return EXIT_USAGE;
 }
 
+// The part of the GPUs' time for which they were busy, in percent. Unknown without such a time.
+static void usage_add_efficiency(json_t *rows)
+{
+    size_t i;
+    json_t *row;
+
+    json_array_foreach(rows, i, row) {
+        double held = json_number_value(json_object_get(row, "gpu_hours"));
+        double busy = json_number_value(json_object_get(row, "busy_gpu_hours"));
+        if (held > 0)
+            json_object_set_new(row, "efficiency",
+                                json_integer(busy < held ? (json_int_t)(100 * busy / held + 0.5)
+                                                         : 100));
+    }
+}
+
+// Leaves the leases of one job of a scheduler, which names a lease "slurm job 4711".
+static int usage_keep_job(json_t *rows, const char *job)
+{
+    size_t i = 0;
+
+    while (i < json_array_size(rows)) {
+        const char *name = json_string_value(json_object_get(json_array_get(rows, i), "job"));
+        const char *last = name ? strrchr(name, ' ') : NULL;
+        if (name && (!strcmp(name, job) || (last && !strcmp(last + 1, job))))
+            i++;
+        else
+            json_array_remove(rows, i);
+    }
+    if (json_array_size(rows))
+        return 0;
+    fprintf(stderr, "rgpuctl usage: no lease of job %s is known in this time; see --from\n", job);
+    return EXIT_ANSWER_NO;
+}
+
 int pool_usage(const struct command *command, int argc, char **argv)
 {
     struct conversation pool;
@@ -103,7 +139,8 @@ int pool_usage(const struct command *command, int argc, char **argv)
 
     if (status >= 0)
         return status;
-    const struct usage_table *table = usage_find_table(pool_option(&pool, "by"));
+    const char *job = pool_option(&pool, "job");
+    const struct usage_table *table = usage_find_table(job ? "lease" : pool_option(&pool, "by"));
     status = read_time(pool_option(&pool, "from"), time(NULL) - 7 * 86400, &from);
     if (!status)
         status = read_time(pool_option(&pool, "to"), time(NULL) + 1, &to);
@@ -114,8 +151,12 @@ int pool_usage(const struct command *command, int argc, char **argv)
     if (!status)
         status = pool_call(&pool, "GET", path, NULL, &answer);
     if (!status) {
-        pool_name_owners(json_object_get(answer, table->list));
-        status = pool_print(&pool, answer, table->list, table->columns);
+        json_t *rows = json_object_get(answer, table->list);
+        pool_name_owners(rows);
+        usage_add_efficiency(rows);
+        status = job ? usage_keep_job(rows, job) : 0;
+        if (!status)
+            status = pool_print(&pool, answer, table->list, table->columns);
         json_decref(answer);
     }
     pool_close(&pool);

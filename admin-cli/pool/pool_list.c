@@ -308,6 +308,7 @@ static const struct command_option lease_options[] = {
 static const struct command_option usage_options[] = {
     POOL_OPTIONS,
     {"by", "WHAT", "a line for each user, account or lease [user]", 0, "user|account|lease"},
+    {"job", "ID", "a line for each lease of this job", 0},
     {"user", "NAME", "of this user only; ordinary users see themselves", 0},
     {"from", "TIME", "2026-11-01, 2026-11-01T12:30, or a time ago such as 30d [7d]", 0},
     {"to", "TIME", "until then [now]", 0},

@@ -13,8 +13,6 @@
 #include "common/base/program_path.h"
 #include "common/base/scope.h"
 
-#define SETTINGS_FILE "/etc/rgpu/slurm.conf"
-
 // ---- slurm-config ----
 
 static int count_gpus(struct conversation *pool, json_int_t *gpus)
@@ -79,7 +77,7 @@ static int run_slurm_config(const struct command *command, int argc, char **argv
         print_slurm_conf(gpus, plugins);
         printf("# ---- plugstack.conf, on every node and login node ----\n"
                "optional %s/spank_rgpu.so\n\n"
-               "# ---- " SETTINGS_FILE ", on every node ----\n"
+               "# ---- " SLURM_SETTINGS ", on every node ----\n"
                "[slurm]\n"
                "broker = %s\n"
                "[jobs]\n"
@@ -149,44 +147,83 @@ static int has_mapped(const char *pid, const char *plugin)
     return lines ? found : -1;
 }
 
-static int check_daemon(const char *pid, const char *daemon, const char *const *plugins)
+// Calls CALL with the pid of each process of this name.
+static void each_process(const char *name, void (*call)(const char *pid, void *argument),
+                         void *argument)
 {
-    int status = 0;
+    struct dirent *entry;
+    DIR *directory = opendir("/proc");
 
-    for (; *plugins; plugins++) {
-        int mapped = has_mapped(pid, *plugins);
-        if (mapped > 0)
-            continue;
-        if (mapped < 0)
-            fprintf(stderr, "rgpuctl health: whether %s (pid %s) has loaded %s only root can see\n",
-                    daemon, pid, *plugins);
-        else
-            fprintf(stderr,
-                    "rgpuctl health: %s (pid %s) has not loaded %s: it is missing from "
-                    "PluginDir or slurm.conf, or was built for another version of Slurm; its log "
-                    "says which\n",
-                    daemon, pid, *plugins);
-        status = EXIT_ANSWER_NO;
-    }
-    return status;
+    while (directory && (entry = readdir(directory)))
+        if (isdigit((unsigned char)entry->d_name[0]) && slurm_has_name(entry->d_name, name))
+            call(entry->d_name, argument);
+    if (directory)
+        closedir(directory);
+}
+
+struct plugin_search {
+    size_t daemon;
+    slurm_plugin_report *report;
+};
+
+static void look_at_daemon(const char *pid, void *argument)
+{
+    const struct plugin_search *search = argument;
+
+    for (const char *const *plugin = expected[search->daemon].plugins; *plugin; plugin++)
+        search->report(expected[search->daemon].daemon, pid, *plugin, has_mapped(pid, *plugin));
+}
+
+void slurm_each_plugin(slurm_plugin_report *report)
+{
+    struct plugin_search search = {.report = report};
+
+    for (; search.daemon < sizeof(expected) / sizeof(expected[0]); search.daemon++)
+        each_process(expected[search.daemon].daemon, look_at_daemon, &search);
+}
+
+static void note_process(const char *pid, void *found)
+{
+    *(bool *)found = true;
+}
+
+bool slurm_runs_here(const char *name)
+{
+    bool found = false;
+
+    each_process(name, note_process, &found);
+    return found;
+}
+
+const char *slurm_settings_path(void)
+{
+    const char *settings = getenv("RGPU_SLURM_CONF");
+
+    return settings && *settings ? settings : SLURM_SETTINGS;
+}
+
+static bool plugins_missing;
+
+static void report_missing(const char *daemon, const char *pid, const char *plugin, int mapped)
+{
+    if (mapped > 0)
+        return;
+    plugins_missing = true;
+    if (mapped < 0)
+        fprintf(stderr, "rgpuctl health: whether %s (pid %s) has loaded %s only root can see\n",
+                daemon, pid, plugin);
+    else
+        fprintf(stderr,
+                "rgpuctl health: %s (pid %s) has not loaded %s: it is missing from "
+                "PluginDir or slurm.conf, or was built for another version of Slurm; its log "
+                "says which\n",
+                daemon, pid, plugin);
 }
 
 int slurm_health(int status)
 {
-    const char *settings = getenv("RGPU_SLURM_CONF");
-    struct dirent *entry;
-    DIR *directory;
-
-    if (access(settings && *settings ? settings : SETTINGS_FILE, F_OK))
+    if (access(slurm_settings_path(), F_OK))
         return status;
-    directory = opendir("/proc");
-    while (directory && (entry = readdir(directory)))
-        for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
-            if (isdigit((unsigned char)entry->d_name[0]) &&
-                slurm_has_name(entry->d_name, expected[i].daemon) &&
-                check_daemon(entry->d_name, expected[i].daemon, expected[i].plugins) && !status)
-                status = EXIT_ANSWER_NO;
-    if (directory)
-        closedir(directory);
-    return status;
+    slurm_each_plugin(report_missing);
+    return plugins_missing && !status ? EXIT_ANSWER_NO : status;
 }

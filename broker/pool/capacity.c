@@ -282,19 +282,6 @@ static json_t *view_leases(const struct pool *pool, const char *prefix)
 
 // ---- leases to preempt ----
 
-static bool give_or_take(struct pool_lease *lease, bool give, bool *held)
-{
-    for (size_t i = 0; i < lease->hold_count; i++) {
-        if (give) {
-            held[i] = lease->holds[i].held;
-            pool_give_back(&lease->holds[i]);
-        } else if (held[i]) {
-            pool_take(&lease->holds[i]);
-        }
-    }
-    return true;
-}
-
 static bool capacity_fits(struct pool *pool, const struct request *request, uint64_t sequence)
 {
     struct plan plan = {0};
@@ -306,9 +293,36 @@ static bool capacity_fits(struct pool *pool, const struct request *request, uint
 
 struct victim {
     struct pool_lease *lease;
-    bool held[REQUEST_GPUS_MAX]; // GPUs and memory that it held before
+    struct pool_hold *before; // its holds, with the GPUs that are reserved for moves
     bool gone;
 };
+
+// Fails if memory is exhausted.
+static bool capacity_take_out(struct victim *victim)
+{
+    struct pool_lease *lease = victim->lease;
+
+    if (!victim->before)
+        victim->before = calloc(lease->hold_count, sizeof(*victim->before));
+    if (!victim->before)
+        return false;
+    for (size_t i = 0; i < lease->hold_count; i++) {
+        victim->before[i] = lease->holds[i];
+        pool_give_back(&lease->holds[i]);
+    }
+    return true;
+}
+
+static void capacity_put_back(const struct victim *victim)
+{
+    for (size_t i = 0; i < victim->lease->hold_count; i++) {
+        if (!victim->before[i].held)
+            continue;
+        pool_take(&victim->lease->holds[i]);
+        if (victim->before[i].target)
+            pool_reserve(&victim->lease->holds[i], victim->before[i].target);
+    }
+}
 
 static size_t find_victims(const struct pool *pool, const json_t *keys, struct victim *victims)
 {
@@ -318,7 +332,7 @@ static size_t find_victims(const struct pool *pool, const json_t *keys, struct v
     json_array_foreach(keys, i, key) {
         const char *text = json_string_value(key);
         struct pool_lease *lease = text ? pool_find_key(pool, KEYS_OF_SCHEDULERS, text) : NULL;
-        if (lease && lease->state == LEASE_GRANTED && lease->hold_count <= REQUEST_GPUS_MAX)
+        if (lease && lease->state == LEASE_GRANTED && lease->hold_count)
             victims[count++].lease = lease;
     }
     return count;
@@ -335,21 +349,23 @@ static json_t *choose_victims(struct pool *pool, const struct capacity_query *qu
     json_t *chosen = json_array();
 
     while (!enough && used < count) {
-        victims[used].gone = give_or_take(victims[used].lease, true, victims[used].held);
+        victims[used].gone = capacity_take_out(&victims[used]);
         used++;
         enough = capacity_fits(pool, request, query->sequence);
     }
     for (size_t i = 0; i < used; i++) {
-        give_or_take(victims[i].lease, false, victims[i].held);
-        victims[i].gone = enough && !capacity_fits(pool, request, query->sequence);
-        if (victims[i].gone)
-            give_or_take(victims[i].lease, true, victims[i].held);
-    }
-    for (size_t i = 0; i < used; i++) {
         if (!victims[i].gone)
             continue;
-        give_or_take(victims[i].lease, false, victims[i].held);
-        json_array_append_new(chosen, json_string(victims[i].lease->key));
+        capacity_put_back(&victims[i]);
+        victims[i].gone = enough && !capacity_fits(pool, request, query->sequence) &&
+                          capacity_take_out(&victims[i]);
+    }
+    for (size_t i = 0; i < used; i++) {
+        if (victims[i].gone) {
+            capacity_put_back(&victims[i]);
+            json_array_append_new(chosen, json_string(victims[i].lease->key));
+        }
+        free(victims[i].before);
     }
     free(victims);
     return chosen;

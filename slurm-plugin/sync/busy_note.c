@@ -7,7 +7,7 @@
 
 #define BUSY " busy="
 
-bool busy_note(const char *comment, double seconds, char noted[static BUSY_NOTE_MAX])
+bool busy_note(const char *comment, double seconds, double held, char noted[static BUSY_NOTE_MAX])
 {
     const char *before;
     int size;
@@ -19,6 +19,10 @@ bool busy_note(const char *comment, double seconds, char noted[static BUSY_NOTE_
     size = before ? (int)(before - comment) : (int)strlen(comment);
     if (size > BUSY_NOTE_MAX - 64)
         return false;
-    snprintf(noted, BUSY_NOTE_MAX, "%.*s" BUSY "%.1fs", size, comment, seconds);
+    size = snprintf(noted, BUSY_NOTE_MAX, "%.*s" BUSY "%.1fs", size, comment, seconds);
+    // Leases begin and end with whole seconds.
+    if (held > 0)
+        snprintf(noted + size, BUSY_NOTE_MAX - (size_t)size, " efficiency=%.0f%%",
+                 seconds < held ? 100 * seconds / held : 100.0);
     return strcmp(noted, comment) != 0;
 }

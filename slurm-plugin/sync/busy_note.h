@@ -7,8 +7,9 @@
 
 enum { BUSY_NOTE_MAX = 1024 };
 
-// Returns false if rgpu did not write the comment, if it has the time already, or if it cannot be
-// rewritten unchanged.
-bool busy_note(const char *comment, double seconds, char noted[static BUSY_NOTE_MAX]);
+// Adds SECONDS, for which the GPUs were busy, and the part of the HELD seconds of all GPUs that
+// these are, unless HELD is 0. Returns false if rgpu did not write the comment, if it has the time
+// already, or if it cannot be rewritten unchanged.
+bool busy_note(const char *comment, double seconds, double held, char noted[static BUSY_NOTE_MAX]);
 
 #endif

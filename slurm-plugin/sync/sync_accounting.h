@@ -19,8 +19,8 @@ enum accounting_outcome {
 struct accounts *accounting_open(bool *none);
 void accounting_close(struct accounts **accounts);
 // Appends the time for which a job's run kept its GPUs busy to the list of GPUs in its
-// AdminComment.
+// AdminComment, and the part of the HELD seconds that these are; see busy_note().
 enum accounting_outcome accounting_note_busy(const struct accounts *accounts, uint32_t job,
-                                             time_t start, double seconds);
+                                             time_t start, double seconds, double held);
 
 #endif

@@ -52,6 +52,16 @@ static int take_page(struct busy_jobs *busy, struct broker_client *client, bool 
 
 // ---- noting ----
 
+// The seconds for which the lease had its GPUs, of all of them.
+static double sync_busy_held_seconds(const json_t *lease)
+{
+    json_int_t from = json_integer_value(json_object_get(lease, "granted"));
+    json_int_t to = json_integer_value(json_object_get(lease, "ended"));
+
+    return from && to > from ? (double)(to - from) * json_array_size(json_object_get(lease, "gpus"))
+                             : 0;
+}
+
 // Notes one lease; returns -errno of the broker, but 0 for a lease that it has forgotten.
 static int note_lease(const struct slurm_settings *settings, struct broker_client *client,
                       const struct accounts *accounts, const char *id,
@@ -72,7 +82,8 @@ static int note_lease(const struct slurm_settings *settings, struct broker_clien
     lease = json_object_get(answer, "lease");
     seconds = json_real_value(json_object_get(lease, "busy_gpu_seconds"));
     if (seconds > 0 && lease_key_parse(settings, lease_text(lease, "key"), &job, &start))
-        *outcome = accounting_note_busy(accounts, job, start, seconds);
+        *outcome =
+            accounting_note_busy(accounts, job, start, seconds, sync_busy_held_seconds(lease));
     json_decref(answer);
     return 0;
 }

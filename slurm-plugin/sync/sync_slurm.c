@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "slurm-plugin/job_request.h"
+#include "slurm-plugin/request/job_request.h"
 #include "slurm-plugin/lent.h"
 
 static char problem[256];

@@ -181,6 +181,24 @@ static void victims(struct pool_box *whole)
            "and nothing was taken from anybody");
 }
 
+// The lease of a victim is on its way to another GPU, which the query leaves reserved for it.
+static void moving_victims(struct pool_box *whole)
+{
+    struct pool_hold *moving = &pool_find_key(pool, KEYS_OF_SCHEDULERS, "s/2")->holds[0];
+    struct pool_hold *other = &pool_find_key(pool, KEYS_OF_SCHEDULERS, "other/5")->holds[0];
+
+    pool_give_back(other);
+    pool_reserve(moving, whole->gpus[3]);
+    look("[]", "{\"gpus\": [{\"count\": 2}]}", "[\"s/2\"]");
+    is_str(preempted(), "s/2", "its end would give back both GPUs");
+    ok(moving->held && moving->target == whole->gpus[3], "it still has both");
+    is_int((int)(whole->gpus[1]->holders + whole->gpus[3]->holders), 2, "as have the GPUs");
+    look("[]", "{\"gpus\": [{}]}", "[\"s/1\", \"s/2\"]");
+    ok(moving->target == whole->gpus[3], "also if another one is chosen");
+    pool_unreserve(moving);
+    pool_take(other);
+}
+
 // ---- forecasts ----
 
 static json_t *json_of(const char *text)
@@ -372,6 +390,7 @@ int main(void)
     requests();
     leases(whole, shared);
     victims(whole);
+    moving_victims(whole);
     pool_free(&pool);
     pool = pool_new();
     forecasts();

@@ -85,6 +85,9 @@ for by in lease account user; do
 done
 is "$(row lease | at estimated)" True "and that some of it is an estimate"
 like "$("$ctl" usage --by account --from 1d | head -n 1)" 'ACCOUNT +LEASES +GPU-HOURS +BUSY-HOURS' "as a table"
+is "$("$ctl" usage --job 7 --json | at lease)" "$lease" "of one job"
+like "$(row lease | at efficiency)" '^[0-9]+$' "with its efficiency"
+fails "and of no job that is not known" "$ctl" usage --job 8
 is "$("$ctl" usage --by lease --from 2020-01-01 --to 2020-01-02 --json)" "" "in another time there was nothing"
 is "$(error_code GET '/v1/usage?by=colour')" bad-request "by what it cannot be told is refused"
 invariants >/dev/null && pass "the database keeps its promises" || fail "the database keeps its promises"

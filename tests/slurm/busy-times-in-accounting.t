@@ -7,7 +7,7 @@ BOX_OPTIONS=([box1]="--memory-check 100ms" [box2]="--memory-check 100ms")
 start_pool_cluster
 start_sync
 comment() { sacct -X -n -P -j "$1" -o AdminComment; }
-noted() { [[ $(comment "$1") =~ \ busy=[0-9.]+s$ ]]; }
+noted() { [[ $(comment "$1") =~ \ busy=[0-9.]+s ]]; }
 works() { api GET /v1/sessions | grep -Eq '"utilization": ?[1-9]'; }
 has_counted() { api GET "/v1/leases/$lease" | python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["lease"]["busy_gpu_seconds"] <= 0)'; }
 # compute: a job that keeps its GPU busy until it is cancelled, and then has. Sets job and lease.
@@ -27,8 +27,12 @@ counted() { api GET "/v1/leases/$lease" | python3 -c 'import json, sys; print("b
 compute
 end
 ok "sacct has it" await "the record" noted "$job"
-is "$(comment "$job" | grep -o 'busy=.*')" "$(counted)" "as the broker counted it"
-like "$(comment "$job")" '^rgpu: exclusive box[12]:[01] busy=' "behind the GPUs"
+is "$(comment "$job" | grep -o 'busy=[^ ]*')" "$(counted)" "as the broker counted it"
+like "$(comment "$job")" '^rgpu: exclusive box[12]:[01] type=rgpu_software_GPU busy=' "behind the GPUs and their type"
+held() { api GET "/v1/leases/$lease" | python3 -c 'import json, sys; lease = json.load(sys.stdin)["lease"]; print(lease["ended"] - lease["granted"])'; }
+wanted=' efficiency=[0-9]+%$'
+[ "$(held)" = 0 ] && wanted=' busy=[0-9.]*s$'
+like "$(comment "$job")" "$wanted" "and the part of their time, if they had them for a second"
 first=$job was=$(comment "$job")
 
 compute
@@ -41,7 +45,7 @@ ok "while slurmdbd is away that is said" await "the line" says_away
 as_slurm slurmdbd env MYSQL_UNIX_PORT="$SLURM_DIR/database/socket" slurmdbd -D
 await "slurmdbd" sacctmgr -n show cluster
 ok "when it is back sacct has it" await "the record" noted "$job"
-is "$(comment "$job" | grep -o 'busy=.*')" "$(counted)" "as the broker counted it"
+is "$(comment "$job" | grep -o 'busy=[^ ]*')" "$(counted)" "as the broker counted it"
 is "$(comment "$first")" "$was" "what was noted is not noted again"
 
 job=$(as $ALICE sbatch --parsable -o /dev/null --wrap true)

@@ -10,7 +10,7 @@ exec 9<>"$TMP/work/gate"
 hold='exec cat <gate'
 submit() { as $ALICE sbatch --parsable -o /dev/null --gres=rgpu:1 "$@" --wrap "$hold"; }
 box_of() { api GET "/v1/leases?key_prefix=slurm/test/$1/" | at leases.0.gpus.0.box; }
-class_of() { job_field "$1" Licenses | tr ',' '\n' | sed -n 's/^\(rgpu_[0-9a-f]*\):.*/\1/p'; }
+class_of() { job_field "$1" Licenses | tr ',' '\n' | sed -n 's/^\(rgpu_[^:]*\):.*/\1/p'; }
 class_is() { [ "$(license_field "$class" Total) $(license_field "$class" Used)" = "$1 $2" ]; }
 any_is() { [ "$(license_field rgpu_any Total) $(license_field rgpu_any Used)" = "$1 $2" ]; }
 seconds_of() { date -d "$(job_field "$1" "$2")" +%s; }
@@ -32,7 +32,8 @@ ok "each takes one" await "the count" any_is 4 4
 large=$(as $ALICE sbatch --parsable -o /dev/null --gres=rgpu:2 --rgpu-constraint=box=box2 -t 5 --wrap "$hold")
 ok "a job for both GPUs of a box waits" await "its reason" pending_for "$large" Licenses
 class=$(class_of "$large")
-ok "its licence counts what the box can have at once, and that jobs have it" await "the count" class_is 1 1
+is "$class" rgpu_box_box2+x2 "its licence has a name that says what it asks for"
+ok "it counts what the box can have at once, and that jobs have it" await "the count" class_is 1 1
 ok "it is planned" await "its plan" planned "$large"
 [ "$(seconds_of "$first" EndTime)" -gt "$(seconds_of "$second" EndTime)" ] && last=$first || last=$second
 ok "for the end of the last job that has one of its GPUs" \

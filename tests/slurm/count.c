@@ -208,15 +208,17 @@ static void notes(void)
 {
     char noted[BUSY_NOTE_MAX];
 
-    ok(busy_note("rgpu: exclusive a:0", 12.34, noted) &&
+    ok(busy_note("rgpu: exclusive a:0", 12.34, 0, noted) &&
            !strcmp(noted, "rgpu: exclusive a:0 busy=12.3s"),
        "how long GPUs were busy stands behind which they are");
-    ok(!busy_note("rgpu: exclusive a:0 busy=12.3s", 12.34, noted), "once");
-    ok(busy_note("rgpu: exclusive a:0 busy=12.3s", 13, noted) &&
-           !strcmp(noted, "rgpu: exclusive a:0 busy=13.0s"),
-       "the last that is heard of it");
-    ok(!busy_note(NULL, 1, noted) && !busy_note("mine", 1, noted), "in no other comment");
-    ok(!busy_note("rgpu: exclusive a:0 constraint=model=*'*", 1, noted),
+    ok(!busy_note("rgpu: exclusive a:0 busy=12.3s", 12.34, 0, noted), "once");
+    ok(busy_note("rgpu: exclusive a:0 busy=12.3s", 13, 26.2, noted) &&
+           !strcmp(noted, "rgpu: exclusive a:0 busy=13.0s efficiency=50%"),
+       "the last that is heard of it, and which part of their time");
+    ok(busy_note("rgpu: exclusive a:0", 1.04, 1, noted) && strstr(noted, " efficiency=100%"),
+       "which is all of it at most");
+    ok(!busy_note(NULL, 1, 1, noted) && !busy_note("mine", 1, 1, noted), "in no other comment");
+    ok(!busy_note("rgpu: exclusive a:0 constraint=model=*'*", 1, 1, noted),
        "nor in one that would not be the same afterwards");
 }
 

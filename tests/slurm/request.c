@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "slurm-plugin/request/gres_text.h"
 #include "slurm-plugin/job_lease.h"
 #include "slurm-plugin/places.h"
-#include "slurm-plugin/job_request.h"
+#include "slurm-plugin/request/job_request.h"
 #include "tests/tap.h"
 
 #define OPTION(name, value) (char *)"_SLURM_SPANK_OPTION_rgpu_rgpu_" name "=" value
@@ -23,7 +24,7 @@ static int parse(const char *gres, char *first, char *second)
 
 static const char *licenses(uint32_t nodes)
 {
-    static char text[64];
+    static char text[GPU_LICENSES_MAX];
 
     return gpu_request_licenses(&request, nodes, text, sizeof(text)) < 0 ? "too many" : text;
 }
@@ -166,6 +167,37 @@ static void classes(void)
        "shares, and whole GPUs with as much memory, are different classes");
 }
 
+static bool is_hash(const char *name)
+{
+    return strlen(name) == 17 && !strncmp(name, "rgpu_", 5) &&
+           strspn(name + 5, "0123456789abcdef") == 12;
+}
+
+static void class_names(void)
+{
+    is_int(parse("gres:rgpu:1", OPTION("constraint", "box=gpu01"), NULL), 0, "one GPU of a box");
+    is_str(licenses(1), "rgpu:1,rgpu_box_gpu01:1", "names the box");
+    is_str(licenses(4), "rgpu:4,rgpu_box_gpu01+x4:1", "and how many GPUs");
+    is_int(parse("gres:rgpu:h200:2", NULL, NULL), 0, "GPUs of a model");
+    is_str(licenses(1), "rgpu:2,rgpu_model_h200+x2:1", "name the model");
+    is_str(class_of(OPTION("constraint", "same-box,min-memory=16G"), OPTION("mem", "2560M"), 1),
+           "rgpu_same-box+min-memory_16G+share_2560M+x2", "words of a constraint, and a share");
+    is_str(class_of(OPTION("mem", "10G"), OPTION("mode", "exclusive"), 1), "rgpu_memory_10G+x2",
+           "a GPU that has so much memory");
+    is_str(class_of(OPTION("constraint", "box=gpu0*,compute=25%"), NULL, 1),
+           "rgpu_box_gpu0*+compute_25%+x2", "patterns and percent");
+    is_str(class_of(OPTION("constraint", "model=NVIDIA*"), NULL, 1), "rgpu_model_NVIDIA*+x2",
+           "the beginning of a model's name");
+    ok(is_hash(class_of(OPTION("constraint", "model=H200"), NULL, 1)),
+       "a model without stars is not one with stars");
+    ok(is_hash(class_of(OPTION("constraint", "model=NVIDIA H200*"), NULL, 1)),
+       "what no licence can be called has a hash");
+    ok(is_hash(class_of(OPTION("constraint",
+                               "box=a-very-long-name-of-a-box-somewhere-in-the-second-hall"),
+                        NULL, 1)),
+       "so has what is too long");
+}
+
 static void is_freed(char *text, const char *want, const char *what)
 {
     is_str(text ? text : "(no memory)", want, "%s", what);
@@ -190,6 +222,20 @@ static void licence_texts(void)
     ok(!licenses_same("rgpu:2,rgpu_a:1", "rgpu:2,rgpu_b:1") && !licenses_same("rgpu:2", "rgpu:12"),
        "and others");
     is_freed(licenses_select_ours("a:1,rgpu:2,rgpu_mem:4"), "rgpu:2,rgpu_mem:4", "selected");
+}
+
+static void gpus_of_nodes(void)
+{
+    ok(gres_text_has_gpus("gres:gpu:2") && gres_text_has_gpus("cpu:1,gres/gpu:h200:2") &&
+           gres_text_has_gpus("gpu") && gres_text_has_gpus("gres/gpu=2"),
+       "GPUs of nodes");
+    ok(!gres_text_has_gpus(NULL) && !gres_text_has_gpus("gres:rgpu:2") &&
+           !gres_text_has_gpus("gres:gpux:2,nic:gpu:1"),
+       "names that look alike");
+    is_freed(gres_text_gpus_as_rgpu("nic:1,gres:gpu:h200:2,gpu"), "gres:rgpu:h200:2,rgpu",
+             "become remote ones");
+    is_freed(gres_text_without_gpus("nic:1,gres:gpu:h200:2,cpu:1"), "nic:1,cpu:1",
+             "or are left out");
 }
 
 static void keys(void)
@@ -219,7 +265,9 @@ int main(void)
     constraints();
     modes();
     classes();
+    class_names();
     licence_texts();
+    gpus_of_nodes();
     keys();
     return done();
 }

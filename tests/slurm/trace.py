@@ -10,8 +10,8 @@ where GRES is not rgpu), cancels while they wait and while they run, ends of the
 processes. With --share some ask for a share of so much memory,
 which should be all of a GPU, so that it takes as much from others as a GPU of a node. Without --spread all are queued behind one that has all GPUs. COMMAND says how well Slurm,
 broker and boxes agree; it is asked again and again. Prints what happened as JSON: the order of starts
-as slurmctld's LOG has it, jobs started in vain, seconds from the first start to the last end, and how
-often COMMAND failed of how many times.
+as slurmctld's LOG has it, jobs started in vain, seconds from the first start to the last end, the mean seconds
+between submission and first start of each shape, and how often COMMAND failed of how many times.
 """
 import argparse, json, os, pwd, random, re, subprocess, sys, threading, time
 
@@ -64,6 +64,7 @@ def draw():
 
 jobs = [draw() for _ in range(int(arguments.jobs))]
 numbers = {}  # of the trace, by Slurm's
+submitted = {}  # when, by the trace's
 samples, failures, done = 0, [], False
 
 
@@ -72,6 +73,7 @@ def submit(index, kind, options, fate, seconds):
     command = ["sbatch", "--parsable", "-o", "/dev/null", "-t", "30"]
     first, _, second = " ".join(options).partition(" : ")
     command += first.split() + ([":", "-t", "30"] + second.split() if second else [])
+    submitted[index] = time.time()
     number = call(*command, "--wrap", script, user=True).split(";")[0]
     numbers[number] = index
     return number
@@ -130,7 +132,7 @@ def when(line):
 
 
 def report(blocker, begin):
-    order, starts, first, last = [], 0, None, None
+    order, starts, first, last, waits = [], 0, None, None, {}
     with open(arguments.log) as log:
         log.seek(begin)
         for line in log:
@@ -144,11 +146,14 @@ def report(blocker, begin):
                 name = "%s%s" % (index, "".join("_" + g for g in (start.group(2), start.group(4)) if g))
                 if name not in order:
                     order.append(name)
+                    if index is not None:
+                        waits.setdefault(jobs[index][0], []).append(when(line) - submitted[index])
             if end and first:
                 last = when(line)
     kinds = {str(i): "%s/%s" % (j[0], j[2]) for i, j in enumerate(jobs)}
     print(json.dumps({"gres": arguments.gres, "seed": arguments.seed, "order": order,
                       "kinds": kinds, "in_vain": starts - len(order),
+                      "waits": {shape: [round(sum(w) / len(w), 2), len(w)] for shape, w in sorted(waits.items())},
                       "seconds": round((last or 0) - (first or 0), 2), "samples": samples,
                       "disagreements": failures}))
 

@@ -3,7 +3,7 @@
 # What users and administrators see of a job's GPUs: which they are, in which mode, for how long; and
 # what they are told of requests that ask for nothing or for more than they seem to. seconds: 600
 . "$(dirname "$0")/cluster.sh"
-start_pool_cluster
+GRES_TYPES=rgpu,gpu start_pool_cluster # no node has gpu
 start_sync
 mkfifo -m 666 "$TMP/work/gate"
 exec 9<>"$TMP/work/gate"
@@ -11,13 +11,13 @@ await "parking" free_licenses_are rgpu 4
 
 job=$(as $ALICE sbatch --parsable -o out --gres=rgpu:2 --rgpu-constraint=box=box2 --wrap 'exec cat <gate')
 ok "a job runs" await "it" job_is "$job" RUNNING
-like "$(scontrol show job "$job")" 'AdminComment=rgpu: exclusive box2:[01] box2:[01] constraint=box=box2 *$' "scontrol show job says which GPUs, how and why"
+like "$(scontrol show job "$job")" 'AdminComment=rgpu: exclusive box2:[01] box2:[01] type=rgpu_software_GPU constraint=box=box2 *$' "scontrol show job says which GPUs, of which type, how and why"
 scancel "$job"
 await "no leases" no_leases
 accounted() { sacct -X -n -P -j "$job" -o AdminComment,AllocTRES | grep -q 'rgpu: exclusive box2:.*license/rgpu=2'; }
 ok "sacct keeps it, and how many licences" await "the record" accounted
 shown=$(as $ALICE srun --gres=rgpu:1 sh -c 'scontrol show job $SLURM_JOB_ID' | grep AdminComment)
-like "$shown" 'rgpu: exclusive box[12]:[01] *$' "srun's job shows it too"
+like "$shown" 'rgpu: exclusive box[12]:[01] type=rgpu_software_GPU *$' "srun's job shows it too"
 job=$(batch $ALICE -o out --comment=mine --gres=rgpu:1 --wrap true)
 is "$(job_field "$job" Comment)" mine "a user's own comment stays"
 
@@ -28,6 +28,10 @@ is "$(as $ALICE srun -n2 --ntasks-per-node=1 --gres=rgpu:1 "$SHOW" 2>/dev/null |
 for option in --gpus=rgpu:2 --gpus-per-task=rgpu:1 --gpus-per-node=rgpu:1 --gpus-per-socket=rgpu:1; do
     out=$(as $ALICE sbatch -n1 --sockets-per-node=1 $option --wrap true 2>&1 || true)
     unlike "$out" 'Submitted' "$option is refused"
+done
+for option in --gpus=2 --gpus-per-task=1 --gpus-per-node=h200:1 --gres=gpu:1; do
+    out=$(as $ALICE sbatch -n1 $option --wrap true 2>&1 || true)
+    like "$out" 'no node has GPUs of its own; remote GPUs are asked for with --gres=rgpu:N' "$option is refused with the way to ask"
 done
 
 # A limit on GPUs is a limit on their licences.

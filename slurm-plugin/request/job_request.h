@@ -14,7 +14,9 @@
 // Bytes that one licence rgpu_mem stands for. Slurm counts shares in this unit, each rounded up.
 #define GPU_SHARE_UNIT (1ull << 20)
 #define GPU_CONSTRAINT_MAX 256
-#define GPU_CLASS_MAX 24
+#define GPU_CLASS_MAX 48
+// Bytes of the licences of a request, as Slurm reads them.
+#define GPU_LICENSES_MAX (GPU_CLASS_MAX + 32)
 #define GPU_TYPE_MAX 64
 
 struct gpu_request {
@@ -43,7 +45,9 @@ char *gpu_request_without_type(const char *gres, const char *type);
 // Slurm's counts of GPUs and memory cannot tell if a request fits: the free GPUs may not satisfy
 // its constraint, and memory that is free on two GPUs holds no share that needs all of it. So all
 // jobs with the same memory, constraint and number of GPUs form a class. Each of them takes one
-// licence of the class, whose total is the number of such jobs that could run.
+// licence of the class, whose total is the number of such jobs that could run. The name says the
+// request, such as rgpu_model_H200+x2, or has a hash if the request is too long or has characters
+// that no licence can have.
 void gpu_request_class(const struct gpu_request *request, uint32_t nodes, char name[GPU_CLASS_MAX]);
 
 // The class of jobs that any free GPU suits. A job takes one licence for each of its GPUs.

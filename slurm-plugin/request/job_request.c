@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Parses the request of a job.
-#include "slurm-plugin/job_request.h"
+#include "slurm-plugin/request/job_request.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -270,22 +270,114 @@ json_t *gpu_request_json(const struct gpu_request *request, uint32_t nodes)
     return broker_acquire_request(&acquire, &object, bad, sizeof(bad)) < 0 ? NULL : object;
 }
 
-// ---- licences ----
+// ---- classes ----
 
-void gpu_request_class(const struct gpu_request *request, uint32_t nodes, char name[GPU_CLASS_MAX])
+// The name of a class is a function of the request alone, so that it outlives restarts of
+// slurmctld: the request in words if it could be read back from these, else a hash.
+
+// Slurm keeps spaces and ":=,;|@()" for itself; '+' stands between words of a name.
+#define CLASS_PREFIX "rgpu_"
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%*-"
+
+struct class_name {
+    char *text;
+    size_t used;
+    bool readable; // all that was added fits, and could be read back
+};
+
+static void class_add(struct class_name *name, const char *text, size_t size)
+{
+    name->readable &= strspn(text, NAME_CHARACTERS) >= size && name->used + size < GPU_CLASS_MAX;
+    if (!name->readable)
+        return;
+    memcpy(name->text + name->used, text, size);
+    name->text[name->used += size] = '\0';
+}
+
+static void class_begin_word(struct class_name *name)
+{
+    if (name->used > strlen(CLASS_PREFIX) && name->used + 1 < GPU_CLASS_MAX)
+        strcpy(name->text + name->used++, "+");
+}
+
+// A word of a constraint: "box=gpu01" becomes box_gpu01, and "model=*H200*" model_H200. No key has
+// an underscore. A model without stars would look like one with a star at both ends.
+static void class_add_constraint(struct class_name *name, const char *word, size_t size)
+{
+    const char *equals = memchr(word, '=', size);
+    size_t key = equals ? (size_t)(equals - word) : size;
+
+    class_begin_word(name);
+    class_add(name, word, key);
+    if (!equals)
+        return;
+    word += key + 1;
+    size -= key + 1;
+    if (key == strlen("model") && !strncmp(word - key - 1, "model", key)) {
+        const char *star = memchr(word, '*', size);
+        name->readable &= star != NULL;
+        if (size > 2 && star == word && memchr(word + 1, '*', size - 1) == word + size - 1)
+            word++, size -= 2;
+    }
+    class_add(name, "_", 1);
+    class_add(name, word, size);
+}
+
+static void class_add_rest(struct class_name *name, const struct gpu_request *request,
+                           uint32_t count)
+{
+    static const char *const units[] = {"", "K", "M", "G", "T"};
+    uint64_t memory = request->memory;
+    size_t unit = 0;
+    char word[40];
+
+    while (unit < 4 && memory && memory % 1024 == 0)
+        memory /= 1024, unit++;
+    if (memory) {
+        class_begin_word(name);
+        class_add(name, word,
+                  (size_t)snprintf(word, sizeof(word), "%s_%llu%s",
+                                   request->shared ? "share" : "memory", (unsigned long long)memory,
+                                   units[unit]));
+    }
+    if (count > 1) {
+        class_begin_word(name);
+        class_add(name, word, (size_t)snprintf(word, sizeof(word), "x%u", count));
+    }
+}
+
+static void class_hash(const struct gpu_request *request, uint32_t count, char *name)
 {
     char text[GPU_CONSTRAINT_MAX + 64];
     uint64_t hash = 14695981039346656037ull;
 
-    *name = '\0';
-    if (request->per_node == 0 || (!*request->constraint && request->memory == 0))
-        return;
-    snprintf(text, sizeof(text), "%d %u %llu %s", request->shared, request->per_node * nodes,
+    snprintf(text, sizeof(text), "%d %u %llu %s", request->shared, count,
              (unsigned long long)request->memory, request->constraint);
     for (const char *at = text; *at; at++)
         hash = (hash ^ (unsigned char)*at) * 1099511628211ull;
     snprintf(name, GPU_CLASS_MAX, "rgpu_%012llx", (unsigned long long)(hash >> 16));
 }
+
+void gpu_request_class(const struct gpu_request *request, uint32_t nodes, char name[GPU_CLASS_MAX])
+{
+    struct class_name words = {.text = name, .used = strlen(CLASS_PREFIX), .readable = true};
+    const char *at = request->constraint;
+
+    *name = '\0';
+    if (request->per_node == 0 || (!*request->constraint && request->memory == 0))
+        return;
+    strcpy(name, CLASS_PREFIX);
+    while (*at) {
+        size_t size = strcspn(at, ",");
+        class_add_constraint(&words, at, size);
+        at += size + (at[size] == ',');
+    }
+    class_add_rest(&words, request, request->per_node * nodes);
+    if (!words.readable)
+        class_hash(request, request->per_node * nodes, name);
+}
+
+// ---- licences ----
 
 bool gpu_is_class(const char *license)
 {

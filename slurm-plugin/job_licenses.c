@@ -23,12 +23,26 @@ static bool set_license(const char *name, uint64_t total, uint64_t used)
     return license_entry_set(name, total, used);
 }
 
+// The broker has answered since slurmctld was started.
+static bool has_answer;
+
 static void keep_license(const char *name, uint64_t used)
 {
     const licenses_t *entry = license_entry_find(license_entries_all(), name);
 
     if (entry)
-        set_license(name, entry->total > used ? entry->total : used, used);
+        set_license(name, has_answer && entry->total > used ? entry->total : used, used);
+}
+
+// Newer versions of Slurm ignore licences of which slurm.conf has none.
+static void report_missing(void)
+{
+    static bool reported;
+
+    if (!reported && !license_entry_find(license_entries_all(), "rgpu"))
+        error("job_submit/rgpu: no job gets remote GPUs: slurmctld has no licence \"rgpu\"; set "
+              "Licenses in slurm.conf as \"rgpuctl slurm-config\" prints it");
+    reported = true;
 }
 
 // The number in slurm.conf is the most that this cluster may have of the pool; 0: all of it.
@@ -361,13 +375,14 @@ bool job_licenses_apply(struct count *count, bool *more)
     }
     visit_jobs(&round);
     *more = set_licenses_of(&round);
+    has_answer = true;
     unlock_slurmctld(both);
     return !round.stale && !round.again;
 }
 
-// A slurmctld that was started anew has no more licences than slurm.conf says, though its jobs hold
-// some: backfill would take them from nothing, and count wrongly from then on. Until the broker
-// says what there is, there is what jobs hold.
+// A slurmctld that was started anew has as many licences as slurm.conf says, and its jobs hold some
+// of them. If slurm.conf says fewer, backfill would take them from nothing, and count wrongly from
+// then on. Until the broker says what there is, there is what jobs hold.
 bool job_licenses_keep(struct count *count)
 {
     slurmctld_lock_t both = {.conf = READ_LOCK, .job = WRITE_LOCK};
@@ -375,7 +390,11 @@ bool job_licenses_keep(struct count *count)
     bool loaded;
 
     lock_slurmctld(both);
-    loaded = job_list && license_entries_all();
+    // slurmctld has read its nodes and then its jobs.
+    loaded = job_list && avail_node_bitmap;
+    if (loaded)
+        report_missing();
+    loaded = loaded && license_entries_all();
     if (loaded) {
         visit_jobs(&round);
         keep_license("rgpu", round.used_gpus);

@@ -53,7 +53,7 @@ static bool has_clone3(void)
 
 static bool has_close_range(void)
 {
-    return !close_range(~0U, ~0U, CLOSE_RANGE_CLOEXEC);
+    return !syscall(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_CLOEXEC);
 }
 
 static bool has_seccomp_notify(void)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/close_range.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/security/capabilities.h"
+#include "common/base/descriptor.h"
 #include "common/base/scope.h"
 #include "common/base/spawn.h"
 
@@ -58,23 +58,6 @@ static size_t device_groups(gid_t *groups)
 
 // ---- in the child ----
 
-// Marks all descriptors from FIRST on to be closed by exec, on kernels before 5.11.
-static int child_start_close_others(int first)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    struct dirent *entry;
-    int err = directory ? 0 : -errno;
-
-    while (!err && (entry = readdir(directory))) {
-        int fd = atoi(entry->d_name);
-        if (*entry->d_name != '.' && fd >= first && fcntl(fd, F_SETFD, FD_CLOEXEC))
-            err = -errno;
-    }
-    if (directory)
-        closedir(directory);
-    return err;
-}
-
 // Sources are lifted first, so that filling one number cannot overwrite the source of a later one.
 static int place_descriptors(const struct child_start_request *launch)
 {
@@ -89,9 +72,7 @@ static int place_descriptors(const struct child_start_request *launch)
     for (size_t i = 0; i < launch->fd_count; i++)
         if (dup2(lifted[i], (int)i) < 0)
             return -errno;
-    return !close_range((unsigned)launch->fd_count, ~0U, CLOSE_RANGE_CLOEXEC)
-               ? 0
-               : child_start_close_others((int)launch->fd_count);
+    return descriptor_close_from((int)launch->fd_count, true);
 }
 
 static void reset_signals(void)

@@ -27,8 +27,8 @@ int descriptor_own_briefly(int fd);
 FILE *descriptor_open_file(const char *path, const char *mode);
 DIR *descriptor_open_directory(const char *path);
 
-// Closes all descriptors from FIRST on, at once or by exec. Kernels before 5.11 take a system call for
-// each. Returns 0 or -errno.
+// Closes all descriptors from FIRST on, at once or by exec. Kernels before 5.11 take a system call
+// for each. Returns 0 or -errno.
 int descriptor_close_from(int first, bool at_exec);
 
 // Surrounds calls of libraries that open descriptors: occupies the free numbers below 3 meanwhile.

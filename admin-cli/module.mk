@@ -2,7 +2,7 @@
 # rgpuctl; each group of commands has a file of its own, entered in main.c.
 RGPUCTL_SOURCES := $(wildcard admin-cli/*.c admin-cli/*/*.c)
 
-$(call program,rgpuctl,$(RGPUCTL_SOURCES),rgpucommon,\
+$(call node_program,rgpuctl,$(RGPUCTL_SOURCES),rgpucommon,\
     $$(COMMON_LIBS) -ljansson -lmunge -lsmartcols -ldl)
 INSTALL_FILES += $(B)/bin/rgpuctl:$(BINDIR)/rgpuctl:0755:tools \
                  admin-cli/rgpuctl.bash-completion:$(COMPLETIONDIR)/rgpuctl:0644:tools

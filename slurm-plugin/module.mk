@@ -24,7 +24,7 @@ SLURM_PLUGINS :=
 define slurm_plugin_rule
 SLURM_PLUGINS += $(B)/lib/slurm/$(1).so
 $(call link_rule,$(B)/lib/slurm/$(1).so,$(addprefix slurm-plugin/,$(2)),$(3),\
-    $(4) -Wl$(comma)-z$(comma)undefs,-shared -Wl$(comma)--exclude-libs$(comma)ALL)
+    $(4) $(FLOOR_LIBS) -Wl$(comma)-z$(comma)undefs,-shared -Wl$(comma)--exclude-libs$(comma)ALL $(FLOOR_FLAGS),$(FLOOR_DEPS))
 $(patsubst %.c,$(B)/obj/slurm-plugin/%.o,$(2)): EXTRA_CPPFLAGS := -I$(SLURM_GEN) $(SLURM_INCLUDE) -isystem $(SLURM_HEADERS)
 $(patsubst %.c,$(B)/obj/slurm-plugin/%.o,$(2)): $(SLURM_GEN)/config.h
 INSTALL_FILES += $(B)/lib/slurm/$(1).so:$(LIBDIR)/slurm/$(1).so:0755:slurm
@@ -43,7 +43,7 @@ $(eval $(call slurm_plugin_rule,rgpu_prep,prep_rgpu.c job_switches.c,rgpuslurm r
 # What the SPANK plugin loads where it is needed.
 SLURM_PLUGINS += $(B)/lib/slurm/rgpu_step.so
 $(eval $(call link_rule,$(B)/lib/slurm/rgpu_step.so,slurm-plugin/step.c,rgpuslurm rgpucommon,\
-    $(SLURM_LIBS),-shared -Wl$(comma)--exclude-libs$(comma)ALL))
+    $(SLURM_LIBS) $(FLOOR_LIBS),-shared -Wl$(comma)--exclude-libs$(comma)ALL $(FLOOR_FLAGS),$(FLOOR_DEPS)))
 INSTALL_FILES += $(B)/lib/slurm/rgpu_step.so:$(LIBDIR)/slurm/rgpu_step.so:0755:slurm
 EXTRAS += $(SLURM_PLUGINS)
 

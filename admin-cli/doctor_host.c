@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "admin-cli/findings.h"
+#include "common/security/features.h"
 
 #define RDMA_DEVICES "/sys/class/infiniband"
 // Blocks of a session, and the buffers of its queue pairs.
@@ -124,6 +125,23 @@ static void look_at_memlock(bool matters)
             (unsigned long long)limit.rlim_cur >> 10, (unsigned long long)memlock_wanted >> 10);
 }
 
+// Clients only have optional features: a missing one is not a problem.
+static void look_at_kernel(void)
+{
+    size_t missing = 0;
+
+    for (size_t i = 0; i < feature_count; i++) {
+        const struct feature *feature = &features[i];
+        if (feature->user != FEATURE_OF_CLIENTS || feature->present())
+            continue;
+        missing++;
+        finding_well("kernel", "no %s (Linux %s): %s", feature->name, feature->since,
+                     feature->cost);
+    }
+    if (!missing)
+        finding_well("kernel", "has all that programs with remote GPUs use");
+}
+
 void doctor_host(void)
 {
     char *names[64];
@@ -131,6 +149,7 @@ void doctor_host(void)
 
     for (size_t i = 0; i < count; i++)
         free(names[i]);
+    look_at_kernel();
     finding_well("numa", "nodes %zu", count ? count : 1);
     count = doctor_host_list(RDMA_DEVICES, "", names, 64);
     if (!count)

@@ -2,7 +2,9 @@
 # rgpuctl; each group of commands has a file of its own, entered in main.c.
 RGPUCTL_SOURCES := $(wildcard admin-cli/*.c admin-cli/*/*.c)
 
-$(call program,rgpuctl,$(RGPUCTL_SOURCES),rgpucommon,\
-    $$(COMMON_LIBS) -ljansson -lmunge -lsmartcols -ldl)
+# Versions of jansson differ in the names of its symbols' versions, so it is static where there is a static one.
+JANSSON := $(if $(wildcard /usr/lib/*/libjansson.a /usr/lib64/libjansson.a),-l:libjansson.a,-ljansson)
+$(call node_program,rgpuctl,$(RGPUCTL_SOURCES),rgpucommon,\
+    $$(COMMON_LIBS) $(JANSSON) -lmunge -lsmartcols -ldl)
 INSTALL_FILES += $(B)/bin/rgpuctl:$(BINDIR)/rgpuctl:0755:tools \
                  admin-cli/rgpuctl.bash-completion:$(COMPLETIONDIR)/rgpuctl:0644:tools

@@ -16,16 +16,6 @@ PLUGIN_IDENTITY("remote GPUs of the pool", "gres/rgpu");
 #define COUNT_VARIABLE "RGPU_COUNT"
 #define NODE_VARIABLE "RGPU_NODE"
 
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
-typedef gres_prep_t job_gres_info;
-#define gres_p_build_info gres_p_prep_build_env
-#define gres_p_set_info gres_p_prep_set_env
-#else
-typedef gres_epilog_info_t job_gres_info;
-#define gres_p_build_info gres_p_epilog_build_env
-#define gres_p_set_info gres_p_epilog_set_env
-#endif
-
 // Prototypes of the functions that Slurm looks up by name. The types of data are Slurm's
 // enumerations; versions that do not call these functions do not declare them.
 PLUGIN_EXPORT int init(void);

@@ -23,12 +23,26 @@ static bool set_license(const char *name, uint64_t total, uint64_t used)
     return license_entry_set(name, total, used);
 }
 
+// The broker has answered since slurmctld was started.
+static bool has_answer;
+
 static void keep_license(const char *name, uint64_t used)
 {
     const licenses_t *entry = license_entry_find(license_entries_all(), name);
 
     if (entry)
-        set_license(name, entry->total > used ? entry->total : used, used);
+        set_license(name, has_answer && entry->total > used ? entry->total : used, used);
+}
+
+// Newer versions of Slurm ignore licences of which slurm.conf has none.
+static void report_missing(void)
+{
+    static bool reported;
+
+    if (!reported && !license_entry_find(license_entries_all(), "rgpu"))
+        error("job_submit/rgpu: no job gets remote GPUs: slurmctld has no licence \"rgpu\"; set "
+              "Licenses in slurm.conf as \"rgpuctl slurm-config\" prints it");
+    reported = true;
 }
 
 // The number in slurm.conf is the most that this cluster may have of the pool; 0: all of it.
@@ -138,6 +152,47 @@ static void restore_class(job_record_t *job, struct round *round)
     if (strcmp(own, name) != 0 &&
         gpu_request_licenses(&request, nodes_of(job), ours, sizeof(ours)) == 0)
         (void)license_text_set(&job->licenses, ours);
+}
+
+// Returns the licences of a text as a list of its own, without those of classes, or NULL if
+// slurmctld lacks one of them.
+static slurm_list read_licenses(const char *text)
+{
+    slurm_list list = list_create(license_free_rec);
+    char *copy = xstrdup(text), *position = NULL;
+
+    for (char *name = strtok_r(copy, ",;", &position); name && list;
+         name = strtok_r(NULL, ",;", &position)) {
+        char *count = strpbrk(name, ":=");
+        if (count)
+            *count++ = '\0';
+        if (gpu_is_class(name))
+            continue;
+        if (license_entry_find(license_entries_all(), name))
+            license_entry_add(list, name, count ? (uint32_t)strtoul(count, NULL, 10) : 1);
+        else
+            FREE_NULL_LIST(list);
+    }
+    xfree(copy);
+    return list;
+}
+
+// Slurm 26.05 validates waiting jobs when it starts. A job with a licence that slurm.conf lacks, as
+// it lacks classes, loses all its licences and is held.
+static void take_licenses_back(job_record_t *job)
+{
+    if (job->license_list || !licenses_name_ours(job->licenses))
+        return;
+    job->license_list = read_licenses(job->licenses);
+    if (!job->license_list || job->priority || job->state_reason != WAIT_HELD ||
+        !xstrcasestr(job->state_desc, "license request"))
+        return;
+    info("job_submit/rgpu: %pJ has its licences back and is released", job);
+    job->direct_set_prio = 0;
+    set_job_prio(job);
+    job->state_reason = WAIT_NO_REASON;
+    xfree(job->state_desc);
+    last_job_update = time(NULL);
 }
 
 static int is_class_of_others(void *x, void *own)
@@ -254,8 +309,10 @@ static int visit_job(void *x, void *argument)
     struct round *round = argument;
     job_record_t *job = x;
 
-    if (IS_JOB_PENDING(job))
+    if (IS_JOB_PENDING(job)) {
+        take_licenses_back(job);
         count_part(job);
+    }
     if (!job->license_list || !licenses_name_ours(job->licenses))
         return 0;
     if (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) || IS_JOB_COMPLETING(job)) {
@@ -362,13 +419,14 @@ bool job_licenses_apply(struct count *count, bool *more)
     }
     visit_jobs(&round);
     *more = set_licenses_of(&round);
+    has_answer = true;
     unlock_slurmctld(both);
     return !round.stale && !round.again;
 }
 
-// A slurmctld that was started anew has no more licences than slurm.conf says, though its jobs hold
-// some: backfill would take them from nothing, and count wrongly from then on. Until the broker
-// says what there is, there is what jobs hold.
+// A slurmctld that was started anew has as many licences as slurm.conf says, and its jobs hold some
+// of them. If slurm.conf says fewer, backfill would take them from nothing, and count wrongly from
+// then on. Until the broker says what there is, there is what jobs hold.
 bool job_licenses_keep(struct count *count)
 {
     slurmctld_lock_t both = {.conf = READ_LOCK, .job = WRITE_LOCK};
@@ -376,7 +434,11 @@ bool job_licenses_keep(struct count *count)
     bool loaded;
 
     lock_slurmctld(both);
-    loaded = job_list && license_entries_all();
+    // slurmctld has read its nodes and then its jobs.
+    loaded = job_list && avail_node_bitmap;
+    if (loaded)
+        report_missing();
+    loaded = loaded && license_entries_all();
     if (loaded) {
         visit_jobs(&round);
         keep_license("rgpu", round.used_gpus);

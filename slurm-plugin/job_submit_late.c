@@ -5,17 +5,13 @@
 
 #include "slurm-plugin/late.h"
 
-PLUGIN_IDENTITY("licences for remote GPUs", "job_submit/rgpu");
+PLUGIN_IDENTITY_OF_RUNNING_SLURM("licences for remote GPUs", "job_submit/rgpu")
 
 PLUGIN_EXPORT int init(void);
 PLUGIN_EXPORT FINI_TYPE fini(void);
 PLUGIN_EXPORT int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message);
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
-PLUGIN_EXPORT int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid,
-                             char **message);
-#else
-PLUGIN_EXPORT int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid);
-#endif
+PLUGIN_EXPORT int job_modify(job_desc_msg_t *change, job_record_t *job,
+                             uint32_t submit_uid MODIFY_MESSAGE(char **message));
 
 static __typeof__(fini) *core_fini;
 static __typeof__(job_submit) *core_submit;
@@ -27,7 +23,7 @@ static struct late_half core = {
 
 int init(void)
 {
-    const char *why = late_begin(&core);
+    const char *why = plugin_fits_or_says() ? late_begin(&core) : NULL;
 
     if (why)
         error("%s: jobs that ask for remote GPUs are refused: %s", plugin_type, why);
@@ -45,8 +41,9 @@ FINI_TYPE fini(void)
 // In the absence of what would understand the request.
 static int refuse(const job_desc_msg_t *job)
 {
-    return job->tres_per_node && strstr(job->tres_per_node, "rgpu") ? ESLURM_INVALID_GRES
-                                                                    : SLURM_SUCCESS;
+    return plugin_fits() && job->tres_per_node && strstr(job->tres_per_node, "rgpu")
+               ? ESLURM_INVALID_GRES
+               : SLURM_SUCCESS;
 }
 
 int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
@@ -61,14 +58,9 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
     return status;
 }
 
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
-int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid, char **message)
+int job_modify(job_desc_msg_t *change, job_record_t *job,
+               uint32_t submit_uid MODIFY_MESSAGE(char **message))
 {
-    return core.library ? core_modify(change, job, submit_uid, message) : refuse(change);
+    return core.library ? core_modify(change, job, submit_uid MODIFY_MESSAGE(message))
+                        : refuse(change);
 }
-#else
-int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid)
-{
-    return core.library ? core_modify(change, job, submit_uid) : refuse(change);
-}
-#endif

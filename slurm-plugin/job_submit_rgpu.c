@@ -16,12 +16,8 @@ PLUGIN_IDENTITY("licences for remote GPUs", "job_submit/rgpu");
 PLUGIN_EXPORT int init(void);
 PLUGIN_EXPORT FINI_TYPE fini(void);
 PLUGIN_EXPORT int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message);
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
-PLUGIN_EXPORT int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid,
-                             char **message);
-#else
-PLUGIN_EXPORT int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid);
-#endif
+PLUGIN_EXPORT int job_modify(job_desc_msg_t *change, job_record_t *job,
+                             uint32_t submit_uid MODIFY_MESSAGE(char **message));
 
 int init(void)
 {
@@ -66,13 +62,11 @@ static const char *pin_nodes(job_desc_msg_t *job)
 static uint32_t largest_node(void)
 {
     uint32_t cpus = 0;
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(22, 5, 0)
     node_record_t *node;
 
     for (int i = 0; (node = next_node(&i)); i++)
         if (node->cpus > cpus)
             cpus = node->cpus;
-#endif
     return cpus;
 }
 
@@ -80,14 +74,12 @@ static uint32_t largest_node(void)
 static bool nodes_have_type(const char *type)
 {
     bool found = false;
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(22, 5, 0)
     char wanted[GPU_TYPE_MAX + 16];
     node_record_t *node;
 
     snprintf(wanted, sizeof(wanted), "rgpu:%s:", type);
     for (int i = 0; !found && (node = next_node(&i)); i++)
         found = node->config_ptr && xstrcasestr(node->config_ptr->gres, wanted);
-#endif
     return found;
 }
 
@@ -168,8 +160,7 @@ static const char *check_size(const job_desc_msg_t *job)
 // others are counted as soon as they are jobs, see count_part().
 static bool takes_licenses_later(const job_desc_msg_t *job)
 {
-    return SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0) && job->het_job_offset != NO_VAL &&
-           job->het_job_offset > 0;
+    return FIRST_PART_HAS_LICENSES && job->het_job_offset != NO_VAL && job->het_job_offset > 0;
 }
 
 int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
@@ -298,14 +289,8 @@ static int modify(job_desc_msg_t *change, job_record_t *job, char **message)
     return license_text_set(&change->licenses, ours);
 }
 
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
-int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid, char **message)
+int job_modify(job_desc_msg_t *change, job_record_t *job,
+               uint32_t submit_uid MODIFY_MESSAGE(char **message))
 {
-    return modify(change, job, message);
+    return modify(change, job, MODIFY_MESSAGE_TO(message));
 }
-#else
-int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid)
-{
-    return modify(change, job, NULL);
-}
-#endif

@@ -6,11 +6,6 @@
 
 #include "slurm-plugin/places.h"
 
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
-#define GET_NODE_ADDRESS topology_g_get_node_addr
-#else
-#define GET_NODE_ADDRESS slurm_topo_get_node_addr
-#endif
 // As of Slurm's headers, of which one or the other has it; slurmd loads this as well.
 extern int GET_NODE_ADDRESS(char *node, char **address, char **pattern);
 #pragma weak slurm_topo_get_node_addr

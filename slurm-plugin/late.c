@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,4 +53,49 @@ void late_unload(struct late_half *half)
     half->library = NULL;
     for (size_t i = 0; half->functions[i].name; i++)
         *(void **)half->functions[i].pointer = NULL;
+}
+
+// ---- the version of Slurm ----
+
+// Slurm loads its plugin for authentication before all others. Its version is what Slurm has just
+// checked.
+static int read_version(struct dl_phdr_info *object, size_t size, void *version)
+{
+    const char *slash = object->dlpi_name ? strrchr(object->dlpi_name, '/') : NULL;
+    const uint32_t *number;
+    void *library;
+
+    if (!slash || strncmp(slash, "/auth_", 6) != 0)
+        return 0;
+    library = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library)
+        return 0;
+    number = dlsym(library, "plugin_version");
+    if (number)
+        *(uint32_t *)version = *number;
+    dlclose(library);
+    return number != NULL;
+}
+
+uint32_t running_version(void)
+{
+    uint32_t version = 0;
+
+    dl_iterate_phdr(read_version, &version);
+    return version;
+}
+
+static unsigned version_part(uint32_t version, unsigned shift)
+{
+    return version >> shift & 0xff;
+}
+
+void running_version_text(uint32_t built, uint32_t running, char text[VERSION_TEXT_MAX])
+{
+    snprintf(
+        text, VERSION_TEXT_MAX,
+        "it was built for Slurm %u.%02u.%u and this is %u.%02u.%u: no job gets remote GPUs, all "
+        "others run (build it anew: make slurm-plugin SLURM_PREFIX=...)",
+        version_part(built, 16), version_part(built, 8), version_part(built, 0),
+        version_part(running, 16), version_part(running, 8), version_part(running, 0));
 }

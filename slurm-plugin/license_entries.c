@@ -13,6 +13,9 @@ extern slurm_list license_list, cluster_license_list;
 
 enum { REMOVED_MAX = 256 };
 
+// Slurm itself numbers licences from 0 on.
+enum { FIRST_ID = 0x8000, LAST_ID = 0xfff0 };
+
 slurm_list license_entries_all(void)
 {
     return &license_list ? license_list : &cluster_license_list ? cluster_license_list : NULL;
@@ -28,12 +31,36 @@ licenses_t *license_entry_find(slurm_list list, const char *name)
     return list ? list_find_first(list, license_has_name, (void *)name) : NULL;
 }
 
+static int license_has_id(void *entry, void *id)
+{
+    return license_id(entry) == *(uint16_t *)id;
+}
+
+// Returns a number that no licence of slurmctld has, and none had for long.
+static uint16_t license_new_id(void)
+{
+    static uint16_t last = FIRST_ID;
+
+    do
+        last = last < LAST_ID ? last + 1 : FIRST_ID;
+    while (list_find_first(license_entries_all(), license_has_id, &last));
+    return last;
+}
+
+static uint16_t license_id_of(const char *name)
+{
+    const licenses_t *entry = license_entry_find(license_entries_all(), name);
+
+    return entry ? license_id(entry) : license_new_id();
+}
+
 licenses_t *license_entry_add(slurm_list list, const char *name, uint32_t total)
 {
     licenses_t *entry = xmalloc(sizeof(*entry));
 
     entry->name = xstrdup(name);
     entry->total = total;
+    license_set_id(entry, license_id_of(name));
     list_append(list, entry);
     // Backfill copies the list when it begins and expects that no job names another licence. It
     // ends at its next pause when a reservation has changed.
@@ -56,6 +83,7 @@ void license_entry_take(job_record_t *job, const char *name, uint32_t count)
     if (!entry)
         entry = license_entry_add(job->license_list, name, count);
     entry->total = count;
+    license_set_id(entry, license_id_of(name));
 }
 
 // slurmctld answers queries about licences without a lock that this plugin could take. So a licence

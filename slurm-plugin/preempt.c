@@ -26,7 +26,8 @@ static struct {
 } last;
 
 // The scheduler's locks.
-static slurmctld_lock_t locks = {READ_LOCK, WRITE_LOCK, WRITE_LOCK, READ_LOCK, READ_LOCK};
+static slurmctld_lock_t locks = {
+    .conf = READ_LOCK, .job = WRITE_LOCK, .node = WRITE_LOCK, .part = READ_LOCK, .fed = READ_LOCK};
 
 // ---- waiting jobs ----
 
@@ -124,11 +125,8 @@ static int preempt_add_candidate(void *x, void *argument)
 
 static bool takes_youngest_first(void)
 {
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
-    if (xstrcasestr(slurm_conf.preempt_params, "youngest_first"))
-        return true;
-#endif
-    return xstrcasestr(slurm_conf.sched_params, "preempt_youngest_first");
+    return preempt_parameter("youngest_first") ||
+           xstrcasestr(slurm_conf.sched_params, "preempt_youngest_first");
 }
 
 static int compare_losses(const void *a, const void *b)
@@ -168,34 +166,9 @@ static json_t *find_candidates(const struct slurm_settings *settings, job_record
 
 // ---- suspending and resuming ----
 
-// Slurm's versions have two signatures of this function of slurmctld, which differ in the message
-// that it answers.
-typedef int (*suspend_for_line)(suspend_msg_t *, uid_t, int, bool, uint16_t);
-typedef int (*suspend_for_message)(slurm_msg_t *, suspend_msg_t *, uid_t, bool, uint16_t);
-#define ANY_FUNCTION(function) ((void (*)(void))(function))
-
-static int suspend_old(suspend_msg_t *order)
-{
-    suspend_for_line call = (suspend_for_line)ANY_FUNCTION(job_suspend);
-
-    return call(order, 0, -1, false, NO_VAL16);
-}
-
-static int suspend_new(suspend_msg_t *order)
-{
-    suspend_for_message call = (suspend_for_message)ANY_FUNCTION(job_suspend);
-
-    return call(NULL, order, 0, false, NO_VAL16);
-}
-
-// As gang scheduling does: the job keeps its processors, and Slurm may resume it where it would
-// have.
 static bool suspend_or_resume(job_record_t *job, uint16_t operation)
 {
-    suspend_msg_t order = {.op = operation, .job_id = job->job_id};
-    int error = _Generic(&job_suspend, suspend_for_line
-                         : suspend_old, default
-                         : suspend_new)(&order);
+    int error = suspend_or_resume_job(job->job_id, operation);
 
     if (error)
         info("job_submit/rgpu: %pJ cannot be %s: %s", job,
@@ -347,11 +320,9 @@ bool preempt_ask(const struct slurm_settings *settings, json_t *question)
     job_record_t *first = NULL;
     json_t *keys = NULL, *request = NULL;
 
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
     // Slurm does it itself with this setting.
-    if (xstrcasestr(slurm_conf.preempt_params, "reclaim_licenses"))
+    if (preempt_parameter("reclaim_licenses"))
         return false;
-#endif
     lock_slurmctld(locks);
     if (job_list && slurm_preemption_enabled() && !last_is_under_way()) {
         last.count = 0;

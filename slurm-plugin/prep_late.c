@@ -5,7 +5,7 @@
 
 #include "slurm-plugin/late.h"
 
-PLUGIN_IDENTITY("leases of remote GPUs", "prep/rgpu");
+PLUGIN_IDENTITY_OF_RUNNING_SLURM("leases of remote GPUs", "prep/rgpu")
 
 PLUGIN_EXPORT int init(void);
 PLUGIN_EXPORT FINI_TYPE fini(void);
@@ -29,7 +29,7 @@ static struct late_half core = {
 
 int init(void)
 {
-    const char *why = running_in_slurmctld() ? late_begin(&core) : NULL;
+    const char *why = plugin_fits_or_says() && running_in_slurmctld() ? late_begin(&core) : NULL;
 
     if (why)
         error("%s: no job gets remote GPUs: %s", plugin_type, why);
@@ -74,6 +74,5 @@ int prep_p_epilog_slurmctld(job_record_t *job, bool *async)
 
 void prep_p_required(prep_call_type_t type, bool *required)
 {
-    *required = running_in_slurmctld() &&
-                (type == PREP_PROLOG_SLURMCTLD || type == PREP_EPILOG_SLURMCTLD);
+    *required = core.library && (type == PREP_PROLOG_SLURMCTLD || type == PREP_EPILOG_SLURMCTLD);
 }

@@ -274,7 +274,7 @@ static bool run_acquire(struct task *task)
         return false;
     if (!result) {
         tell_gpus(task);
-        callbacks.prolog_slurmctld(0, task->job.job, false);
+        prep_report(callbacks.prolog_slurmctld, 0, task->job.job);
         return true;
     }
     info("%s: JobId=%u: %s", plugin_type, task->job.job, task->why);
@@ -282,11 +282,11 @@ static bool run_acquire(struct task *task)
     if (atomic_load(&stopping))
         return true;
     if (!still_starts(&task->job)) {
-        callbacks.prolog_slurmctld(0, task->job.job, false);
+        prep_report(callbacks.prolog_slurmctld, 0, task->job.job);
         return true;
     }
     tell_user(task, false);
-    callbacks.prolog_slurmctld(W_EXITCODE(1, 0), task->job.job, false);
+    prep_report(callbacks.prolog_slurmctld, W_EXITCODE(1, 0), task->job.job);
     tell_user(task, hold);
     return true;
 }
@@ -347,7 +347,7 @@ static void run_release(struct task *task)
              task->job.job, task->why);
     if (atomic_load(&stopping))
         return;
-    callbacks.epilog_slurmctld(0, task->job.job, false);
+    prep_report(callbacks.epilog_slurmctld, 0, task->job.job);
     // Slurm looks for jobs to start when nodes report the end of one; often that was before the
     // licences came free just now.
     schedule(false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Slurm's own headers, and the differences between its versions 21.08 to 25.11. Only the plugins
-// that run inside Slurm's daemons include this file.
+// Slurm's own headers, of its versions 21.08 to 26.05. Only the plugins that run inside Slurm's
+// daemons include this file.
 #ifndef RGPU_SLURM_HEADERS_H
 #define RGPU_SLURM_HEADERS_H
 
@@ -45,18 +45,8 @@
 
 #pragma GCC diagnostic pop
 
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
-typedef list_t *slurm_list;
-#else
-typedef List slurm_list;
-#endif
-
-// hostlist_t is a pointer in older versions, and the structure itself in newer ones.
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
-#define LIST_POINTER *
-#else
-#define LIST_POINTER
-#endif
+#include "slurm-plugin/late.h"
+#include "slurm-plugin/slurm_versions.h"
 
 // Adds cluster name, host and port of slurm.conf to the settings, inside slurmctld.
 #define identify_cluster(settings) \
@@ -64,21 +54,34 @@ typedef List slurm_list;
                             slurm_conf.control_cnt ? slurm_conf.control_machine[0] : NULL, \
                             slurm_conf.slurmctld_port)
 
-// The result type and the return statement of a plugin's fini().
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
-#define FINI_TYPE void
-#define FINI_RETURN return
-#else
-#define FINI_TYPE int
-#define FINI_RETURN return SLURM_SUCCESS
-#endif
-
 #define PLUGIN_EXPORT __attribute__((visibility("default")))
 
 // The variables by which Slurm identifies a plugin. Slurm loads only plugins of its own version.
+// Plugins without which its daemons exit take that version over: Slurm reads it after constructors.
 #define PLUGIN_IDENTITY(name, type) \
     PLUGIN_EXPORT const char plugin_name[] = name; \
     PLUGIN_EXPORT const char plugin_type[] = type; \
-    PLUGIN_EXPORT const uint32_t plugin_version = SLURM_VERSION_NUMBER
+    PLUGIN_EXPORT uint32_t plugin_version = SLURM_VERSION_NUMBER
+
+#define PLUGIN_IDENTITY_OF_RUNNING_SLURM(name, type) \
+    PLUGIN_IDENTITY(name, type); \
+    static __attribute__((constructor)) void plugin_take_version(void) \
+    { \
+        uint32_t running = running_version(); \
+        if (running) \
+            plugin_version = running; \
+    } \
+    static bool plugin_fits(void) \
+    { \
+        return plugin_version == SLURM_VERSION_NUMBER; \
+    } \
+    static bool plugin_fits_or_says(void) \
+    { \
+        char text[VERSION_TEXT_MAX]; \
+        running_version_text(SLURM_VERSION_NUMBER, plugin_version, text); \
+        if (!plugin_fits()) \
+            error("%s: %s", plugin_type, text); \
+        return plugin_fits(); \
+    }
 
 #endif

@@ -21,6 +21,7 @@
 #include "common/driver/nccl_preload.h"
 #include "common/driver/profiler_preload.h"
 #include "slurm-plugin/late.h"
+#include "slurm-plugin/slurm_versions.h"
 #include "slurm-plugin/step.h"
 
 #pragma GCC visibility push(default)
@@ -168,7 +169,7 @@ static int ask_slurmctld(spank_t spank, struct step_place *place)
     int error = -ENOENT;
 
     if (spank_getenv(spank, "RGPU_NODE", name, sizeof(name)) != ESPANK_SUCCESS ||
-        slurm_load_job(&message, place->job, SHOW_ALL) != SLURM_SUCCESS)
+        slurm_load_job(&message, SLURM_JOB(place->job), SHOW_ALL) != SLURM_SUCCESS)
         return -EHOSTUNREACH;
     // A heterogeneous job is answered with all of its parts.
     for (uint32_t i = 0; i < message->record_count; i++) {

@@ -277,7 +277,7 @@ start_box() {
         case " $* " in *" --devices "*) ;; *) args+=(--devices "${RGPU_TEST_DEVICES:-sim:2}") ;; esac
         case " $* " in *" --listen "*) ;; *) args+=(--listen 127.0.0.1:0) ;; esac
     esac
-    local under=()
+    local under=("${BOX_UNDER[@]}")
     [ -z "${VALGRIND:-}" ] || under=(valgrind -q --error-exitcode=99)
     start "$name" "${under[@]}" "$BUILD/bin/rgpud" "${args[@]}"
     BOX_PID=$PID BOX_LOG=$TMP/$name.log

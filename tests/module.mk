@@ -5,6 +5,7 @@
 #   make check T=name          the tests whose name or path contains this, of both kinds
 #   make check-slurm           those with a real Slurm cluster
 #   make check-slurm RELEASE=trixie        the same with the Slurm of another release of Debian
+#   make check-slurm SLURM_PREFIX=/opt/slurm      the same with a Slurm that was installed there
 #   make check-failed          those that failed the last time, one after the other
 #   make check VALGRIND=1      compiled tests under valgrind
 #   make check SAN=thread      the same tests on a sanitized build
@@ -63,7 +64,7 @@ RELEASE ?=
 check-slurm: T := $(or $(T),slurm)
 check-slurm:
 ifeq ($(RELEASE),)
-	@+$(MAKE) --no-print-directory check T=$(T)
+	@+$(if $(filter-out /usr,$(SLURM_PREFIX)),PATH="$(SLURM_PREFIX)/bin:$(SLURM_PREFIX)/sbin:$$PATH") $(MAKE) --no-print-directory check T=$(T)
 else
 	scripts/in-debian $(RELEASE) sh -c 'scripts/slurm-headers --fetch >/dev/null && \
 	    make -j$(TEST_JOBS) tests && make check-built T=$(T) TEST_JOBS=1'

@@ -46,13 +46,13 @@ static void print_slurm_conf(json_int_t gpus, const char *plugins)
     printf(
         "# ---- slurm.conf, the same on every node ----\n"
         "# PluginDir: ours in front of what `scontrol show config` says now. Licenses: their count\n"
-        "# follows the pool (now %lld GPUs); a number other than 0 is the most that jobs of this\n"
-        "# cluster may have of it. SchedulerParameters: with those that you have.\n"
+        "# follows the pool (now %lld GPUs); the number here is the most that jobs of this cluster\n"
+        "# may have of it. SchedulerParameters: with those that you have.\n"
         "PluginDir=%s:/usr/lib/x86_64-linux-gnu/slurm-wlm\n"
         "GresTypes=rgpu\n"
         "JobSubmitPlugins=rgpu\n"
         "PrEpPlugins=prep/script,prep/rgpu\n"
-        "Licenses=rgpu:0,rgpu_mem:0\n"
+        "Licenses=rgpu:2147483647,rgpu_mem:2147483647\n"
         "SchedulerParameters=bf_licenses,allow_zero_lic\n"
         "# and on every NodeName line, so that the pool and not the node is the limit:\n"
         "#   NodeName=... Gres=rgpu:%lld\n\n",

@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int descriptor_own(int fd)
@@ -55,6 +58,32 @@ DIR *descriptor_open_directory(const char *path)
     if (fd >= 0 && !directory)
         close(fd);
     return directory;
+}
+
+static int close_one_by_one(int first, bool at_exec)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    struct dirent *entry;
+    int err = directory ? 0 : -errno;
+
+    while (!err && (entry = readdir(directory))) {
+        int fd = atoi(entry->d_name);
+        if (*entry->d_name == '.' || fd < first || fd == dirfd(directory))
+            continue;
+        if (at_exec ? fcntl(fd, F_SETFD, FD_CLOEXEC) : close(fd))
+            err = -errno;
+    }
+    if (directory)
+        closedir(directory);
+    return err;
+}
+
+int descriptor_close_from(int first, bool at_exec)
+{
+    unsigned flags = at_exec ? CLOSE_RANGE_CLOEXEC : 0;
+
+    return syscall(SYS_close_range, (unsigned)first, ~0U, flags) ? close_one_by_one(first, at_exec)
+                                                                 : 0;
 }
 
 void descriptor_fence_begin(struct descriptor_fence *fence)

@@ -8,6 +8,7 @@
 #define RGPU_COMMON_DESCRIPTOR_H
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 // Descriptors are moved to DESCRIPTOR_OWN or above, or to DESCRIPTOR_STANDARD or above if the
@@ -25,6 +26,10 @@ int descriptor_own_briefly(int fd);
 // As fopen() with MODE "r" or "w", but never waits for the other end of a named pipe.
 FILE *descriptor_open_file(const char *path, const char *mode);
 DIR *descriptor_open_directory(const char *path);
+
+// Closes all descriptors from FIRST on, at once or by exec. Kernels before 5.11 take a system call
+// for each. Returns 0 or -errno.
+int descriptor_close_from(int first, bool at_exec);
 
 // Surrounds calls of libraries that open descriptors: occupies the free numbers below 3 meanwhile.
 // Reads and writes of the program on these numbers fail with EBADF, as they would without it.

@@ -2,11 +2,15 @@
 #include "common/base/resident.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "common/base/quiet_thread.h"
 
@@ -88,6 +92,26 @@ static bool kernel_enters_pages(void)
                               true);
 }
 
+// Returns false if a page is not mapped or not accessible in this way. The kernel adds 0 to a word
+// or compares one, so no access ends the process, and the program's data stay.
+static bool page_is_accessible(const void *page, bool write)
+{
+    static const struct timespec no_time;
+    long result = write ? syscall(SYS_futex, page, FUTEX_WAKE_OP_PRIVATE, 0, NULL, page,
+                                  FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0))
+                        : syscall(SYS_futex, page, FUTEX_WAIT_PRIVATE, 0, &no_time, NULL, 0);
+
+    return result >= 0 || errno != EFAULT;
+}
+
+static bool pages_are_accessible(uintptr_t first, size_t size, bool write)
+{
+    for (size_t done = 0; done < size; done += PAGE)
+        if (!page_is_accessible((const void *)(first + done), write))
+            return false;
+    return true;
+}
+
 int memory_make_lockable(void *base, size_t size, bool write)
 {
     uintptr_t first = (uintptr_t)base & ~(uintptr_t)(PAGE - 1);
@@ -102,5 +126,7 @@ int memory_make_lockable(void *base, size_t size, bool write)
         return -EFAULT;
     if (write)
         (void)!memory_make_resident((void *)first, whole); // locking finds out
-    return memory_enter_pages((void *)first, whole, write) || !kernel_enters_pages() ? 0 : -EFAULT;
+    if (memory_enter_pages((void *)first, whole, write))
+        return 0;
+    return !kernel_enters_pages() && pages_are_accessible(first, whole, write) ? 0 : -EFAULT;
 }

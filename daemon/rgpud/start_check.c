@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
+#include "common/security/features.h"
 #include "daemon/rgpud/admin.h"
 #include "daemon/rgpud/clients/admission.h"
 #include "daemon/rgpud/broker/broker_connection.h"
@@ -46,6 +47,7 @@ int start_check(struct box *box)
     programs_worker(settings, box->worker_path, sizeof(box->worker_path));
     programs_driver(settings, box->choice.software, box->driver_path, sizeof(box->driver_path));
     int parts[] = {choice,
+                   features_report(FEATURE_OF_BOXES),
                    transports_check(settings),
                    worker_setup_check(settings),
                    admission_load_keys(box, settings),

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/close_range.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/security/capabilities.h"
+#include "common/base/descriptor.h"
 #include "common/base/scope.h"
 #include "common/base/spawn.h"
 
@@ -72,7 +72,7 @@ static int place_descriptors(const struct child_start_request *launch)
     for (size_t i = 0; i < launch->fd_count; i++)
         if (dup2(lifted[i], (int)i) < 0)
             return -errno;
-    return close_range((unsigned)launch->fd_count, ~0U, CLOSE_RANGE_CLOEXEC) ? -errno : 0;
+    return descriptor_close_from((int)launch->fd_count, true);
 }
 
 static void reset_signals(void)

@@ -12,6 +12,7 @@
 
 #include "common/security/capabilities.h"
 #include "common/net/control.h"
+#include "common/base/descriptor.h"
 #include "common/base/scope.h"
 #include "common/base/spawn.h"
 #include "daemon/suspender/checkpoint_calls.h"
@@ -33,7 +34,7 @@ static int keep_own(int socket)
     enum { SOCKET = CONTROL_WORKER_DRIVER_FD - 1 };
 
     if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0 || dup2(socket, SOCKET) < 0 ||
-        close_range(CONTROL_WORKER_DRIVER_FD + 1, ~0U, 0))
+        descriptor_close_from(CONTROL_WORKER_DRIVER_FD + 1, false))
         _exit(1);
     return SOCKET;
 }

@@ -7,6 +7,7 @@
 #   $(call program_library,...)                            -> the same for libraries that are loaded into programs: they
 #                                                             run with C libraries from GLIBC_FLOOR on
 #   $(call program,NAME,SOURCES,ARCHIVES,LIBS)             -> $(B)/bin/NAME
+#   $(call node_program,NAME,SOURCES,ARCHIVES,LIBS)        -> the same for programs that run on every node, with any such C library
 #   $(call test_program,NAME,SOURCES,ARCHIVES,LIBS)        -> $(B)/tests/NAME (built by `make check`)
 #   $(call test_helper,NAME,SOURCES,ARCHIVES,LIBS)         -> $(B)/tests/NAME, which tests start
 #   SOURCES   .c files, under the source tree or under $(B)/gen
@@ -64,6 +65,10 @@ define program_rule
 PROGRAMS += $(B)/bin/$(1)
 $(call link_rule,$(B)/bin/$(1),$(2),$(3),$(4))
 endef
+define node_program_rule
+PROGRAMS += $(B)/bin/$(1)
+$(call link_rule,$(B)/bin/$(1),$(2),$(3),$(4) $(FLOOR_LIBS),-Wl$(comma)--allow-shlib-undefined $(FLOOR_FLAGS),$(FLOOR_DEPS))
+endef
 define test_program_rule
 TEST_PROGRAMS += $(B)/tests/$(1)
 $(call link_rule,$(B)/tests/$(1),$(2),$(3),$(4))
@@ -77,6 +82,7 @@ LIBRARIES += $(B)/lib/$(1)
 $(call link_rule,$(B)/lib/$(1),$(2),$(3),$(4),-shared $(5),$(6))
 endef
 program        = $(eval $(call program_rule,$(1),$(2),$(3),$(4)))
+node_program   = $(eval $(call node_program_rule,$(1),$(2),$(3),$(4)))
 test_program   = $(eval $(call test_program_rule,$(1),$(2),$(3),$(4)))
 test_helper    = $(eval $(call test_helper_rule,$(1),$(2),$(3),$(4)))
 shared_library = $(eval $(call shared_library_rule,$(1),$(2),$(3),$(4),$(5),$(6)))

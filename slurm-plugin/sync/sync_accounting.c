@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "slurm-plugin/slurm_versions.h"
 #include "slurm-plugin/sync/busy_note.h"
 
 // Lists are named by their tags here, which all versions of Slurm have; what stands for them
@@ -28,7 +29,7 @@ static bool read_cluster(char *cluster, size_t size)
     *cluster = '\0';
     if (conf->accounting_storage_type && strstr(conf->accounting_storage_type, "slurmdbd"))
         snprintf(cluster, size, "%s", conf->cluster_name ? conf->cluster_name : "");
-    slurm_free_ctl_conf(conf);
+    slurm_free_conf(conf);
     return true;
 }
 
@@ -91,8 +92,7 @@ static enum accounting_outcome write_comment(const struct accounts *accounts,
         .admin_comment = comment,
         .array_task_id = NO_VAL,
         .derived_ec = NO_VAL,
-        .lft = NO_VAL,
-        .resvid = NO_VAL,
+        UNSET_LFT.resvid = NO_VAL,
     };
     struct xlist *changed = slurmdb_job_modify(accounts->connection, &question->condition, &change);
 

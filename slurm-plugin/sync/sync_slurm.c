@@ -12,6 +12,7 @@
 
 #include "slurm-plugin/request/job_request.h"
 #include "slurm-plugin/lent.h"
+#include "slurm-plugin/slurm_versions.h"
 
 static char problem[256];
 
@@ -41,7 +42,7 @@ int sync_slurm_identify(struct slurm_settings *settings)
     error = slurm_settings_identify(settings, conf->cluster_name,
                                     conf->control_cnt ? conf->control_machine[0] : NULL,
                                     conf->slurmctld_port);
-    slurm_free_ctl_conf(conf);
+    slurm_free_conf(conf);
     if (error)
         snprintf(problem, sizeof(problem), "no memory");
     return error;
@@ -99,16 +100,17 @@ void sync_slurm_tell(uint32_t job, const char *text)
 {
     job_desc_msg_t update;
 
-    slurm_notify_job(job, (char *)text);
+    slurm_notify_job(SLURM_JOB(job), (char *)text);
     slurm_init_job_desc_msg(&update);
-    update.job_id = job;
+    update.JOB_ID = job;
     update.admin_comment = (char *)text;
     slurm_update_job(&update);
 }
 
 int sync_slurm_end(uint32_t job, bool requeue)
 {
-    int status = requeue ? slurm_requeue(job, 0) : slurm_kill_job(job, SIGKILL, 0);
+    int status = requeue ? slurm_requeue(SLURM_JOB(job), 0)
+                         : slurm_kill_job(SLURM_JOB(job), SIGKILL, 0);
 
     return status == SLURM_SUCCESS ? 0 : sync_slurm_explain("job");
 }

@@ -62,6 +62,21 @@ else
         ok "$program computes in Podman" in_podman "$BUILD/tests/programs/$program"
         like "$(cat "$TMP/out")" 'transport=shm' "$program: over shared memory"
     done
+    # As a device of the Container Device Interface, with the paths of this test.
+    mkdir "$TMP/cdi"
+    sed "s|hostPath: /run/rgpu-clients|hostPath: $sockets|; s|hostPath: /usr/lib/rgpu|hostPath: $BUILD/lib|" \
+        "$TOP/config/containers/cdi.yaml" >"$TMP/cdi/rgpu.yaml"
+    by_device() {
+        unshare --mount --propagation private bash -c 'mount -t tmpfs run /run && mkdir /run/cdi && mount --bind "$1" /run/cdi && exec "${@:2}"' \
+            by_device "$TMP/cdi" podman --runtime runc run --rm --network none --user 1234:1234 --read-only --read-only-tmpfs=false --ulimit nofile=1024:1024 \
+            --ulimit nproc=4096:4096 --env RGPU_LOG=info --device rgpu.local/box=all --rootfs /:O "$@" >"$TMP/out" 2>&1 </dev/null
+    }
+    if ! by_device true; then
+        skip "Podman has no Container Device Interface here: $(tail -n 1 "$TMP/out")"
+    else
+        ok "a program computes in Podman with --device rgpu.local/box=all" by_device "$BUILD/tests/programs/saxpy"
+        like "$(cat "$TMP/out")" 'transport=shm' "over shared memory"
+    fi
 fi
 
 # ---- what is left in the directory ----

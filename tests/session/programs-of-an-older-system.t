@@ -9,7 +9,7 @@ requires debootstrap unshare
 [ "$(id -u)" = 0 ] || skip_all "only root can change the root directory"
 [ -z "${SAN:-}" ] || skip_all "sanitizers need this system's own C library"
 RELEASE=bullseye
-build_machine older gcc libc6-dev
+build_machine older gcc libc6-dev libjansson4 libsmartcols1 libmunge2 libinih1
 export MACHINE_older
 mkdir "$TMP/programs"
 chmod a+x "$TMP"
@@ -28,6 +28,7 @@ chmod +x "$TMP/older"
 export TOP BUILD TMP
 
 is "$("$TMP/older" /lib/x86_64-linux-gnu/libc.so.6 | sed -n 's/.*GLIBC \([0-9.]*\)-.*/\1/p')" 2.31 "the older system has the C library of Debian 11"
+is "$("$TMP/older" "$BUILD/bin/rgpuctl" --version)" "$("$BUILD/bin/rgpuctl" --version)" "rgpuctl runs there"
 compile='cd "$TOP"; for source in tests/programs/*.c; do echo "${source##*/}"; done |
     xargs -P 2 -I NAME sh -c "gcc -D_GNU_SOURCE -std=gnu11 -O1 -pthread -I. -I$BUILD/gen -o $TMP/programs/\$(basename NAME .c) \
         tests/programs/NAME -L$BUILD/lib -l:libcuda.so.1 -lm -ldl"'
@@ -56,7 +57,8 @@ int main(int argc, char **argv)
 }
 END
 "$TMP/older" sh -c 'gcc -o "$TMP/loads" "$TMP/programs.c" -ldl'
-for library in libnvidia-ml.so.1 librgpu.so.1 nccl/libnccl.so.2 libcupti.so.12 libcupti.so.13; do
+for library in libnvidia-ml.so.1 librgpu.so.1 nccl/libnccl.so.2 libcupti.so.12 libcupti.so.13 slurm/rgpu_step.so; do
+    [ -e "$BUILD/lib/$library" ] || continue
     ok "$library is loaded there" on_box "$TMP/older" "$TMP/loads" "$BUILD/lib/$library"
 done
 done_testing

@@ -331,7 +331,7 @@ start_pool_cluster() {
     echo "optional $PLUGINS/spank_rgpu.so" >"$SLURM_DIR/plugstack.conf"
     NODE_EXTRA="Gres=${NODE_GRES:-rgpu:64}" slurm_settings \
         "PluginDir=$PLUGINS:$(slurm_plugin_dir)" "GresTypes=${GRES_TYPES:-rgpu}" JobSubmitPlugins=rgpu \
-        PrEpPlugins=prep/script,prep/rgpu "Licenses=${LICENSES:-rgpu:0,rgpu_mem:0}" "$@"
+        PrEpPlugins=prep/script,prep/rgpu "Licenses=${LICENSES:-rgpu:2147483647,rgpu_mem:2147483647}" "$@"
     start_slurm
     cd "$TMP/work"
     unset RGPU_SLURM_CONF
@@ -346,7 +346,11 @@ start_sync() {
 
 # The GPUs in the output of $SHOW, each once.
 uuids() { tr ' ' '\n' | grep -o 'GPU-[0-9a-f-]*' | sort -u; }
-slurm_plugin_dir() { dirname "$(ls -d /usr/{,local/}lib{,/*}/slurm*/select_cons_tres.so 2>/dev/null | head -n 1)"; }
+slurm_plugin_dir() {
+    local prefix
+    prefix=$(dirname "$(dirname "$(command -v slurmctld)")")
+    dirname "$(ls -d "${prefix:-/usr}"/lib{,64,/*}/slurm*/select_cons_tres.so 2>/dev/null | head -n 1)"
+}
 leases() { api GET "/v1/leases${1:+?$1}" | at leases.#; }
 no_leases() { [ "$(leases)" = 0 ]; }
 leases_are() { [ "$(leases)" = "$1" ]; }

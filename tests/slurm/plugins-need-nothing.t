@@ -7,7 +7,7 @@
 require_plugins
 for plugin in gres_rgpu job_submit_rgpu prep_rgpu spank_rgpu; do
     needed=$(readelf -d "$BUILD/lib/slurm/$plugin.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p')
-    is "$(grep -v '^libc\.so' <<<"$needed")" "" "$plugin.so needs no library but libc"
+    is "$(grep -vE '^lib(c|dl|pthread)\.so' <<<"$needed")" "" "$plugin.so needs no library but libc"
 done
 
 eval "$(declare -f share_programs | sed '1s/share_programs/share_everything/')"

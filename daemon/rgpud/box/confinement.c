@@ -35,8 +35,6 @@ static void confinement_say(const struct box *box)
                 : "worker_uids is none",
             landlock ? "Landlock and the filter of system calls keep them apart"
                      : "only the filter of system calls keeps them apart");
-    if (!landlock)
-        log_warn("this kernel has no Landlock: workers open every file that their user may open");
     if (box->settings.worker.worker_filter)
         log_warn("worker_filter=log: workers are not kept from files and system calls");
 }

@@ -12,6 +12,7 @@
 #include "common/net/control.h"
 #include "common/net/fdpass.h"
 #include "common/service/ledger.h"
+#include "common/base/descriptor.h"
 #include "common/base/log.h"
 #include "common/service/program.h"
 #include "daemon/worker/confine/confine.h"
@@ -249,7 +250,7 @@ static void close_others(void)
         close(CONTROL_WORKER_REFUSALS_FD);
     if (!setup.has_clients)
         close(CONTROL_WORKER_CLIENTS_FD);
-    close_range(CONTROL_WORKER_CLIENTS_FD + 1, ~0U, 0);
+    (void)descriptor_close_from(CONTROL_WORKER_CLIENTS_FD + 1, false);
 }
 
 // The driver may lie where our user cannot look, as in a tree under somebody's home.

@@ -184,6 +184,9 @@ static enum outcome take_report(struct api_call *call, struct pool_box *box, con
     if (!error)
         error = broker_hear_moves(server->broker, box, json_object_get(call->body, "moves"),
                                   call->actor);
+    if (!error)
+        error = broker_drain_faulty(server->broker, box, json_object_get(call->body, "faults"),
+                                    call->actor);
     if (!error) {
         pool_figures_bound(sessions);
         pool_figures_take(box, json_object_get(call->body, "figures"));

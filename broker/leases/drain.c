@@ -127,3 +127,43 @@ enum outcome broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu,
                ? end_leases_on(broker, NULL, gpu, &gpu->drain, order->actor)
                : OUTCOME_DONE;
 }
+
+static struct pool_gpu *drain_find_gpu(const struct pool_box *box, const char *uuid)
+{
+    for (uint32_t i = 0; uuid && i < box->gpu_count; i++)
+        if (!strcmp(box->gpus[i]->uuid, uuid))
+            return box->gpus[i];
+    return NULL;
+}
+
+// Returns true if the order changes nothing: a box repeats its report if it misses the answer.
+static bool is_obeyed(const struct pool_gpu *gpu, const struct drain_order *order)
+{
+    return gpu->drained && gpu->drain.reason && !strcmp(gpu->drain.reason, order->reason) &&
+           (!order->force || !gpu->holders);
+}
+
+enum outcome broker_drain_faulty(struct broker *broker, struct pool_box *box, const json_t *list,
+                                 const char *actor)
+{
+    enum outcome error = OUTCOME_DONE;
+    const json_t *entry;
+    size_t i;
+
+    json_array_foreach(list, i, entry) {
+        struct pool_gpu *gpu =
+            drain_find_gpu(box, json_string_value(json_object_get(entry, "uuid")));
+        const struct drain_order order = {.drained = true,
+                                          .force = json_is_true(json_object_get(entry, "force")),
+                                          .reason =
+                                              json_string_value(json_object_get(entry, "reason")),
+                                          .actor = actor};
+        if (!gpu || !order.reason || !*order.reason || !drain_reason_is_good(order.reason) ||
+            is_obeyed(gpu, &order) || !box_may_write(box))
+            continue;
+        error = broker_drain_gpu(broker, gpu, &order);
+        if (error)
+            break;
+    }
+    return error;
+}

@@ -110,6 +110,7 @@ struct pool_gpu {
     struct drain drain;
     unsigned figures_known; // bit mask of the valid `figures`
     double figures[POOL_FIGURES];
+    char health[48]; // the box's word for its health; "": unknown
 } __attribute__((aligned(64)));
 
 // The unheld GPUs of one box that are available in one mode. If all are alike, their properties are

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "broker/pool/pool_figures.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const struct figure_row figure_rows[POOL_FIGURES] = {
@@ -22,12 +23,23 @@ static bool pool_figures_read_figure(const struct figure_row *row, const json_t 
     return json_is_number(given) && *value >= row->least && *value <= row->most;
 }
 
+// Takes printable ASCII only: other bytes could steer the terminal of a person who lists GPUs.
+static void pool_figures_take_health(struct pool_gpu *gpu, const char *word)
+{
+    bool is_good = word && strlen(word) < sizeof(gpu->health);
+
+    for (const char *byte = word; is_good && *byte; byte++)
+        is_good = *byte >= ' ' && *byte <= '~';
+    snprintf(gpu->health, sizeof(gpu->health), "%s", is_good ? word : "");
+}
+
 static void pool_figures_take_gpu(struct pool_gpu *gpu, const json_t *said)
 {
     gpu->figures_known = 0;
     for (unsigned i = 0; i < POOL_FIGURES; i++)
         if (pool_figures_read_figure(&figure_rows[i], said, &gpu->figures[i]))
             gpu->figures_known |= 1u << i;
+    pool_figures_take_health(gpu, json_string_value(json_object_get(said, "health")));
 }
 
 void pool_figures_take(struct pool_box *box, const json_t *list)
@@ -36,7 +48,7 @@ void pool_figures_take(struct pool_box *box, const json_t *list)
     size_t i;
 
     for (uint32_t k = 0; k < box->gpu_count; k++)
-        box->gpus[k]->figures_known = 0;
+        pool_figures_take_gpu(box->gpus[k], NULL);
     json_array_foreach(list, i, entry) {
         const char *uuid = json_string_value(json_object_get(entry, "uuid"));
         for (uint32_t k = 0; uuid && k < box->gpu_count; k++)
@@ -45,11 +57,16 @@ void pool_figures_take(struct pool_box *box, const json_t *list)
     }
 }
 
+// Returns true if the last report of the box is recent.
+static bool are_of_now(const struct pool_gpu *gpu)
+{
+    return gpu->present && gpu->box->connected && !gpu->box->hung_up;
+}
+
 bool pool_figures_get(const struct pool_gpu *gpu, unsigned figure, double *value)
 {
     *value = gpu->figures[figure];
-    return (gpu->figures_known >> figure & 1) && gpu->present && gpu->box->connected &&
-           !gpu->box->hung_up;
+    return (gpu->figures_known >> figure & 1) && are_of_now(gpu);
 }
 
 void pool_figures_show(const struct pool_gpu *gpu, json_t *object)
@@ -61,6 +78,8 @@ void pool_figures_show(const struct pool_gpu *gpu, json_t *object)
                                 figure_rows[i].whole ? json_integer((json_int_t)value)
                                                      : json_real(value));
     }
+    if (*gpu->health && are_of_now(gpu))
+        json_object_set_new(object, "health", json_string(gpu->health));
 }
 
 void pool_figures_bound(json_t *sessions)

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Judges faults of GPUs (proto/gpu_faults.h) and acts on them by the setting gpu_faults: a fault is
+// counted, logged, or takes the GPU out of service. The broker then drains the GPU.
+#ifndef RGPU_DAEMON_HEALTH_H
+#define RGPU_DAEMON_HEALTH_H
+
+#include <jansson.h>
+
+#include "daemon/rgpud/box/box.h"
+#include "daemon/rgpud/box/monitor.h"
+
+// Returns 0, or -EINVAL after logging if the setting gpu_faults is malformed.
+int health_settings_check(const struct box_settings *settings)
+    __attribute__((warn_unused_result));
+
+// Takes the events and counters of a round.
+void health_take(struct box *box, const struct monitor_round *round);
+
+// Returns a word for lists: "ok", or the last fault that was more than counted.
+const char *health_word(const struct box_device *device);
+
+// Returns why a box without a broker gives nobody the GPU, or NULL.
+const char *health_objection(const struct box_device *device);
+
+// Lists GPUs that the broker is to drain, for a report. After the broker's answer health_reported()
+// forgets those that the report named.
+json_t *health_report(struct box *box);
+void health_reported(struct box *box);
+
+extern const char *const fault_class_names[FAULT_CLASSES];
+
+#endif

@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# An Xid error or a counter of a GPU is judged by its class: what only concerns a program is counted, what is unknown is logged,
+# what needs a reset ends the sessions on the GPU, with the cause in the program's error, and drains it; others of the box go on.
+. "$(dirname "$0")/broker.sh"
+[ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"
+ctl=$BUILD/bin/rgpuctl
+export RGPU_SIM_FAULTS=$TMP/faults
+: >"$RGPU_SIM_FAULTS"
+chmod 755 "$TMP"
+chmod 644 "$RGPU_SIM_FAULTS"
+start_broker
+start_cuda_box box1 --memory-check 100ms --admin-socket "$TMP/admin.sock"
+export RGPU_BROKER=unix:$BROKER_SOCKET
+unset RGPU_BOXES RGPU_TICKET RGPU_TICKET_FILE
+inject() { echo "$*" >>"$RGPU_SIM_FAULTS"; }
+log_has() { grep -Eq -e "$1" "$BOX_LOG"; }
+gpu_has() { [ "$(api GET "/v1/gpus/box1:$1" | at "gpu.$2")" = "$3" ]; }
+hold() { # hold NAME: a program that holds data on one GPU
+    mkfifo "$TMP/$1.orders"
+    exec {orders}<>"$TMP/$1.orders"
+    start "$1" bash -c 'exec "$@" <"$0"' "$TMP/$1.orders" "$ctl" run --no-wait -- "$BUILD/tests/held-data" 8
+    await_line "$1" ready || bail "the program did not start"
+}
+gpu_of() { api GET '/v1/leases?state=granted' | at "leases.$1.gpus.0.index"; }
+
+ok "a GPU without faults is well" await "its health" gpu_has 0 health ok
+hold first
+first=$PID first_orders=$orders bad=$(gpu_of 0)
+hold second
+second=$PID second_orders=$orders other=$((1 - bad))
+
+inject "$bad" xid 31
+ok "an Xid of a program is counted" await "the Xid" log_has " gpu=$bad .*fault=\"Xid 31, page fault of GPU memory \(RESTART_APP\)\" class=application action=count"
+inject "$bad" xid 999
+ok "one that is in no catalogue is logged" await "the Xid" log_has " gpu=$bad .*fault=\"Xid 999, is in no catalogue \(none\)\" class=unknown action=warn"
+ok "and stands in the list" await "its health" gpu_has "$bad" health "Xid 999"
+is "$(api GET "/v1/gpus/box1:$bad" | at gpu.state)" used "but the GPU stays in service"
+inject "$other" counter 3 7
+inject "$bad" xid 79
+gone() { ! kill -0 "$first" 2>/dev/null; }
+ok "an Xid that needs a reset drains the GPU" await "the drain" gpu_has "$bad" drain.reason "Xid 79, the GPU has fallen off the bus (RESTART_BM)"
+is "$(api GET "/v1/gpus/box1:$bad" | at gpu.drain.by)" "box box1" "on the word of its box"
+echo >&"$first_orders"
+ok "the program ends" await "its end" gone
+like "$(cat "$TMP/first.log")" "GPU $bad of box box1 failed: Xid 79, the GPU has fallen off the bus" "with the cause in its error"
+like "$(cat "$TMP/first.log")" "^rgpuctl run: lease L[0-9a-z]+ has ended: drained by force: Xid 79, the GPU has fallen" "and in the line of rgpuctl run"
+like "$("$ctl" gpus)" "^box1 +$bad .* Xid 79 .*the GPU has fallen off the bus \(RESTART_BM\) \(box box1" "rgpuctl gpus names it"
+like "$("$ctl" devices --socket "$TMP/admin.sock")" "Xid 79" "so does the box"
+like "$(api GET /v1/overview | at problems.rows.0.why)" "GPU $bad is drained: Xid 79" "and the status page"
+ok "the other program goes on" kill -0 "$second"
+echo >&"$second_orders"
+is "$(api GET "/v1/gpus/box1:$other" | at gpu.drain)$(api GET "/v1/gpus/box1:$other" | at gpu.health)" "ok" "and its GPU is well"
+like "$(api POST /v1/leases '{"request": {"gpus": [{"count": 2}]}}' || true)" 'drained' "nobody gets the drained one"
+
+ok "an administrator puts it back" "$ctl" undrain "box1:$bad"
+inject "$bad" counter 4 1
+ok "a counter that rises drains it as well" await "the drain" gpu_has "$bad" drain.reason \
+    "ECC_DBE_VOL_TOTAL=1: Double-bit ECC errors since the driver was loaded"
+"$ctl" undrain "box1:$bad"
+inject "$other" xid 54
+ok "what needs a part replaced drains the GPU" await "the drain" gpu_has "$other" drain.reason "Xid 54, auxiliary power is not connected (CHECK_MECHANICALS)"
+ok "the invariants hold" invariants
+stop "$BOX_PID" KILL
+
+start_box --memory-check 100ms --gpu-faults 'reset:count, 79:warn, application:end'
+inject 0 xid 79
+ok "a site can treat an Xid in its own way" await "the Xid" log_has 'Xid 79.*class=reset action=warn'
+inject 0 xid 62
+ok "or a class" await "the Xid" log_has 'Xid 62.*class=reset action=count'
+ok "a box without a broker serves" on_box "$BUILD/tests/programs/saxpy"
+inject 0 xid 13
+ok "and ends what is to end" await "the Xid" log_has 'Xid 13.*class=application action=end'
+fails "and gives nobody the GPU then" on_box "$BUILD/tests/programs/saxpy"
+like "$(cat "$TMP/ok.out")" 'GPU 0 is out of service: Xid 13, exception in the compute engine' "which it says"
+for words in reset reset:stop 0:warn :warn gone:warn; do
+    fails "gpu_faults = $words is refused" "$BUILD/bin/rgpud" --check-config --standalone --devices sim:1 --gpu-faults "$words"
+done
+done_testing

@@ -3,6 +3,6 @@
 RGPUCTL_SOURCES := $(wildcard admin-cli/*.c admin-cli/*/*.c)
 
 $(call program,rgpuctl,$(RGPUCTL_SOURCES),rgpucommon,\
-    $$(COMMON_LIBS) -ljansson -lmunge -lsmartcols -ldl)
+    $$(COMMON_LIBS) -ljansson -lmunge -lsmartcols -ldl -lm)
 INSTALL_FILES += $(B)/bin/rgpuctl:$(BINDIR)/rgpuctl:0755:tools \
                  admin-cli/rgpuctl.bash-completion:$(COMPLETIONDIR)/rgpuctl:0644:tools

@@ -9,10 +9,13 @@
 // application  ends the program that caused it, and no other
 // unknown      has no class in the catalogue
 // reset        the GPU needs a reset, or its machine a restart
-// replace      the GPU, its cables or its board must be looked at or replaced
+// replace      the GPU, its cables or its board need a person, or a replacement
 enum gpu_fault_class { FAULT_NOTE, FAULT_APPLICATION, FAULT_UNKNOWN, FAULT_RESET, FAULT_REPLACE };
 enum { FAULT_CLASSES = 5 };
-#define FAULT_CLASS_NAMES {"note", "application", "unknown", "reset", "replace"}
+#define FAULT_CLASS_NAMES \
+    { \
+        "note", "application", "unknown", "reset", "replace" \
+    }
 
 // The sections of the catalogue (resolution buckets, the action to take at once), and their class.
 // Numbers that the driver does not use are in CONTACT_SUPPORT too.

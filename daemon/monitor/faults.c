@@ -60,7 +60,7 @@ void faults_watch(void *device, const char *uuid)
     snprintf(watched[watched_count++].uuid, sizeof(watched[0].uuid), "%s", uuid);
 }
 
-static const char *uuid_of(const void *device)
+static const char *faults_uuid_of(const void *device)
 {
     for (unsigned i = 0; i < watched_count; i++)
         if (watched[i].device == device)
@@ -74,7 +74,7 @@ void faults_print_events(void)
 
     for (unsigned i = 0; set && i < EVENTS_MAX && library.set_wait(set, &event, 0) == NVML_OK;
          i++) {
-        const char *uuid = uuid_of(event.device);
+        const char *uuid = faults_uuid_of(event.device);
         if (uuid && event.type == NVML_EVENT_XID)
             printf("xid %s %llu\n", uuid, event.data);
     }

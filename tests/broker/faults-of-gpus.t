@@ -38,11 +38,11 @@ ok "and stands in the list" await "its health" gpu_has "$bad" health "Xid 999"
 is "$(api GET "/v1/gpus/box1:$bad" | at gpu.state)" used "but the GPU stays in service"
 inject "$other" counter 3 7
 inject "$bad" xid 79
-gone() { ! kill -0 "$first" 2>/dev/null; }
+gone() { ! kill -0 "$1" 2>/dev/null; }
 ok "an Xid that needs a reset drains the GPU" await "the drain" gpu_has "$bad" drain.reason "Xid 79, the GPU has fallen off the bus (RESTART_BM)"
 is "$(api GET "/v1/gpus/box1:$bad" | at gpu.drain.by)" "box box1" "on the word of its box"
 echo >&"$first_orders"
-ok "the program ends" await "its end" gone
+ok "the program ends" await "its end" gone "$first"
 like "$(cat "$TMP/first.log")" "GPU $bad of box box1 failed: Xid 79, the GPU has fallen off the bus" "with the cause in its error"
 like "$(cat "$TMP/first.log")" "^rgpuctl run: lease L[0-9a-z]+ has ended: drained by force: Xid 79, the GPU has fallen" "and in the line of rgpuctl run"
 like "$("$ctl" gpus)" "^box1 +$bad .* Xid 79 .*the GPU has fallen off the bus \(RESTART_BM\) \(box box1" "rgpuctl gpus names it"
@@ -50,10 +50,21 @@ like "$("$ctl" devices --socket "$TMP/admin.sock")" "Xid 79" "so does the box"
 like "$(api GET /v1/overview | at problems.rows.0.why)" "GPU $bad is drained: Xid 79" "and the status page"
 ok "the other program goes on" kill -0 "$second"
 echo >&"$second_orders"
+ok "with its data" await_line second 'right 1'
+stop "$second"
+unheld() { [ "$(api GET '/v1/leases?state=granted' | at leases)" = '[]' ]; }
+ok "to its end" await "the end of its lease" unheld
 is "$(api GET "/v1/gpus/box1:$other" | at gpu.drain)$(api GET "/v1/gpus/box1:$other" | at gpu.health)" "ok" "and its GPU is well"
 like "$(api POST /v1/leases '{"request": {"gpus": [{"count": 2}]}}' || true)" 'drained' "nobody gets the drained one"
 
-ok "an administrator puts it back" "$ctl" undrain "box1:$bad"
+fails "nobody else tests a GPU that is drained" env RGPU_BROKER_KEY="$TMP/scheduler.key" "$ctl" test --broker "$BROKER" "box1:$bad" --mem 1M
+like "$(cat "$TMP/ok.out")" 'for administrators' "which is for administrators"
+ok "rgpuctl test tests it" "$ctl" test "box1:$bad" --mem 1M
+like "$(cat "$TMP/ok.out")" "^gpu 0 .*: memory \(1 MiB\): passed" "its memory"
+like "$(cat "$TMP/ok.out")" "^gpu 0 .*: arithmetic: passed" "arithmetic"
+like "$(cat "$TMP/ok.out")" "^gpu 0 .*: copies: passed" "and copies"
+like "$(cat "$TMP/ok.out")" "^box1:$bad passed and is back in service" "and puts it back into service"
+is "$(api GET "/v1/gpus/box1:$bad" | at gpu.drained)$(api GET "/v1/gpus/box1:$bad" | at gpu.state)" Falsefree "for leases to come"
 inject "$bad" counter 4 1
 ok "a counter that rises drains it as well" await "the drain" gpu_has "$bad" drain.reason \
     "ECC_DBE_VOL_TOTAL=1: Double-bit ECC errors since the driver was loaded"
@@ -61,6 +72,25 @@ ok "a counter that rises drains it as well" await "the drain" gpu_has "$bad" dra
 inject "$other" xid 54
 ok "what needs a part replaced drains the GPU" await "the drain" gpu_has "$other" drain.reason "Xid 54, auxiliary power is not connected (CHECK_MECHANICALS)"
 ok "the invariants hold" invariants
+"$ctl" drain "box1:$bad" --reason 'to be swapped'
+ok "a whole box is tested" "$ctl" test box1 --mem 1M
+like "$(cat "$TMP/ok.out")" "^gpu 1 to gpu 0: copies: passed" "with the ways between its GPUs"
+like "$(cat "$TMP/ok.out")" "^box1:$bad passed and stays drained" "what an administrator drained stays so"
+is "$(api GET "/v1/gpus/box1:$other" | at gpu.drained)" False "what the box drained is back"
+stop "$BOX_PID" KILL
+
+export RGPU_SIM_BAD_MEMORY=2
+start_cuda_box box2
+unset RGPU_SIM_BAD_MEMORY
+status=0
+"$ctl" test box2 --mem 1M >"$TMP/out" 2>&1 || status=$?
+is $status 4 "a GPU with bad memory fails"
+like "$(cat "$TMP/out")" "^gpu 1 .*: memory \(1 MiB\): [12] words are wrong" "by its words"
+"$ctl" undrain box2:0
+status=0
+"$ctl" test box2:1 --mem 1M >"$TMP/out" 2>&1 || status=$?
+is "$status $(api GET /v1/gpus/box2:1 | at gpu.drain.reason)" "4 failed rgpuctl test" "and is drained"
+ok "the other one of its box passes" "$ctl" test box2:0 --mem 1M
 stop "$BOX_PID" KILL
 
 start_box --memory-check 100ms --gpu-faults 'reset:count, 79:warn, application:end'

@@ -30,8 +30,7 @@ static const struct xid {
 
 enum judged { JUDGED_NEVER, JUDGED_RISES, JUDGED_SET };
 
-#define COUNTER_ROW(field, name, judged, class, text) \
-    {#name, JUDGED_##judged, FAULT_##class, text},
+#define COUNTER_ROW(field, name, judged, class, text) {#name, JUDGED_##judged, FAULT_##class, text},
 static const struct counter {
     const char *name;
     enum judged judged;
@@ -68,7 +67,8 @@ static bool health_read_entry(const char *entry, long *xid, int *class, int *act
     *class = health_find_name(fault_class_names, FAULT_CLASSES, entry, length);
     if (end != entry + length || *xid < 1)
         *xid = -1;
-    *action = health_find_name(action_names, HEALTH_ACTIONS, entry + length + 1, strlen(entry + length + 1));
+    *action = health_find_name(action_names, HEALTH_ACTIONS, entry + length + 1,
+                               strlen(entry + length + 1));
     return (*xid > 0 || *class >= 0) && *action >= 0;
 }
 
@@ -90,7 +90,8 @@ int health_settings_check(const struct box_settings *settings)
 }
 
 // An entry for the Xid overrides one for its class. A class without an entry is logged.
-static enum health_action action_for(const struct box_settings *settings, const struct gpu_fault *fault)
+static enum health_action action_for(const struct box_settings *settings,
+                                     const struct gpu_fault *fault)
 {
     enum health_action result = HEALTH_WARN;
     int class, action;
@@ -218,7 +219,8 @@ const char *health_word(const struct box_device *device)
 
 const char *health_objection(const struct box_device *device)
 {
-    return !device->box->agent && device->health.action >= HEALTH_DRAIN ? device->health.text : NULL;
+    return !device->box->agent && device->health.action >= HEALTH_DRAIN ? device->health.text
+                                                                        : NULL;
 }
 
 json_t *health_report(struct box *box)

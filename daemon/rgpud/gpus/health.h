@@ -10,8 +10,7 @@
 #include "daemon/rgpud/box/monitor.h"
 
 // Returns 0, or -EINVAL after logging if the setting gpu_faults is malformed.
-int health_settings_check(const struct box_settings *settings)
-    __attribute__((warn_unused_result));
+int health_settings_check(const struct box_settings *settings) __attribute__((warn_unused_result));
 
 // Takes the events and counters of a round.
 void health_take(struct box *box, const struct monitor_round *round);
@@ -19,7 +18,7 @@ void health_take(struct box *box, const struct monitor_round *round);
 // Returns a word for lists: "ok", or the last fault that was more than counted.
 const char *health_word(const struct box_device *device);
 
-// Returns why a box without a broker gives nobody the GPU, or NULL.
+// Returns the reason for which a box without a broker refuses the GPU, or NULL.
 const char *health_objection(const struct box_device *device);
 
 // Lists GPUs that the broker is to drain, for a report. After the broker's answer health_reported()

@@ -57,8 +57,7 @@ static const char kernels_text[] =
     "    mad.lo.u32 %r11, %r11, 1664525, 1013904223;\n    shr.u32 %r13, %r11, 16;\n"
     "    cvt.rn.f32.u32 %f2, %r13;\n    fma.rn.f32 %f1, %f1, 0f3F7FBE77, %f2;\n"
     "    add.u32 %r12, %r12, 1;\n    setp.lt.u32 %p2, %r12, 256;\n    @%p2 bra round;\n"
-    "    mov.b32 %r13, %f1;\n    xor.b32 %r11, %r11, %r13;\n    st.global.u32 [%d3], %r11;\n"
-    LOOP_END;
+    "    mov.b32 %r13, %f1;\n    xor.b32 %r11, %r11, %r13;\n    st.global.u32 [%d3], %r11;\n" LOOP_END;
 
 static struct {
     CUresult (*init)(unsigned);
@@ -124,7 +123,7 @@ static int burn_in_load(const char *path)
 }
 
 static CUresult burn_in_run(CUfunction function, CUdeviceptr at, uint32_t words, uint32_t seed,
-                    CUdeviceptr wrong)
+                            CUdeviceptr wrong)
 {
     uint32_t blocks = (words + THREADS - 1) / THREADS;
     void *arguments[] = {&at, &words, &seed, &wrong};
@@ -134,8 +133,8 @@ static CUresult burn_in_run(CUfunction function, CUdeviceptr at, uint32_t words,
 }
 
 // Adds to *WRONG the number of words that differ from the pattern.
-static CUresult check_words(const struct tested *gpu, CUdeviceptr at, uint32_t words,
-                            uint32_t seed, uint64_t *wrong)
+static CUresult check_words(const struct tested *gpu, CUdeviceptr at, uint32_t words, uint32_t seed,
+                            uint64_t *wrong)
 {
     uint32_t count = 0;
     CUresult result = cuda.to(gpu->wrong, &count, sizeof(count));

@@ -10,7 +10,7 @@ export RGPU_SIM_FAULTS=$TMP/faults
 chmod 755 "$TMP"
 chmod 644 "$RGPU_SIM_FAULTS"
 start_broker
-start_cuda_box box1 --memory-check 100ms --admin-socket "$TMP/admin.sock"
+start_cuda_box box1 --memory-check 100ms --metrics-listen 127.0.0.1:0 --admin-socket "$TMP/admin.sock"
 export RGPU_BROKER=unix:$BROKER_SOCKET
 unset RGPU_BOXES RGPU_TICKET RGPU_TICKET_FILE
 inject() { echo "$*" >>"$RGPU_SIM_FAULTS"; }
@@ -24,6 +24,10 @@ hold() { # hold NAME: a program that holds data on one GPU
 }
 gpu_of() { api GET '/v1/leases?state=granted' | at "leases.$1.gpus.0.index"; }
 
+port=$(grep -o 'metrics_listen=.* port=[0-9]*' "$BOX_LOG" | grep -o '[0-9]*$')
+metrics() { web "http://127.0.0.1:$port/metrics"; }
+warm() { "$ctl" devices --socket "$TMP/admin.sock" --json | sed -n $(($1 + 1))p | python3 -c 'import json, sys; print(json.load(sys.stdin)["warm"])'; }
+warm_is() { [ "$(warm "$1")" = "$2" ]; }
 ok "a GPU without faults is well" await "its health" gpu_has 0 health ok
 hold first
 first=$PID first_orders=$orders bad=$(gpu_of 0)
@@ -48,6 +52,7 @@ like "$(cat "$TMP/first.log")" "^rgpuctl run: lease L[0-9a-z]+ has ended: draine
 like "$("$ctl" gpus)" "^box1 +$bad .* Xid 79 .*the GPU has fallen off the bus \(RESTART_BM\) \(box box1" "rgpuctl gpus names it"
 like "$("$ctl" devices --socket "$TMP/admin.sock")" "Xid 79" "so does the box"
 like "$(api GET /v1/overview | at problems.rows.0.why)" "GPU $bad is drained: Xid 79" "and the status page"
+is "$(api GET /v1/overview | at "boxes.rows.0.gpu_list.$bad.health")" "Xid 79" "in its list of boxes as well"
 ok "the other program goes on" kill -0 "$second"
 echo >&"$second_orders"
 ok "with its data" await_line second 'right 1'
@@ -57,6 +62,12 @@ ok "to its end" await "the end of its lease" unheld
 is "$(api GET "/v1/gpus/box1:$other" | at gpu.drain)$(api GET "/v1/gpus/box1:$other" | at gpu.health)" "ok" "and its GPU is well"
 like "$(api POST /v1/leases '{"request": {"gpus": [{"count": 2}]}}' || true)" 'drained' "nobody gets the drained one"
 
+like "$(metrics)" "^DCGM_FI_DEV_XID_ERRORS\{gpu=\"$bad\",uuid=\"GPU-[^\"]*\",model=\"[^\"]*\"\} 79$" "metrics have the last Xid, by DCGM's name"
+like "$(metrics)" "^DCGM_FI_DEV_ECC_SBE_VOL_TOTAL\{gpu=\"$other\",.*\} 7$" "and counters"
+for fault in application:1 unknown:1 reset:1 replace:0; do
+    like "$(metrics)" "^rgpu_box_gpu_faults_total\{gpu=\"$bad\",.*,class=\"${fault%:*}\"\} ${fault#*:}$" "faults of class ${fault%:*} are ${fault#*:}"
+done
+ok "the box keeps no worker on it, so that it can be reset" await "the end of its warm worker" warm_is "$bad" 0
 fails "nobody else tests a GPU that is drained" env RGPU_BROKER_KEY="$TMP/scheduler.key" "$ctl" test --broker "$BROKER" "box1:$bad" --mem 1M
 like "$(cat "$TMP/ok.out")" 'for administrators' "which is for administrators"
 ok "rgpuctl test tests it" "$ctl" test "box1:$bad" --mem 1M
@@ -65,6 +76,8 @@ like "$(cat "$TMP/ok.out")" "^gpu 0 .*: arithmetic: passed" "arithmetic"
 like "$(cat "$TMP/ok.out")" "^gpu 0 .*: copies: passed" "and copies"
 like "$(cat "$TMP/ok.out")" "^box1:$bad passed and is back in service" "and puts it back into service"
 is "$(api GET "/v1/gpus/box1:$bad" | at gpu.drained)$(api GET "/v1/gpus/box1:$bad" | at gpu.state)" Falsefree "for leases to come"
+ok "its fault is history then" await "its health" gpu_has "$bad" health ok
+ok "and a worker waits there for programs" await "its warm worker" warm_is "$bad" 1
 inject "$bad" counter 4 1
 ok "a counter that rises drains it as well" await "the drain" gpu_has "$bad" drain.reason \
     "ECC_DBE_VOL_TOTAL=1: Double-bit ECC errors since the driver was loaded"

@@ -90,6 +90,7 @@ struct box_device {
     // number of consecutive rounds in which the accounts differed (comparison.c)
     unsigned foreign_rounds, differing_rounds;
     struct gpu_health health;
+    bool drained; // by the broker
     struct warm_pool pool;
     struct mps_daemon *mps; // NULL: processes share the GPU by time slices
 };

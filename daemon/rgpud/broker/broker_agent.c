@@ -162,6 +162,7 @@ static void reported(struct broker_agent *agent, const json_t *answer)
     suspension_adopt(agent->box, json_object_get(answer, "suspended"),
                      json_object_get(answer, "idle"));
     moves_adopt(agent->box, json_object_get(answer, "moves"));
+    health_adopt(agent->box, json_object_get(answer, "gpus_drained"));
     if (broker_orders_take(&agent->orders, orders, true)) {
         broker_agent_arm(agent, RETRY_MAX_MS);
         return;

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/service/metrics.h"
 #include "daemon/rgpud/box/instances.h"
 #include "daemon/rgpud/workers/worker_process.h"
 
-const char *const fault_class_names[] = FAULT_CLASS_NAMES;
+static const char *const fault_class_names[FAULT_CLASSES] = FAULT_CLASS_NAMES;
 static const char *const action_names[] = {"count", "warn", "drain", "end"};
 
 #define SECTION_NUMBER(section, class) SECTION_##section,
@@ -30,7 +31,8 @@ static const struct xid {
 
 enum judged { JUDGED_NEVER, JUDGED_RISES, JUDGED_SET };
 
-#define COUNTER_ROW(field, name, judged, class, text) {#name, JUDGED_##judged, FAULT_##class, text},
+#define COUNTER_ROW(field, name, judged, class, text) \
+    {"DCGM_FI_DEV_" #name, JUDGED_##judged, FAULT_##class, text},
 static const struct counter {
     const char *name;
     enum judged judged;
@@ -177,8 +179,8 @@ static void judge_counter(struct box_device *device, unsigned place, struct figu
     *last = now.known ? now : *last;
     if (!now.known || (!rises && !set))
         return;
-    snprintf(fault.word, sizeof(fault.word), "%s", row->name);
-    snprintf(fault.text, sizeof(fault.text), "%s=%lld: %.*s", row->name, (long long)now.value,
+    snprintf(fault.word, sizeof(fault.word), "%s", row->name + strlen("DCGM_FI_DEV_"));
+    snprintf(fault.text, sizeof(fault.text), "%s=%lld: %.*s", fault.word, (long long)now.value,
              (int)strcspn(row->text, "."), row->text);
     health_act(device, &fault);
 }
@@ -247,5 +249,63 @@ void health_reported(struct box *box)
         health->due = health->named = false;
         // A later fault of another kind is judged by itself.
         health->action = HEALTH_COUNT;
+    }
+}
+
+static bool is_listed(const json_t *list, const char *uuid)
+{
+    const json_t *entry;
+    size_t i;
+
+    json_array_foreach(list, i, entry)
+        if (json_is_string(entry) && !strcmp(json_string_value(entry), uuid))
+            return true;
+    return false;
+}
+
+void health_adopt(struct box *box, const json_t *drained)
+{
+    for (uint32_t i = 0; i < box->device_count; i++) {
+        struct box_device *device = &box->devices[i];
+        bool was = device->drained;
+        device->drained = is_listed(drained, device->uuid);
+        if (was && !device->drained && !device->health.due)
+            device->health.word[0] = '\0';
+        if (was != device->drained)
+            box_changed(box);
+    }
+}
+
+// ---- metrics ----
+
+static void health_put_gpu(FILE *out, const char *name, const struct box_device *device,
+                           const char *class, double value)
+{
+    char ordinal[16];
+    const char *const labels[][2] = {
+        {"gpu", ordinal}, {"uuid", device->uuid}, {"model", device->info.name}, {"class", class}};
+
+    snprintf(ordinal, sizeof(ordinal), "%u", device->ordinal);
+    metrics_put_sample(out, name, labels, class ? 4 : 3, value);
+}
+
+void health_put(FILE *out, const struct box *box)
+{
+    metrics_describe(out, "box_gpu_faults_total", "counter",
+                     "Xid errors and faults by counters, by their class.");
+    for (uint32_t i = 0; i < box->device_count; i++)
+        for (int class = 0; class < FAULT_CLASSES; class ++)
+            health_put_gpu(out, "box_gpu_faults_total", &box->devices[i], fault_class_names[class],
+                           (double)box->devices[i].health.counts[class]);
+    metrics_describe(out, "DCGM_FI_DEV_XID_ERRORS", "gauge", "The last Xid error; 0: none so far.");
+    for (uint32_t i = 0; i < box->device_count; i++)
+        health_put_gpu(out, "DCGM_FI_DEV_XID_ERRORS", &box->devices[i], NULL,
+                       box->devices[i].health.last_xid);
+    for (unsigned j = 0; j < GPU_COUNTERS_MAX; j++) {
+        metrics_describe(out, counters[j].name, "gauge", counters[j].text);
+        for (uint32_t i = 0; i < box->device_count; i++)
+            if (box->devices[i].health.counters[j].known)
+                health_put_gpu(out, counters[j].name, &box->devices[i], NULL,
+                               (double)box->devices[i].health.counters[j].value);
     }
 }

@@ -5,6 +5,7 @@
 #define RGPU_DAEMON_HEALTH_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "daemon/rgpud/box/box.h"
 #include "daemon/rgpud/box/monitor.h"
@@ -26,6 +27,10 @@ const char *health_objection(const struct box_device *device);
 json_t *health_report(struct box *box);
 void health_reported(struct box *box);
 
-extern const char *const fault_class_names[FAULT_CLASSES];
+// Takes the UUIDs of the GPUs that the broker has drained. A GPU that is back in service is well.
+void health_adopt(struct box *box, const json_t *drained);
+
+// Writes the faults and counters of all GPUs for Prometheus.
+void health_put(FILE *out, const struct box *box);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "broker/leases/leases.h"
+#include "broker/pool/pool_figures.h"
 #include "common/base/clock.h"
 #include "common/base/fault.h"
 
@@ -159,7 +160,7 @@ enum outcome broker_drain_faulty(struct broker *broker, struct pool_box *box, co
                                               json_string_value(json_object_get(entry, "reason")),
                                           .actor = actor};
         if (!gpu || !order.reason || !*order.reason || !drain_reason_is_good(order.reason) ||
-            is_obeyed(gpu, &order) || !box_may_write(box))
+            !pool_is_printable(order.reason) || is_obeyed(gpu, &order) || !box_may_write(box))
             continue;
         error = broker_drain_gpu(broker, gpu, &order);
         if (error)

@@ -23,13 +23,18 @@ static bool pool_figures_read_figure(const struct figure_row *row, const json_t 
     return json_is_number(given) && *value >= row->least && *value <= row->most;
 }
 
-// Takes printable ASCII only: other bytes could steer the terminal of a person who lists GPUs.
+bool pool_is_printable(const char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
+            return false;
+    return true;
+}
+
 static void pool_figures_take_health(struct pool_gpu *gpu, const char *word)
 {
-    bool is_good = word && strlen(word) < sizeof(gpu->health);
+    bool is_good = word && strlen(word) < sizeof(gpu->health) && pool_is_printable(word);
 
-    for (const char *byte = word; is_good && *byte; byte++)
-        is_good = *byte >= ' ' && *byte <= '~';
     snprintf(gpu->health, sizeof(gpu->health), "%s", is_good ? word : "");
 }
 

@@ -18,6 +18,10 @@ struct figure_row {
 // One row for each of POOL_FIGURES.
 extern const struct figure_row figure_rows[POOL_FIGURES];
 
+// Returns true if TEXT, which a box has sent, is printable ASCII: other bytes could steer the
+// terminal of a person who lists boxes.
+bool pool_is_printable(const char *text);
+
 // Reads the figures of all GPUs of a box. A figure that is missing or out of range becomes unknown.
 void pool_figures_take(struct pool_box *box, const json_t *list);
 // Gets figure number FIGURE. Returns false if it is unknown.

@@ -84,6 +84,14 @@ ok "a counter that rises drains it as well" await "the drain" gpu_has "$bad" dra
 "$ctl" undrain "box1:$bad"
 inject "$other" xid 54
 ok "what needs a part replaced drains the GPU" await "the drain" gpu_has "$other" drain.reason "Xid 54, auxiliary power is not connected (CHECK_MECHANICALS)"
+api PUT /v1/boxes/evil '{"instance": "i", "addresses": "127.0.0.1:1", "gpus": [{"uuid": "GPU-evil", "index": 0, "model": "m", "memory": 1000}]}' >/dev/null
+say() { api POST /v1/boxes/evil/sync "{\"instance\": \"i\", \"sessions\": [], \"faults\": [$1]}" >/dev/null; }
+uuid=$(api GET "/v1/gpus/box1:$bad" | at gpu.uuid)
+say "{\"uuid\": \"$uuid\", \"reason\": \"Xid 79\", \"force\": true}, 7, null, {}, {\"uuid\": \"GPU-evil\"}, {\"uuid\": \"GPU-evil\", \"reason\": \"\\u009b2J\"}"
+is "$(api GET /v1/gpus/GPU-evil | at gpu.drained) $(api GET "/v1/gpus/box1:$bad" | at gpu.drain.reason | cut -d= -f1)" "False ECC_DBE_VOL_TOTAL" \
+    "a box drains no GPU of another one, nor its own without words"
+say '{"uuid": "GPU-evil", "reason": "Xid 48"}, {"uuid": "GPU-evil", "reason": "Xid 48"}'
+is "$(api GET /v1/gpus/GPU-evil | at gpu.drain.reason) $("$ctl" events --lines 50 | grep -c 'gpu.drained.*Xid 48')" "Xid 48 1" "what it repeats is one event"
 ok "the invariants hold" invariants
 "$ctl" drain "box1:$bad" --reason 'to be swapped'
 ok "a whole box is tested" "$ctl" test box1 --mem 1M

@@ -5,13 +5,15 @@
 #include <string.h>
 
 const struct figure_row figure_rows[POOL_FIGURES] = {
-    {"driver_bytes", 0, 1e15, true, "pool_gpu_driver_bytes",
-     "Memory of the GPU that is taken by everybody, as its driver says."},
-    {"utilization", 0, 100, true, "pool_gpu_utilization_percent",
-     "Part of the time in which kernels ran."},
-    {"processes", 0, 65536, true, "pool_gpu_processes", "Processes that have memory of the GPU."},
-    {"temperature", -100, 300, true, "pool_gpu_temperature_celsius", "Temperature of the GPU."},
-    {"power", 0, 20000, false, "pool_gpu_power_watts", "Power that the GPU takes."},
+    {"driver_bytes", 0, 1e15, true, FIGURE_SUM, "pool_box_driver_bytes",
+     "Memory of the GPUs that is taken by everybody, as their driver says."},
+    {"utilization", 0, 100, true, FIGURE_MEAN, "pool_box_utilization_percent",
+     "Part of the time in which kernels ran, the mean of the GPUs."},
+    {"processes", 0, 65536, true, FIGURE_SUM, "pool_box_processes",
+     "Processes that have memory of the GPUs."},
+    {"temperature", -100, 300, true, FIGURE_MOST, "pool_box_temperature_celsius",
+     "Temperature of the hottest GPU."},
+    {"power", 0, 20000, false, FIGURE_SUM, "pool_box_power_watts", "Power that the GPUs take."},
 };
 
 static bool pool_figures_read_figure(const struct figure_row *row, const json_t *object,

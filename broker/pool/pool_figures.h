@@ -8,10 +8,14 @@
 
 #include "broker/pool/pool.h"
 
+// Combination of the values of several GPUs into one.
+enum figure_sum { FIGURE_SUM, FIGURE_MEAN, FIGURE_MOST };
+
 struct figure_row {
     const char *name;   // name in reports and in the API
     double least, most; // valid range; other values are ignored
     bool whole;         // the value is an integer
+    enum figure_sum sum;
     const char *metric, *help;
 };
 

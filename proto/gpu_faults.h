@@ -137,10 +137,20 @@ enum { FAULT_CLASSES = 5 };
 // Counters: X(number of the field in NVML, name in DCGM without DCGM_FI_DEV_, judged, class, text).
 // JUDGED is
 //
+//   SLOWED  a bit of CLOCKS_SLOWED that was not set before is a fault
+//   FALLS   each fall between two readings is a fault
 //   RISES   each rise between two readings is a fault
 //   SET     a value other than zero is a fault, once
 //   NEVER   the value is only reported
+//
+// Two of them are no fields in NVML but have functions of their own.
+enum { COUNTER_CLOCKS = 1001, COUNTER_LINK_WIDTH = 1002 };
+// Reasons for slower clocks that hardware gives: slowdown, temperature, power supply.
+#define CLOCKS_SLOWED 0xc8
 #define GPU_COUNTERS(X) \
+    X(COUNTER_CLOCKS, CLOCKS_EVENT_REASONS, SLOWED, UNKNOWN, \
+      "Reasons for which clocks are slower, as bits.") \
+    X(COUNTER_LINK_WIDTH, PCIE_LINK_WIDTH, FALLS, UNKNOWN, "Lanes of PCIe in use.") \
     X(3, ECC_SBE_VOL_TOTAL, NEVER, NOTE, "Single-bit ECC errors since the driver was loaded.") \
     X(4, ECC_DBE_VOL_TOTAL, RISES, RESET, "Double-bit ECC errors since the driver was loaded.") \
     X(142, CORRECTABLE_REMAPPED_ROWS, NEVER, NOTE, \

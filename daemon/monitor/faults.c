@@ -4,6 +4,7 @@
 #include "daemon/monitor/faults.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@ static struct {
     int (*register_events)(void *device, unsigned long long types, void *set);
     int (*set_wait)(void *set, struct nvml_event *event, unsigned milliseconds);
     int (*field_values)(void *device, int count, struct nvml_field *fields);
+    int (*clocks)(void *device, unsigned long long *reasons);
+    int (*link_width)(void *device, unsigned *lanes);
 } library;
 
 static void *set; // NULL: no events
@@ -37,11 +40,15 @@ void faults_find(void *handle)
     void *subscribe = dlsym(handle, "nvmlDeviceRegisterEvents");
     void *wait = dlsym(handle, "nvmlEventSetWait_v2");
     void *values = dlsym(handle, "nvmlDeviceGetFieldValues");
+    void *clocks = dlsym(handle, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    void *link_width = dlsym(handle, "nvmlDeviceGetCurrPcieLinkWidth");
 
     memcpy(&library.set_create, &create, sizeof(create));
     memcpy(&library.register_events, &subscribe, sizeof(subscribe));
     memcpy(&library.set_wait, &wait, sizeof(wait));
     memcpy(&library.field_values, &values, sizeof(values));
+    memcpy(&library.clocks, &clocks, sizeof(clocks));
+    memcpy(&library.link_width, &link_width, sizeof(link_width));
 }
 
 void faults_watch(void *device, const char *uuid)
@@ -80,12 +87,33 @@ void faults_print_events(void)
     }
 }
 
+// Reads a counter. Returns false if the GPU or the library does not have it.
+static bool read_counter(void *device, unsigned number, unsigned long long *value)
+{
+    struct nvml_field field = {.field = number};
+    unsigned lanes = 0;
+
+    *value = 0;
+    switch (number) {
+    case COUNTER_CLOCKS: return library.clocks && library.clocks(device, value) == NVML_OK;
+    case COUNTER_LINK_WIDTH:
+        if (!library.link_width || library.link_width(device, &lanes) != NVML_OK)
+            return false;
+        *value = lanes;
+        return true;
+    }
+    if (!library.field_values || library.field_values(device, 1, &field) != NVML_OK ||
+        field.result != NVML_OK)
+        return false;
+    *value = field.value; // of 4 or 8 bytes; the other bytes were zero
+    return true;
+}
+
 void faults_print_counters(void *device)
 {
-    for (unsigned i = 0; library.field_values && i < GPU_COUNTERS_MAX; i++) {
-        struct nvml_field field = {.field = fields[i]};
-        if (library.field_values(device, 1, &field) == NVML_OK && field.result == NVML_OK)
-            // Values are of 4 or 8 bytes; the other bytes were zero.
-            printf("counter %u %llu\n", i, field.value);
-    }
+    unsigned long long value;
+
+    for (unsigned i = 0; i < GPU_COUNTERS_MAX; i++)
+        if (read_counter(device, fields[i], &value))
+            printf("counter %u %llu\n", i, value);
 }

@@ -395,25 +395,43 @@ NVML_API(nvmlEventSetWait_v2, void *set, struct nvml_event *event, unsigned mill
     return NVML_TIMEOUT;
 }
 
+// Returns the last value of a counter in the file, or PRESET.
+static unsigned long long sim_counter(const void *device, unsigned field, unsigned long long preset)
+{
+    struct fault_line line;
+    long at = 0;
+
+    while (next_fault(&at, &line))
+        if (!strcmp(line.kind, "counter") && line.gpu == (unsigned)*(const int *)device &&
+            line.number == field)
+            preset = line.value;
+    return preset;
+}
+
 static int has_counter(unsigned field)
 {
-#define IS_FIELD(number, name, judged, class, text) || field == number
+#define IS_FIELD(number, name, judged, class, text) || (field == number && number < COUNTER_CLOCKS)
     return 0 GPU_COUNTERS(IS_FIELD);
 }
 
 NVML_API(nvmlDeviceGetFieldValues, void *device, int count, struct nvml_field *fields)
 {
     for (int i = 0; i < count; i++) {
-        struct fault_line line;
-        long at = 0;
-
         fields[i].result = has_counter(fields[i].field) ? OK : NOT_SUPPORTED;
-        fields[i].value = 0;
-        while (next_fault(&at, &line))
-            if (!strcmp(line.kind, "counter") && line.gpu == (unsigned)*(int *)device &&
-                line.number == fields[i].field)
-                fields[i].value = line.value;
+        fields[i].value = sim_counter(device, fields[i].field, 0);
     }
+    return OK;
+}
+
+NVML_API(nvmlDeviceGetCurrentClocksThrottleReasons, void *device, unsigned long long *reasons)
+{
+    *reasons = sim_counter(device, COUNTER_CLOCKS, 0);
+    return OK;
+}
+
+NVML_API(nvmlDeviceGetCurrPcieLinkWidth, void *device, unsigned *lanes)
+{
+    *lanes = (unsigned)sim_counter(device, COUNTER_LINK_WIDTH, 16);
     return OK;
 }
 

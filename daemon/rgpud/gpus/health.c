@@ -29,7 +29,7 @@ static const struct xid {
     const char *text;
 } xids[] = {XIDS(XID_ROW)};
 
-enum judged { JUDGED_NEVER, JUDGED_RISES, JUDGED_SET };
+enum judged { JUDGED_NEVER, JUDGED_RISES, JUDGED_FALLS, JUDGED_SET, JUDGED_SLOWED };
 
 #define COUNTER_ROW(field, name, judged, class, text) \
     {"DCGM_FI_DEV_" #name, JUDGED_##judged, FAULT_##class, text},
@@ -167,17 +167,31 @@ static void judge_xid(struct box_device *device, unsigned number)
     health_act(device, &fault);
 }
 
-// The first reading of a counter is its base: errors of earlier days are no news.
+// Returns true if the change of a counter is a fault. The first reading is its base: errors of
+// earlier days are no news.
+static bool is_fault(enum judged judged, struct figure last, struct figure now)
+{
+    int64_t before = last.known ? last.value : 0;
+
+    switch (judged) {
+    case JUDGED_NEVER: return false;
+    case JUDGED_RISES: return last.known && now.value > before;
+    case JUDGED_FALLS: return last.known && now.value < before;
+    case JUDGED_SET: return now.value && !before;
+    case JUDGED_SLOWED: return now.value & ~before & CLOCKS_SLOWED;
+    }
+    return false;
+}
+
 static void judge_counter(struct box_device *device, unsigned place, struct figure now)
 {
     struct figure *last = &device->health.counters[place];
     const struct counter *row = &counters[place];
-    bool rises = row->judged == JUDGED_RISES && last->known && now.value > last->value;
-    bool set = row->judged == JUDGED_SET && now.value && !(last->known && last->value);
+    bool fault_now = now.known && is_fault(row->judged, *last, now);
     struct gpu_fault fault = {.class = row->class};
 
     *last = now.known ? now : *last;
-    if (!now.known || (!rises && !set))
+    if (!fault_now)
         return;
     snprintf(fault.word, sizeof(fault.word), "%s", row->name + strlen("DCGM_FI_DEV_"));
     snprintf(fault.text, sizeof(fault.text), "%s=%lld: %.*s", fault.word, (long long)now.value,

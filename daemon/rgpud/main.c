@@ -213,10 +213,8 @@ static void asked_to_reload(evutil_socket_t signal, short events, void *argument
 
     notify_reloading();
     if (settings_read(program->options.argc, program->options.argv, program->options.config,
-                      program->options.standalone, &fresh)) {
-        log_error("reload failed, the old settings stay");
-        config_clear(settings_table, &fresh);
-    } else if (admission_load_keys(box, &fresh)) {
+                      program->options.standalone, &fresh) ||
+        health_settings_check(&fresh) || admission_load_keys(box, &fresh)) {
         log_error("reload failed, the old settings stay");
         config_clear(settings_table, &fresh);
     } else {

@@ -100,9 +100,12 @@ say '{"uuid": "GPU-evil", "reason": "Xid 48"}, {"uuid": "GPU-evil", "reason": "X
 is "$(api GET /v1/gpus/GPU-evil | at gpu.drain.reason) $("$ctl" events --lines 50 | grep -c 'gpu.drained.*Xid 48')" "Xid 48 1" "what it repeats is one event"
 ok "the invariants hold" invariants
 "$ctl" drain "box1:$bad" --reason 'to be swapped'
+inject "$bad" xid 95
+ok "a fault of a GPU that an administrator has drained" await "the Xid" log_has 'Xid 95.*action=end'
 ok "a whole box is tested" "$ctl" test box1 --mem 1M
 like "$(cat "$TMP/ok.out")" "^gpu 1 to gpu 0: copies: passed" "with the ways between its GPUs"
 like "$(cat "$TMP/ok.out")" "^box1:$bad passed and stays drained" "what an administrator drained stays so"
+is "$(api GET "/v1/gpus/box1:$bad" | at gpu.drain.reason)" "to be swapped" "with its reason"
 is "$(api GET "/v1/gpus/box1:$other" | at gpu.drained)" False "what the box drained is back"
 stop "$BOX_PID" KILL
 

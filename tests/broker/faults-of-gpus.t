@@ -109,6 +109,7 @@ is "$(api GET "/v1/gpus/box1:$bad" | at gpu.drain.reason)" "to be swapped" "with
 is "$(api GET "/v1/gpus/box1:$other" | at gpu.drained)" False "what the box drained is back"
 stop "$BOX_PID" KILL
 
+: >"$RGPU_SIM_FAULTS"
 export RGPU_SIM_BAD_MEMORY=2
 start_cuda_box box2
 unset RGPU_SIM_BAD_MEMORY
@@ -123,6 +124,20 @@ is "$status $(api GET /v1/gpus/box2:1 | at gpu.drain.reason)" "4 failed rgpuctl 
 ok "the other one of its box passes" "$ctl" test box2:0 --mem 1M
 stop "$BOX_PID" KILL
 
+: >"$RGPU_SIM_FAULTS"
+export RGPU_SIM_MIG=0/2
+start_cuda_box box3 --memory-check 100ms
+unset RGPU_SIM_MIG
+drained_of() { api GET /v1/gpus | python3 -c '
+import json, sys
+print(*sorted(gpu["uuid"][:3] + ":" + str(gpu["drained"]) for gpu in json.load(sys.stdin)["gpus"] if gpu["box"] == sys.argv[1]))' "$1"; }
+is "$(drained_of box3)" "GPU:False MIG:False MIG:False" "a box with a divided GPU is well"
+inject 0 xid 95
+drains() { [ "$(drained_of box3)" = "$1" ]; }
+ok "a fault of a divided GPU drains all of its instances" await "the drains" drains "GPU:False MIG:True MIG:True"
+stop "$BOX_PID" KILL
+
+: >"$RGPU_SIM_FAULTS"
 start_box --memory-check 100ms --gpu-faults 'reset:count, 79:warn, application:end'
 inject 0 xid 79
 ok "a site can treat an Xid in its own way" await "the Xid" log_has 'Xid 79.*class=reset action=warn'

@@ -60,6 +60,7 @@ static const struct table_column device_columns[] = {
     {"WARM", "warm", TABLE_TEXT},
     {"PLACE", "place", TABLE_TEXT},
     {"SHARING", "sharing", TABLE_TEXT},
+    {"HEALTH", "health", TABLE_TEXT},
     {"LAST ERROR", "last_error", TABLE_TEXT},
     {0},
 };

@@ -61,6 +61,15 @@ struct nvml_field {
     unsigned long long value;
 };
 
+struct nvml_event {
+    void *device;
+    unsigned long long type, data; // data of an Xid event: its number
+    unsigned gpu_instance, compute_instance;
+};
+
+#define NVML_EVENT_XID 8ull
+
+_Static_assert(sizeof(struct nvml_event) == 32, "as the library declares it");
 _Static_assert(sizeof(struct nvml_memory_v2) == 40, "as the library declares it");
 _Static_assert(sizeof(struct nvml_pci) == 68, "as the library declares it");
 _Static_assert(sizeof(struct nvml_pci_ext) == 64, "as the library declares it");

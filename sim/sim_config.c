@@ -271,7 +271,7 @@ static int read_choice(const char *name, const char *yes, const char *no, bool *
 int sim_config_load(struct sim_config *config)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t count, threads, lazy;
+    size_t count, threads, lazy, bad;
     memset(config, 0, sizeof(*config));
     if (sim_config_read_size("RGPU_SIM_DEVICES", 1, 0, SIM_MAX_DEVICES, &count) ||
         read_memory(config->memory) ||
@@ -284,6 +284,7 @@ int sim_config_load(struct sim_config *config)
         sim_config_read_size("RGPU_SIM_THREADS", cores > 0 ? (size_t)cores : 1, 1, 1024,
                              &threads) ||
         sim_config_read_size("RGPU_SIM_LAZY", 0, 0, 1, &lazy) ||
+        sim_config_read_size("RGPU_SIM_BAD_MEMORY", 0, 0, (1 << SIM_MAX_DEVICES) - 1, &bad) ||
         read_capability(&config->capability) ||
         read_choice("RGPU_SIM_ADDRESSES", "near", "apart", &config->near) ||
         read_choice("RGPU_SIM_STALE", "crash", "refuse", &config->crashes) ||
@@ -291,6 +292,7 @@ int sim_config_load(struct sim_config *config)
         return -EINVAL;
     config->threads = (unsigned)threads;
     config->lazy = lazy;
+    config->bad = (unsigned)bad;
     config->gpu_count = (int)count;
     if (read_partitions(config))
         return -EINVAL;

@@ -28,6 +28,7 @@ struct sim_config {
     // RGPU_SIM_LAZY: the first use of a function, and the first launch after a load, wait for all
     // work
     bool lazy;
+    unsigned bad;         // RGPU_SIM_BAD_MEMORY: bit mask of GPUs whose memory loses bits
     bool crashes;         // RGPU_SIM_STALE=crash: the use of a stale handle crashes the process
     char state_path[256]; // RGPU_SIM_STATE: file shared by all processes of the machine
 };

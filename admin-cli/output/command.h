@@ -15,6 +15,7 @@ enum {
     EXIT_ANSWER_NO = 1, // the command worked, and the answer is negative: not healthy, refused
     EXIT_USAGE = 2,
     EXIT_UNREACHABLE = 3, // the daemon or broker does not answer
+    EXIT_TEST_FAILED = 4, // a GPU failed rgpuctl test
 };
 
 enum { COMMAND_OPTIONS_MAX = 24, COMMAND_ARGUMENTS_MAX = 128 };
@@ -72,5 +73,6 @@ extern const struct command slurm_check_commands[];
 extern const struct command doctor_commands[];
 extern const struct command ping_commands[];
 extern const struct command vm_commands[];
+extern const struct command test_commands[];
 
 #endif

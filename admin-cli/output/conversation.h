@@ -86,6 +86,10 @@ void slurm_each_plugin(slurm_plugin_report *report);
 bool slurm_runs_here(const char *name);
 
 int pool_usage(const struct command *command, int argc, char **argv);
+// Finds the path of a box or a GPU in the API. A GPU is named by its UUID or as BOX:INDEX. Returns
+// the exit status.
+int pool_find_target(const struct conversation *pool, const char *name, char *path, size_t size,
+                     bool *is_gpu);
 int pool_drain(const struct command *command, int argc, char **argv);
 // Prints that a lease is not moved and why. Returns EXIT_ANSWER_NO.
 int move_explain(const struct command *command, const char *lease, const char *reason);

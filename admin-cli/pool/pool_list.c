@@ -40,6 +40,7 @@ static const struct table_column gpu_columns[] = {
     {"PROCS", "processes", TABLE_NUMBER, 2},
     {"TEMP", "temperature", TABLE_NUMBER, 2},
     {"WATTS", "power", TABLE_DECIMAL, 2},
+    {"HEALTH", "health", TABLE_TEXT, 6},
     {"UUID", "uuid", TABLE_TEXT, 1},
     {"AUTO", "auto", TABLE_TEXT, 0},
     {"REASON", "why", TABLE_SENTENCE, 7},

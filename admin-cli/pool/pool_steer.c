@@ -7,9 +7,8 @@
 
 #include "admin-cli/output/conversation.h"
 
-// Finds the path of a box or a GPU in the API. A GPU is named by its UUID or as BOX:INDEX.
-static int find_target(struct conversation *pool, const char *name, char *path, size_t size,
-                       bool *is_gpu)
+int pool_find_target(const struct conversation *pool, const char *name, char *path, size_t size,
+                     bool *is_gpu)
 {
     *is_gpu = strchr(name, ':') != NULL || !strncmp(name, "GPU-", 4) || !strncmp(name, "MIG-", 4);
     if (strpbrk(name, "/?#% ") || strlen(name) > 120) {
@@ -120,7 +119,7 @@ int pool_drain(const struct command *command, int argc, char **argv)
 
     if (status >= 0)
         return status;
-    status = find_target(&pool, pool.line.argv[0], path, sizeof(path), &is_gpu);
+    status = pool_find_target(&pool, pool.line.argv[0], path, sizeof(path), &is_gpu);
     if (!status)
         status = order_drain(&pool, path, drain);
     if (!status && drain && pool_option(&pool, "wait"))
@@ -175,7 +174,7 @@ static int run_mode(const struct command *command, int argc, char **argv)
     if (status >= 0)
         return status;
     mode = pool.line.argv[1];
-    status = find_target(&pool, pool.line.argv[0], path, sizeof(path), &is_gpu);
+    status = pool_find_target(&pool, pool.line.argv[0], path, sizeof(path), &is_gpu);
     if (!status && (!is_gpu || (strcmp(mode, "exclusive") && strcmp(mode, "shared") &&
                                 strcmp(mode, "auto")))) {
         fprintf(stderr, "rgpuctl mode: give a GPU (UUID or BOX:INDEX), and exclusive, shared or "
@@ -216,7 +215,7 @@ static int run_gone(const struct command *command, int argc, char **argv)
 
     if (status >= 0)
         return status;
-    status = find_target(&pool, pool.line.argv[0], path, sizeof(path), &is_gpu);
+    status = pool_find_target(&pool, pool.line.argv[0], path, sizeof(path), &is_gpu);
     if (!status)
         status = pool_steer_post(&pool, path, "gone", json_object());
     if (!status && pool_option(&pool, "remove"))
@@ -235,7 +234,7 @@ static int run_box_key(const struct command *command, int argc, char **argv)
 
     if (status >= 0)
         return status;
-    status = find_target(&pool, pool.line.argv[0], path, sizeof(path), &is_gpu);
+    status = pool_find_target(&pool, pool.line.argv[0], path, sizeof(path), &is_gpu);
     snprintf(full, sizeof(full), "%s/key", path);
     if (!status)
         status = pool_call(&pool, "GET", full, NULL, &answer);

@@ -62,6 +62,7 @@ enum permission {
     ALLOW_BOXES = 8,
     ALLOW_SCHEDULERS = 16,
     ALLOW_ADMINS = 32,
+    ALLOW_METRICS = 64, // senders that may do nothing else
 };
 
 struct route {

@@ -86,6 +86,8 @@ static bool http_is_allowed(const struct api_call *call)
     unsigned allow = call->route->allow;
     const struct identity *who = &call->who;
 
+    if (who->metrics)
+        return allow & (ALLOW_ANYBODY | ALLOW_METRICS);
     return (allow & ALLOW_ANYBODY) || who->admin ||
            ((allow & ALLOW_READERS) && (who->known || call->server->settings->anonymous_read)) ||
            ((allow & ALLOW_USERS) && who->has_uid) || ((allow & ALLOW_BOXES) && who->box) ||

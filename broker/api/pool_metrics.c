@@ -70,72 +70,114 @@ static void put_gpus(FILE *out, const struct pool *pool)
     metrics_put(out, "gpu_shares_bytes", "gauge", "Memory promised to shares.", budgets);
 }
 
-// Limits of the series of boxes, GPUs and leases: the first by name or age; another series has the
-// number of those left out.
+// Limits of the series of boxes, drained GPUs and leases: the first by name or age; another series
+// has the number of those left out. Boxes export their GPUs one by one (daemon/rgpud/exporter.c).
 enum { BOXES_MAX = 5000, GPUS_MAX = 4096, LEASES_MAX = 1024 };
-
-struct box_figure {
-    const char *name, *help;
-    double (*value)(const struct pool_box *box);
-};
-
-static double box_is_up(const struct pool_box *box)
-{
-    return box->connected && !box->hung_up;
-}
-
-static double box_gpus(const struct pool_box *box)
-{
-    return box->gpu_count;
-}
-
-static double box_held(const struct pool_box *box)
-{
-    unsigned held = 0;
-
-    for (uint32_t i = 0; i < box->gpu_count; i++)
-        held += box->gpus[i]->holders > 0;
-    return held;
-}
-
-static const struct box_figure box_figures[] = {
-    {"pool_box_up", "1 where the box reports.", box_is_up},
-    {"pool_box_gpus", "GPUs of the box.", box_gpus},
-    {"pool_box_gpus_held", "Those that a lease holds.", box_held},
-};
 
 static void put_boxes(FILE *out, const struct pool *pool)
 {
-    for (size_t f = 0; f < sizeof(box_figures) / sizeof(box_figures[0]); f++) {
-        metrics_describe(out, box_figures[f].name, "gauge", box_figures[f].help);
-        for (size_t i = 0; i < pool->box_count && i < BOXES_MAX; i++) {
-            const char *const labels[][2] = {{"box", pool->boxes[i]->name}};
-            metrics_put_sample(out, box_figures[f].name, labels, 1,
-                               box_figures[f].value(pool->boxes[i]));
+    metrics_describe(out, "pool_box_up", "gauge", "1 where the box reports.");
+    for (size_t i = 0; i < pool->box_count && i < BOXES_MAX; i++) {
+        const struct pool_box *box = pool->boxes[i];
+        const char *const labels[][2] = {{"box", box->name}};
+        metrics_put_sample(out, "pool_box_up", labels, 1, box->connected && !box->hung_up);
+    }
+}
+
+// Sums over the GPUs of one model on a box.
+struct model_series {
+    const char *name, *help;
+    enum figure_sum sum;
+    // Gets the value of one GPU. Returns false if it is unknown.
+    bool (*get)(const struct pool_gpu *gpu, unsigned figure, double *value);
+};
+
+static bool gpu_is_one(const struct pool_gpu *gpu, unsigned figure, double *value)
+{
+    *value = 1;
+    return true;
+}
+
+static bool gpu_is_held(const struct pool_gpu *gpu, unsigned figure, double *value)
+{
+    *value = gpu->holders > 0;
+    return true;
+}
+
+static bool gpu_is_usable(const struct pool_gpu *gpu, unsigned figure, double *value)
+{
+    *value = gpu_usable(gpu);
+    return true;
+}
+
+static bool gpu_leases(const struct pool_gpu *gpu, unsigned figure, double *value)
+{
+    *value = gpu->holders;
+    return true;
+}
+
+static const struct model_series model_series[] = {
+    {"pool_box_gpus", "GPUs of the model on the box.", FIGURE_SUM, gpu_is_one},
+    {"pool_box_gpus_held", "Those that a lease holds.", FIGURE_SUM, gpu_is_held},
+    {"pool_box_gpus_usable", "Those that may be granted.", FIGURE_SUM, gpu_is_usable},
+    {"pool_box_leases", "Leases on them, one for each GPU that it holds.", FIGURE_SUM, gpu_leases},
+};
+
+// Sums up the GPUs that have the model of GPU number FIRST. Returns false if no value is known.
+static bool sum_model(const struct pool_box *box, uint32_t first, const struct model_series *series,
+                      unsigned figure, double *sum)
+{
+    unsigned known = 0;
+
+    *sum = 0;
+    for (uint32_t i = first; i < box->gpu_count; i++) {
+        double value;
+        if (box->gpus[i]->model != box->gpus[first]->model ||
+            !series->get(box->gpus[i], figure, &value))
+            continue;
+        if (series->sum != FIGURE_MOST)
+            *sum += value;
+        else if (!known || value > *sum)
+            *sum = value;
+        known++;
+    }
+    if (series->sum == FIGURE_MEAN && known)
+        *sum /= known;
+    return known;
+}
+
+static bool is_first_of_model(const struct pool_box *box, uint32_t number)
+{
+    for (uint32_t i = 0; i < number; i++)
+        if (box->gpus[i]->model == box->gpus[number]->model)
+            return false;
+    return true;
+}
+
+static void put_models(FILE *out, const struct pool *pool, const struct model_series *series,
+                       unsigned figure)
+{
+    metrics_describe(out, series->name, "gauge", series->help);
+    for (size_t i = 0; i < pool->box_count && i < BOXES_MAX; i++) {
+        const struct pool_box *box = pool->boxes[i];
+        for (uint32_t j = 0; j < box->gpu_count; j++) {
+            const char *const labels[][2] = {{"box", box->name}, {"model", box->gpus[j]->model}};
+            double value;
+            if (is_first_of_model(box, j) && sum_model(box, j, series, figure, &value))
+                metrics_put_sample(out, series->name, labels, 2, value);
         }
     }
 }
 
-static void put_gpu(FILE *out, const char *name, const struct pool_gpu *gpu, double value)
+static void put_all_models(FILE *out, const struct pool *pool)
 {
-    char index[16];
-    const char *const labels[][2] = {{"box", gpu->box->name},
-                                     {"gpu", index},
-                                     {"model", gpu->model}};
-
-    snprintf(index, sizeof(index), "%u", gpu->index);
-    metrics_put_sample(out, name, labels, 3, value);
-}
-
-static void put_gpu_series(FILE *out, const struct pool *pool, const char *name, const char *help,
-                           double (*value)(const struct pool_gpu *gpu))
-{
-    size_t count = 0;
-
-    metrics_describe(out, name, "gauge", help);
-    for (size_t i = 0; i < pool->box_count; i++)
-        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count && count < GPUS_MAX; j++, count++)
-            put_gpu(out, name, pool->boxes[i]->gpus[j], value(pool->boxes[i]->gpus[j]));
+    for (size_t i = 0; i < sizeof(model_series) / sizeof(model_series[0]); i++)
+        put_models(out, pool, &model_series[i], 0);
+    for (unsigned i = 0; i < POOL_FIGURES; i++) {
+        const struct model_series series = {figure_rows[i].metric, figure_rows[i].help,
+                                            figure_rows[i].sum, pool_figures_get};
+        put_models(out, pool, &series, i);
+    }
 }
 
 static const char *pool_metrics_reason_of(const struct drain *drain)
@@ -168,7 +210,7 @@ static void put_drained_gpu(FILE *out, const struct pool_gpu *gpu)
     metrics_put_sample(out, "pool_gpu_drained", labels, 3, 1);
 }
 
-static void put_drained_gpus(FILE *out, const struct pool *pool)
+static size_t put_drained_gpus(FILE *out, const struct pool *pool)
 {
     size_t count = 0;
 
@@ -178,28 +220,7 @@ static void put_drained_gpus(FILE *out, const struct pool *pool)
         for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++)
             if (pool->boxes[i]->gpus[j]->drained && count++ < GPUS_MAX)
                 put_drained_gpu(out, pool->boxes[i]->gpus[j]);
-}
-
-static void put_figure_series(FILE *out, const struct pool *pool, unsigned figure)
-{
-    size_t count = 0;
-    double value;
-
-    metrics_describe(out, figure_rows[figure].metric, "gauge", figure_rows[figure].help);
-    for (size_t i = 0; i < pool->box_count; i++)
-        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count && count < GPUS_MAX; j++, count++)
-            if (pool_figures_get(pool->boxes[i]->gpus[j], figure, &value))
-                put_gpu(out, figure_rows[figure].metric, pool->boxes[i]->gpus[j], value);
-}
-
-static double gpu_leases(const struct pool_gpu *gpu)
-{
-    return gpu->holders;
-}
-
-static double gpu_is_usable(const struct pool_gpu *gpu)
-{
-    return gpu_usable(gpu);
+    return count;
 }
 
 static size_t put_lease_series(FILE *out, const struct pool *pool)
@@ -248,20 +269,17 @@ static void put_left_out(FILE *out, const char *kind, size_t count, size_t most)
 
 static void put_series(FILE *out, const struct pool *pool)
 {
-    size_t leases;
+    size_t leases, drained;
 
     put_boxes(out, pool);
     put_drained_boxes(out, pool);
-    put_drained_gpus(out, pool);
-    put_gpu_series(out, pool, "pool_gpu_leases", "Leases that hold the GPU.", gpu_leases);
-    put_gpu_series(out, pool, "pool_gpu_usable", "1 where the GPU may be granted.", gpu_is_usable);
-    for (unsigned i = 0; i < POOL_FIGURES; i++)
-        put_figure_series(out, pool, i);
+    drained = put_drained_gpus(out, pool);
+    put_all_models(out, pool);
     leases = put_lease_series(out, pool);
     metrics_describe(out, "series_left_out", "gauge",
-                     "Boxes, GPUs and leases that are too many here.");
+                     "Boxes, drained GPUs and leases that are too many here.");
     put_left_out(out, "box", pool->box_count, BOXES_MAX);
-    put_left_out(out, "gpu", pool->gpu_count, GPUS_MAX);
+    put_left_out(out, "drained gpu", drained, GPUS_MAX);
     put_left_out(out, "lease", leases, LEASES_MAX);
 }
 

@@ -184,6 +184,9 @@ static enum outcome take_report(struct api_call *call, struct pool_box *box, con
     if (!error)
         error = broker_hear_moves(server->broker, box, json_object_get(call->body, "moves"),
                                   call->actor);
+    if (!error)
+        error = broker_drain_faulty(server->broker, box, json_object_get(call->body, "faults"),
+                                    call->actor);
     if (!error) {
         pool_figures_bound(sessions);
         pool_figures_take(box, json_object_get(call->body, "figures"));
@@ -203,6 +206,16 @@ static enum outcome take_report(struct api_call *call, struct pool_box *box, con
 static double report_pause(const struct server *server, bool first)
 {
     return (double)spread_pause(server->settings->heartbeat, first ? 100 : 25) * 1e-6;
+}
+
+static json_t *drained_gpus(const struct pool_box *box)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < box->gpu_count; i++)
+        if (box->gpus[i]->drained)
+            json_array_append_new(list, json_string(box->gpus[i]->uuid));
+    return list;
 }
 
 // The answer waits for a command or for the next heartbeat.
@@ -251,9 +264,9 @@ static void sync_box(struct api_call *call)
     }
     state->reported = state->wanted;
     state->suspensions = box->suspensions;
-    answer = json_pack("{s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "revoke", revoke, "restored",
-                       restored ? restored : json_array(), "drained", box->drained, "gpu_time_kept",
-                       state->busy_kept, "suspended",
+    answer = json_pack("{s:o, s:o, s:b, s:o, s:b, s:o, s:o, s:o}", "revoke", revoke, "restored",
+                       restored ? restored : json_array(), "drained", box->drained, "gpus_drained",
+                       drained_gpus(box), "gpu_time_kept", state->busy_kept, "suspended",
                        broker_suspensions(server->broker, box, false), "idle",
                        broker_suspensions(server->broker, box, true), "moves",
                        broker_moves(server->broker, box));

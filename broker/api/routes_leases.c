@@ -120,6 +120,10 @@ static bool read_acquire(struct api_call *call, struct acquire *acquire)
         api_refuse(call, OUTCOME_BAD_REQUEST, "request: %s", why);
         return false;
     }
+    if (acquire->request.drained && !who->admin) {
+        api_refuse(call, OUTCOME_FORBIDDEN, "drained GPUs are for administrators, to test them");
+        return false;
+    }
     request_set_tenant(&acquire->request, acquire->owner);
     if (call->server->broker->limits.max_lifetime > 0 &&
         (acquire->lifetime == 0 || acquire->lifetime > call->server->broker->limits.max_lifetime))

@@ -179,7 +179,7 @@ const struct route watch_routes[] = {
     {EVHTTP_REQ_GET, "/v1/usage", ALLOW_USERS | ALLOW_SCHEDULERS, get_usage},
     {EVHTTP_REQ_GET, "/v1/whoami", ALLOW_ANYBODY, get_whoami},
     {EVHTTP_REQ_GET, "/healthz", ALLOW_ANYBODY, get_health},
-    {EVHTTP_REQ_GET, "/metrics", ALLOW_READERS, get_metrics},
+    {EVHTTP_REQ_GET, "/metrics", ALLOW_READERS | ALLOW_METRICS, get_metrics},
     {EVHTTP_REQ_GET, "/", ALLOW_ANYBODY, get_page}, // what it shows it asks for
     {0, NULL, 0, NULL},
 };

@@ -369,6 +369,28 @@ static enum outcome check_key(struct auth *auth, const char *value, const char *
     return OUTCOME_UNAUTHORIZED;
 }
 
+// Finds a key whose id is "metrics" or begins with "metrics.". Keys of other roles never travel.
+static enum outcome check_token(const struct auth *auth, const char *value, struct identity *who,
+                                const char **why)
+{
+    uint8_t secret[SHA256_SIZE] = {0};
+    bool is_hex = strlen(value) == 2 * sizeof(secret) &&
+                  hex_decode(value, 2 * sizeof(secret), secret, sizeof(secret)) >= 0;
+
+    *why = "the token is no key of the role metrics";
+    for (size_t i = 0; is_hex && i < auth->keys.count; i++) {
+        const char *id = auth->keys.keys[i].id;
+        const struct ticket_key *key = auth_find_key(&auth->keys, id);
+        if (!key || strncmp(id, "metrics", 7) || (id[7] && id[7] != '.') ||
+            !secret_equal(secret, key->secret, sizeof(secret)))
+            continue;
+        who->known = who->metrics = true;
+        snprintf(who->name, sizeof(who->name), "key %s", id);
+    }
+    explicit_bzero(secret, sizeof(secret));
+    return who->known ? OUTCOME_DONE : OUTCOME_UNAUTHORIZED;
+}
+
 // A box has its name by its key, which follows from that name and the cluster's key.
 static enum outcome auth_check_box(struct auth *auth, const struct ticket_keyring *cluster,
                                    const char *value, const char *text, struct identity *who,
@@ -410,6 +432,8 @@ static enum outcome check(struct auth *auth, const struct auth_request *request,
     bool munge = !strncmp(value, "Munge ", 6), box = !strncmp(value, "RgpuBox ", 8);
     SCOPED_FREE char *text = NULL;
 
+    if (!strncmp(value, "Bearer ", 7))
+        return check_token(auth, value + 7, who, why);
     *why = "unknown kind of credentials";
     if (!munge && !box && strncmp(value, "Rgpu ", 5))
         return OUTCOME_UNAUTHORIZED;

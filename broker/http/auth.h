@@ -5,6 +5,7 @@
 //     Authorization: Munge CREDENTIAL            payload: hex SHA-256 of the text below, secret
 //     Authorization: Rgpu KEY TIME NONCE MAC     MAC: hex HMAC-SHA256(key, text || TIME || NONCE)
 //     Authorization: RgpuBox NAME KEY TIME NONCE MAC      the same with the box's own key
+//     Authorization: Bearer HEX                  a shared key itself, with a role for metrics only
 //     Content-SHA256: hex SHA-256 of the body
 //
 //     text: METHOD " " PATH-WITH-QUERY "\n" hex SHA-256 of the body "\n"
@@ -12,8 +13,9 @@
 // The broker therefore knows the sender before it reads the body. When the body is complete, the
 // broker compares it with the digest.
 //
-// The id of a shared key names the sender's role: "scheduler" or "admin". The answer is
-// authenticated too, with the shared key or with the secret in the credential
+// The id of a shared key names the sender's role: "scheduler", "admin" or "metrics". The last one
+// travels in the clear, as Prometheus can send nothing else, and opens the metrics only. Other
+// answers are authenticated too, with the shared key or with the secret in the credential
 // (common/security/api_auth.h).
 #ifndef RGPU_BROKER_AUTH_H
 #define RGPU_BROKER_AUTH_H
@@ -35,7 +37,8 @@ enum role { ROLE_NOBODY, ROLE_USER, ROLE_BOX, ROLE_SCHEDULER, ROLE_ADMIN };
 // box and administrator. An administrator may do everything.
 struct identity {
     bool known, admin, scheduler, box;
-    bool local; // the request came over the unix socket
+    bool metrics; // it may read the metrics, and nothing else
+    bool local;   // the request came over the unix socket
     // `secret` is set: sender and broker share it to authenticate the answer and to seal secrets
     bool has_secret;
     uint8_t secret[SHA256_SIZE];

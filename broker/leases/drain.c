@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "broker/leases/leases.h"
+#include "broker/pool/pool_figures.h"
 #include "common/base/clock.h"
 #include "common/base/fault.h"
 
@@ -126,4 +127,60 @@ enum outcome broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu,
     return order->drained && order->force
                ? end_leases_on(broker, NULL, gpu, &gpu->drain, order->actor)
                : OUTCOME_DONE;
+}
+
+static struct pool_gpu *drain_find_gpu(const struct pool_box *box, const char *uuid)
+{
+    for (uint32_t i = 0; uuid && i < box->gpu_count; i++)
+        if (!strcmp(box->gpus[i]->uuid, uuid))
+            return box->gpus[i];
+    return NULL;
+}
+
+// Returns true if an administrator has drained the GPU, whose word stands.
+static bool is_drained_by_person(const struct pool_gpu *gpu)
+{
+    return gpu->drained && gpu->drain.by && strncmp(gpu->drain.by, "box ", 4) != 0;
+}
+
+// Returns true if the order changes nothing: a box repeats its report if it misses the answer.
+static bool is_obeyed(const struct pool_gpu *gpu, const struct drain_order *order)
+{
+    bool same = !order->reason || (gpu->drain.reason && !strcmp(gpu->drain.reason, order->reason));
+
+    return gpu->drained && same && (!order->force || !gpu->holders);
+}
+
+// Reads an entry of a report. Returns false if it names no GPU of the box, or no good reason.
+static bool read_fault(const struct pool_box *box, const json_t *entry, struct pool_gpu **gpu,
+                       struct drain_order *order)
+{
+    const char *reason = json_string_value(json_object_get(entry, "reason"));
+
+    *gpu = drain_find_gpu(box, json_string_value(json_object_get(entry, "uuid")));
+    if (!*gpu || !reason || !*reason || !drain_reason_is_good(reason) || !pool_is_printable(reason))
+        return false;
+    order->drained = true;
+    order->force = json_is_true(json_object_get(entry, "force"));
+    order->reason = is_drained_by_person(*gpu) ? NULL : reason;
+    return true;
+}
+
+enum outcome broker_drain_faulty(struct broker *broker, struct pool_box *box, const json_t *list,
+                                 const char *actor)
+{
+    enum outcome error = OUTCOME_DONE;
+    const json_t *entry;
+    size_t i;
+
+    json_array_foreach(list, i, entry) {
+        struct drain_order order = {.actor = actor};
+        struct pool_gpu *gpu;
+        if (!read_fault(box, entry, &gpu, &order) || is_obeyed(gpu, &order) || !box_may_write(box))
+            continue;
+        error = broker_drain_gpu(broker, gpu, &order);
+        if (error)
+            break;
+    }
+    return error;
 }

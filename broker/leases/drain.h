@@ -18,6 +18,11 @@ enum outcome broker_drain_box(struct broker *broker, struct pool_box *box,
 enum outcome broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu,
                               const struct drain_order *order) __attribute__((warn_unused_result));
 
+// Drains GPUs of a box that the box itself reports as faulty, and by force ends their leases. LIST
+// has the "faults" of a report; entries that are no GPUs of the box are ignored.
+enum outcome broker_drain_faulty(struct broker *broker, struct pool_box *box, const json_t *list,
+                                 const char *actor) __attribute__((warn_unused_result));
+
 // Returns true if REASON is one line of at most DRAIN_REASON_MAX bytes.
 bool drain_reason_is_good(const char *reason);
 

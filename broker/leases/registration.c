@@ -7,6 +7,7 @@
 #include "broker/pool/columns.h"
 #include "broker/leases/history.h"
 #include "broker/leases/leases.h"
+#include "broker/pool/pool_figures.h"
 #include "common/base/clock.h"
 #include "common/base/fault.h"
 #include "common/base/log.h"
@@ -20,16 +21,6 @@ struct description {
     struct pool_gpu *forgotten[POOL_GPUS_PER_BOX];
 };
 
-// Returns true if TEXT is printable ASCII: other bytes could steer the terminal of a person who
-// lists boxes.
-static bool is_printable(const char *text)
-{
-    for (; *text; text++)
-        if (*text < ' ' || *text > '~')
-            return false;
-    return true;
-}
-
 static bool read_text(const json_t *object, const char *name, bool needed, char *out, size_t size)
 {
     const json_t *value = json_object_get(object, name);
@@ -37,7 +28,7 @@ static bool read_text(const json_t *object, const char *name, bool needed, char 
 
     if (!value)
         return !needed;
-    if (!text || strlen(text) >= size || (needed && !*text) || !is_printable(text) ||
+    if (!text || strlen(text) >= size || (needed && !*text) || !pool_is_printable(text) ||
         strpbrk(text, " ;"))
         return false;
     strcpy(out, text);
@@ -79,7 +70,7 @@ static const char *read_gpu(const json_t *object, struct pool_gpu *gpu)
     if (!registration_read_number(object, "capability", false, &capability) ||
         capability > UINT8_MAX)
         return "\"capability\" of a GPU is ten times the major number, and the minor";
-    if (!model || strlen(model) > GPU_MODEL_MAX || !is_printable(model) || bad_mode)
+    if (!model || strlen(model) > GPU_MODEL_MAX || !pool_is_printable(model) || bad_mode)
         return "a GPU needs a \"model\" in printable ASCII of at most 255 characters, and its \"mode\" is "
                "\"exclusive\", \"shared\" or \"auto\"";
     if (shared_how < 0)

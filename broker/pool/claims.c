@@ -32,7 +32,16 @@ bool parts_are_kind(const struct request *request, bool parts)
 bool gpu_is_kind(const struct request *request, const struct pool_gpu *gpu, bool of_model)
 {
     return of_model && gpu->memory >= request->min_memory &&
-           gpu->capability >= request->min_capability && parts_are_kind(request, gpu->parts);
+           gpu->capability >= request->min_capability && parts_are_kind(request, gpu->parts) &&
+           (!request->index || request->index == gpu->index + 1);
+}
+
+bool request_may_use(const struct request *request, const struct pool_gpu *gpu)
+{
+    const struct pool_box *box = gpu->box;
+
+    return gpu_usable(gpu) || (request->drained && gpu->present && gpu->ready && box->connected &&
+                               !box->hung_up && box->settled && box->accepting);
 }
 
 bool box_matches(const struct request *request, const struct pool_box *box)

@@ -15,6 +15,8 @@ bool parts_are_kind(const struct request *request, bool parts);
 // Returns true if the GPU has the properties that the request demands, regardless of its box.
 // OF_MODEL: the GPU's model matches the request's glob.
 bool gpu_is_kind(const struct request *request, const struct pool_gpu *gpu, bool of_model);
+// Returns true if the GPU is in service, or if the request takes drained GPUs, present and ready.
+bool request_may_use(const struct request *request, const struct pool_gpu *gpu);
 bool box_matches(const struct request *request, const struct pool_box *box);
 
 // Returns true if the request could use the GPU, regardless of its present holders.

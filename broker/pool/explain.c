@@ -81,14 +81,14 @@ static bool explain_passes(const struct pool *pool, const struct request *reques
                            struct census *census)
 {
     switch (stage) {
-    case PLACE: return true; // of its box
+    case PLACE: return !request->index || request->index == gpu->index + 1;
     case MODEL: return is_of_model(request, gpu, census);
     case MEMORY: return gpu->memory >= request->min_memory;
     case CAPABLE: return gpu->capability >= request->min_capability;
     case SHARING: return parts_are_kind(request, gpu->parts);
     case LARGE: return is_large(request, gpu);
     case MODE: return is_given_so(request, gpu);
-    case SERVICE: return gpu_usable(gpu);
+    case SERVICE: return request_may_use(request, gpu);
     case ROOM: return explain_has_room(request, gpu);
     case LEFT: return !plans_bar(pool, request, gpu) && !claims_bar(pool, gpu, sequence);
     case STAGES: break;

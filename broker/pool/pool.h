@@ -54,6 +54,8 @@ struct request {
     uint64_t min_memory;
     uint32_t min_capability; // 10 * major + minor
     bool same_box, different_boxes;
+    bool drained;     // GPUs that are drained will do too, to test them
+    uint32_t index;   // number of the GPU on its box, and 1; 0: any
     bool privacy;     // require encryption between programs and boxes
     uint32_t compute; // percent of the multiprocessors of each GPU; 0: no limit
     int64_t tenant;   // user id + 1 if the request is for shares, else 0
@@ -110,6 +112,7 @@ struct pool_gpu {
     struct drain drain;
     unsigned figures_known; // bit mask of the valid `figures`
     double figures[POOL_FIGURES];
+    char health[48]; // the box's word for its health; "": unknown
 } __attribute__((aligned(64)));
 
 // The unheld GPUs of one box that are available in one mode. If all are alike, their properties are

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "broker/pool/pool_figures.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const struct figure_row figure_rows[POOL_FIGURES] = {
-    {"driver_bytes", 0, 1e15, true, "pool_gpu_driver_bytes",
-     "Memory of the GPU that is taken by everybody, as its driver says."},
-    {"utilization", 0, 100, true, "pool_gpu_utilization_percent",
-     "Part of the time in which kernels ran."},
-    {"processes", 0, 65536, true, "pool_gpu_processes", "Processes that have memory of the GPU."},
-    {"temperature", -100, 300, true, "pool_gpu_temperature_celsius", "Temperature of the GPU."},
-    {"power", 0, 20000, false, "pool_gpu_power_watts", "Power that the GPU takes."},
+    {"driver_bytes", 0, 1e15, true, FIGURE_SUM, "pool_box_driver_bytes",
+     "Memory of the GPUs that is taken by everybody, as their driver says."},
+    {"utilization", 0, 100, true, FIGURE_MEAN, "pool_box_utilization_percent",
+     "Part of the time in which kernels ran, the mean of the GPUs."},
+    {"processes", 0, 65536, true, FIGURE_SUM, "pool_box_processes",
+     "Processes that have memory of the GPUs."},
+    {"temperature", -100, 300, true, FIGURE_MOST, "pool_box_temperature_celsius",
+     "Temperature of the hottest GPU."},
+    {"power", 0, 20000, false, FIGURE_SUM, "pool_box_power_watts", "Power that the GPUs take."},
 };
 
 static bool pool_figures_read_figure(const struct figure_row *row, const json_t *object,
@@ -22,12 +25,28 @@ static bool pool_figures_read_figure(const struct figure_row *row, const json_t 
     return json_is_number(given) && *value >= row->least && *value <= row->most;
 }
 
+bool pool_is_printable(const char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
+            return false;
+    return true;
+}
+
+static void pool_figures_take_health(struct pool_gpu *gpu, const char *word)
+{
+    bool is_good = word && strlen(word) < sizeof(gpu->health) && pool_is_printable(word);
+
+    snprintf(gpu->health, sizeof(gpu->health), "%s", is_good ? word : "");
+}
+
 static void pool_figures_take_gpu(struct pool_gpu *gpu, const json_t *said)
 {
     gpu->figures_known = 0;
     for (unsigned i = 0; i < POOL_FIGURES; i++)
         if (pool_figures_read_figure(&figure_rows[i], said, &gpu->figures[i]))
             gpu->figures_known |= 1u << i;
+    pool_figures_take_health(gpu, json_string_value(json_object_get(said, "health")));
 }
 
 void pool_figures_take(struct pool_box *box, const json_t *list)
@@ -36,7 +55,7 @@ void pool_figures_take(struct pool_box *box, const json_t *list)
     size_t i;
 
     for (uint32_t k = 0; k < box->gpu_count; k++)
-        box->gpus[k]->figures_known = 0;
+        pool_figures_take_gpu(box->gpus[k], NULL);
     json_array_foreach(list, i, entry) {
         const char *uuid = json_string_value(json_object_get(entry, "uuid"));
         for (uint32_t k = 0; uuid && k < box->gpu_count; k++)
@@ -45,11 +64,16 @@ void pool_figures_take(struct pool_box *box, const json_t *list)
     }
 }
 
+// Returns true if the last report of the box is recent.
+static bool are_of_now(const struct pool_gpu *gpu)
+{
+    return gpu->present && gpu->box->connected && !gpu->box->hung_up;
+}
+
 bool pool_figures_get(const struct pool_gpu *gpu, unsigned figure, double *value)
 {
     *value = gpu->figures[figure];
-    return (gpu->figures_known >> figure & 1) && gpu->present && gpu->box->connected &&
-           !gpu->box->hung_up;
+    return (gpu->figures_known >> figure & 1) && are_of_now(gpu);
 }
 
 void pool_figures_show(const struct pool_gpu *gpu, json_t *object)
@@ -61,6 +85,8 @@ void pool_figures_show(const struct pool_gpu *gpu, json_t *object)
                                 figure_rows[i].whole ? json_integer((json_int_t)value)
                                                      : json_real(value));
     }
+    if (*gpu->health && are_of_now(gpu))
+        json_object_set_new(object, "health", json_string(gpu->health));
 }
 
 void pool_figures_bound(json_t *sessions)

@@ -8,15 +8,23 @@
 
 #include "broker/pool/pool.h"
 
+// Combination of the values of several GPUs into one.
+enum figure_sum { FIGURE_SUM, FIGURE_MEAN, FIGURE_MOST };
+
 struct figure_row {
     const char *name;   // name in reports and in the API
     double least, most; // valid range; other values are ignored
     bool whole;         // the value is an integer
+    enum figure_sum sum;
     const char *metric, *help;
 };
 
 // One row for each of POOL_FIGURES.
 extern const struct figure_row figure_rows[POOL_FIGURES];
+
+// Returns true if TEXT, which a box has sent, is printable ASCII: other bytes could steer the
+// terminal of a person who lists boxes.
+bool pool_is_printable(const char *text);
 
 // Reads the figures of all GPUs of a box. A figure that is missing or out of range becomes unknown.
 void pool_figures_take(struct pool_box *box, const json_t *list);

@@ -94,7 +94,7 @@ static bool read_part(const json_t *object, struct request_part *part)
 static const char *request_read_members(const json_t *object, struct request *request)
 {
     const json_t *gpus = json_object_get(object, "gpus"), *policy;
-    uint64_t capability, compute;
+    uint64_t capability, compute, number;
     int index;
 
     if (!json_is_object(object) || !json_is_array(gpus) ||
@@ -125,6 +125,11 @@ static const char *request_read_members(const json_t *object, struct request *re
     if (!read_flag(object, "same_box", &request->same_box) ||
         !read_flag(object, "different_boxes", &request->different_boxes))
         return "\"same_box\" and \"different_boxes\" are true or false";
+    if (!read_flag(object, "drained", &request->drained))
+        return "\"drained\" is true or false";
+    if (!read_bytes(object, "index", &number) || number > UINT16_MAX)
+        return "\"index\" is the number of a GPU on its box";
+    request->index = json_object_get(object, "index") ? (uint32_t)number + 1 : 0;
     if (!read_protection(object, &request->privacy))
         return "\"protection\" must be \"authenticate\" or \"privacy\"";
     return NULL;
@@ -176,6 +181,10 @@ json_t *request_to_json(const struct request *request)
         json_object_set_new(object, "same_box", json_true());
     if (request->different_boxes)
         json_object_set_new(object, "different_boxes", json_true());
+    if (request->drained)
+        json_object_set_new(object, "drained", json_true());
+    if (request->index)
+        json_object_set_new(object, "index", json_integer(request->index - 1));
     if (request->privacy)
         json_object_set_new(object, "protection",
                             json_string(control_protection_name(CONTROL_PROTECTION_PRIVACY)));

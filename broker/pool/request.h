@@ -10,7 +10,8 @@
 //     {"gpus": [{"count": 2, "mode": "exclusive"}, {"count": 1, "mode": "shared", "memory": N}],
 //      "policy": "pack", "model": GLOB, "box": GLOB, "locality": GLOB, "min_memory": BYTES,
 //      "min_capability": 80, "compute": PERCENT, "near": ["rack1|rack2", "hall3"],
-//      "same_box": false, "different_boxes": false, "protection": "authenticate"|"privacy"}
+//      "same_box": false, "different_boxes": false, "index": 0, "drained": false,
+//      "protection": "authenticate"|"privacy"}
 //
 // Only "gpus" is required. Returns 0, or -EINVAL with a sentence in *why.
 int request_from_json(const json_t *object, struct request *request, const char **why)

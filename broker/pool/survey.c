@@ -52,7 +52,8 @@ bool placement_fits(struct placement *attempt, struct pool_gpu *gpu,
 {
     // Cheap checks that mostly fail come first.
     return survey_has_room(attempt, gpu, part) && gpu_matches(attempt, gpu) &&
-           (attempt->ideal || gpu_usable(gpu)) && !already_planned(attempt, gpu) &&
+           (attempt->ideal || request_may_use(attempt->request, gpu)) &&
+           !already_planned(attempt, gpu) &&
            (attempt->ideal || (!plans_bar(attempt->pool, attempt->request, gpu) &&
                                !claims_bar(attempt->pool, gpu, attempt->sequence)));
 }
@@ -60,7 +61,7 @@ bool placement_fits(struct placement *attempt, struct pool_gpu *gpu,
 // Returns true if the GPUs of a box may have room.
 static bool may_have_room(const struct placement *attempt, struct pool_box *box)
 {
-    if (attempt->ideal)
+    if (attempt->ideal || attempt->request->drained)
         return true;
     if (!box_usable(box))
         return false;
@@ -118,7 +119,8 @@ static bool counts_by_box(struct placement *attempt, struct pool_box *box, uint3
     const struct request_part *part = &attempt->request->parts[0];
     const struct idle_gpus *idle = &box->idle[part->mode];
 
-    if (attempt->ideal || attempt->request->part_count != 1 || (idle->count && !idle->sample) ||
+    if (attempt->ideal || attempt->request->drained || attempt->request->index ||
+        attempt->request->part_count != 1 || (idle->count && !idle->sample) ||
         !TAILQ_EMPTY(&attempt->pool->returning))
         return false;
     *count = count_alike(attempt, idle, part);

@@ -54,8 +54,8 @@ static int set_compute(json_t *request, const char *text)
 // The constraints that set_constraint knows, for people.
 #define CONSTRAINT_WORDS \
     "model=, box=, locality= (patterns), near=PLACE, min-memory=SIZE, min-capability=8.0, " \
-    "compute=25%%, policy=pack|spread|best-fit, protection=authenticate|privacy, same-box and " \
-    "different-boxes"
+    "compute=25%%, policy=pack|spread|best-fit, protection=authenticate|privacy, index=NUMBER, " \
+    "same-box, different-boxes and drained"
 
 static int set_constraint(json_t *request, const char *name, const char *value)
 {
@@ -74,6 +74,10 @@ static int set_constraint(json_t *request, const char *name, const char *value)
         return set_compute(request, value);
     if (!strcmp(name, "near") && value)
         return add_near(request, value);
+    if (!strcmp(name, "index") && value && *value && strspn(value, "0123456789") == strlen(value))
+        return json_object_set_new(request, name, json_integer(atol(value)));
+    if (!strcmp(name, "drained") && !value)
+        return json_object_set_new(request, name, json_true());
     if (!strcmp(name, "same-box") && !value)
         return json_object_set_new(request, "same_box", json_true());
     if (!strcmp(name, "different-boxes") && !value)

@@ -31,9 +31,15 @@ static void describe(FILE *out, const char *prefix, const char *name, const char
     fprintf(out, "# HELP %s%s %s\n# TYPE %s%s %s\n", prefix, name, help, prefix, name, type);
 }
 
+// Figures that DCGM has too are known by its names.
+static const char *prefix_of(const char *name)
+{
+    return strncmp(name, "DCGM_", 5) ? "rgpu_" : "";
+}
+
 void metrics_describe(FILE *out, const char *name, const char *type, const char *help)
 {
-    describe(out, "rgpu_", name, type, help);
+    describe(out, prefix_of(name), name, type, help);
 }
 
 void metrics_put(FILE *out, const char *name, const char *type, const char *help, double value)
@@ -71,7 +77,7 @@ static void put_value(FILE *out, const char *text)
 void metrics_put_sample(FILE *out, const char *name, const char *const (*labels)[2], int count,
                         double value)
 {
-    fprintf(out, "rgpu_%s", name);
+    fprintf(out, "%s%s", prefix_of(name), name);
     for (int i = 0; i < count; i++) {
         fprintf(out, "%s%s=\"", i ? "," : "{", labels[i][0]);
         put_value(out, labels[i][1]);

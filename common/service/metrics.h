@@ -16,7 +16,8 @@ struct histogram {
 
 void histogram_add(struct histogram *histogram, double seconds);
 
-// NAME lacks the prefix "rgpu_", which is added. TYPE is "counter" or "gauge".
+// NAME lacks the prefix "rgpu_", which is added. Names of DCGM ("DCGM_...") have none. TYPE is
+// "counter" or "gauge".
 void metrics_describe(FILE *out, const char *name, const char *type, const char *help);
 void metrics_put(FILE *out, const char *name, const char *type, const char *help, double value);
 void metrics_put_histogram(FILE *out, const char *name, const char *help,

@@ -15,6 +15,8 @@
 //                              a process that uses the GPU above
 //     answer HEX               the library's answer to a question about the GPU above or, before
 //                              the first GPU, about the machine (proto/nvml_questions.h)
+//     counter PLACE VALUE      a counter of the GPU above (proto/gpu_faults.h)
+//     xid UUID NUMBER          an Xid error of a GPU since the last round
 //     hidden                   the library does not report processes of the GPU above
 //     round                    end of a round
 //     none REASON              there will be no figures
@@ -39,6 +41,7 @@
 #include "common/base/clock.h"
 #include "common/base/spawn.h"
 #include "daemon/monitor/busy.h"
+#include "daemon/monitor/faults.h"
 #include "daemon/monitor/questions.h"
 #include "proto/nvml_abi.h"
 #include "proto/nvml_questions.h"
@@ -105,6 +108,7 @@ static const char *monitor_load(const char *path)
     monitor_find(handle, "nvmlDeviceGetTemperature", &library.temperature);
     monitor_find(handle, "nvmlDeviceGetPowerUsage", &library.power);
     busy_find(handle);
+    faults_find(handle);
     monitor_find(handle, "nvmlDeviceGetMigMode", &library.mig_mode);
     monitor_find(handle, "nvmlDeviceGetMaxMigDeviceCount", &library.mig_count);
     monitor_find(handle, "nvmlDeviceGetMigDeviceHandleByIndex", &library.mig_device);
@@ -301,11 +305,15 @@ static void tell_round(bool with_questions)
             printf("partitioned\n");
         if (units[i].parent)
             tell_instance(&units[i]);
+        else
+            faults_watch(device, uuid);
         busy_read(i, device);
         tell_figures(i, device);
         tell_processes(i, device);
+        faults_print_counters(device);
         tell_known(&known.gpus[i]);
     }
+    faults_print_events();
     printf("round\n");
 }
 

@@ -16,6 +16,7 @@
 #include "daemon/rgpud/gpus/accounts.h"
 #include "daemon/rgpud/box/askers.h"
 #include "daemon/rgpud/gpus/figures.h"
+#include "daemon/rgpud/gpus/health.h"
 #include "daemon/rgpud/box/limits.h"
 #include "daemon/rgpud/broker/broker_agent.h"
 #include "daemon/rgpud/sharing/overcommit.h"
@@ -233,6 +234,7 @@ static char *figures(struct box *box, size_t *size)
         return NULL;
     put_box(out, box);
     exporter_put_devices(out, box);
+    health_put(out, box);
     exporter_put_sessions(out, box);
     metrics_put_process(out, "rgpud");
     return fclose(out) == 0 ? text : NULL;

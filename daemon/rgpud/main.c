@@ -32,6 +32,7 @@
 #include "daemon/rgpud/exporter.h"
 #include "daemon/rgpud/gpus/figures.h"
 #include "daemon/rgpud/gpus/gpu_time.h"
+#include "daemon/rgpud/gpus/health.h"
 #include "daemon/rgpud/box/instances.h"
 #include "daemon/rgpud/lifecycle.h"
 #include "daemon/rgpud/box/limits.h"
@@ -140,8 +141,10 @@ static void took_figures(void *argument, const struct monitor_round *round)
     figures_query_resume(box);
     if (round && round->is_glance)
         return;
-    if (round)
+    if (round) {
         comparison_take(box, round);
+        health_take(box, round);
+    }
     if (!box->awaits_monitor)
         return;
     box->awaits_monitor = false;
@@ -210,10 +213,8 @@ static void asked_to_reload(evutil_socket_t signal, short events, void *argument
 
     notify_reloading();
     if (settings_read(program->options.argc, program->options.argv, program->options.config,
-                      program->options.standalone, &fresh)) {
-        log_error("reload failed, the old settings stay");
-        config_clear(settings_table, &fresh);
-    } else if (admission_load_keys(box, &fresh)) {
+                      program->options.standalone, &fresh) ||
+        health_settings_check(&fresh) || admission_load_keys(box, &fresh)) {
         log_error("reload failed, the old settings stay");
         config_clear(settings_table, &fresh);
     } else {

@@ -100,11 +100,12 @@ static void start_for_waiting(struct box *box)
 
 // Returns the number of warm workers that a device needs. Without tickets every client gets all
 // devices in the box's order, so only the first device needs some. Other devices get one worker
-// once if the broker must know the memory of their contexts.
+// once if the broker must know the memory of their contexts. A drained GPU gets none, so that a
+// reset of it is possible.
 static unsigned warm_wanted(const struct box *box, const struct box_device *device)
 {
     bool kept = box->settings.auth != AUTH_NONE || device == &box->devices[0];
-    unsigned wanted = kept ? (unsigned)box->settings.warm_workers : 0;
+    unsigned wanted = kept && !device->drained ? (unsigned)box->settings.warm_workers : 0;
 
     return device->measured || (!wanted && !box->agent) ? wanted : 1;
 }

@@ -14,6 +14,7 @@
 #include "daemon/rgpud/box/confinement.h"
 #include "daemon/rgpud/exporter.h"
 #include "daemon/rgpud/box/listeners.h"
+#include "daemon/rgpud/gpus/health.h"
 #include "daemon/rgpud/workers/mps_settings.h"
 #include "daemon/rgpud/sharing/overcommit_factor.h"
 #include "daemon/rgpud/box/offered_transports.h"
@@ -54,6 +55,7 @@ int start_check(struct box *box)
                    confinement_check(settings),
                    mps_settings_check(box),
                    overcommit_settings_check(box),
+                   health_settings_check(settings),
                    listeners_check(settings),
                    admin_check(settings),
                    exporter_check(settings),

@@ -90,6 +90,8 @@ static CUresult launch_run(struct operation *operation, struct stream *stream)
     int err = ptx_launch_run(&run, &fault);
     mps_kernel_ended();
     shared_state_kernel_ended(ordinal);
+    if (device_config()->bad >> ordinal & 1)
+        memory_spoil(stream->context);
     switch (err) {
     case 0: return CUDA_SUCCESS;
     case -EFAULT: return report_fault(launch->function, &fault);

@@ -624,6 +624,21 @@ CUresult memory_synchronize_owner(const struct memory_range *range)
     return result;
 }
 
+void memory_spoil(const struct context *context)
+{
+    struct memory_range *largest = NULL;
+    pthread_rwlock_rdlock(&table.lock);
+    for (size_t i = 0; i < table.count; i++) {
+        struct memory_range *range = table.ranges[i];
+        if (range->kind == MEMORY_DEVICE && range->context == context &&
+            (!largest || range->size > largest->size))
+            largest = range;
+    }
+    if (largest)
+        *(unsigned char *)(uintptr_t)(largest->base + largest->size / 2) &= 0xfe;
+    pthread_rwlock_unlock(&table.lock);
+}
+
 void memory_release_context(struct context *context)
 {
     for (;;) {

@@ -70,6 +70,9 @@ CUresult arena_prepare(struct device *device);
 CUresult memory_allocate(struct context *context, size_t size, enum memory_kind kind,
                          struct memory_pool *pool, uint64_t *address);
 
+// Clears the lowest bit in the middle of the largest allocation of a context, as bad memory would.
+void memory_spoil(const struct context *context);
+
 // Removes the range that starts at BASE and frees its memory, if ACCEPT is NULL or returns true.
 // Copies the description to *OLD. Returns INVALID_VALUE if no range starts there.
 CUresult memory_release(uint64_t base, bool (*accept)(const struct memory_range *range),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/gpu_faults.h"
 #include "proto/nvml_abi.h"
 #include "sim/sim_config.h"
 #include "sim/engine/shared_state.h"
@@ -329,6 +330,108 @@ NVML_API(nvmlDeviceGetP2PStatus, void *device, void *other, unsigned what, unsig
     if (is_instance(device) || is_instance(other) || what >= PEER_QUESTIONS || device == other)
         return INVALID_ARGUMENT;
     *status = PEERS_OK;
+    return OK;
+}
+
+// ---- faults: lines of the file RGPU_SIM_FAULTS, to which tests append ----
+//
+//     GPU xid NUMBER           an Xid event
+//     GPU counter FIELD VALUE  the value of a field from now on
+
+struct fault_line {
+    unsigned gpu, number;
+    unsigned long long value;
+    char kind[16];
+};
+
+// Reads the next complete line from the offset *AT. Returns false if there is none.
+static int next_fault(long *at, struct fault_line *line)
+{
+    const char *path = getenv("RGPU_SIM_FAULTS");
+    FILE *file = path ? fopen(path, "re") : NULL;
+    char text[128];
+    int found = 0;
+
+    if (!file)
+        return 0;
+    if (!fseek(file, *at, SEEK_SET) && fgets(text, sizeof(text), file) && strchr(text, '\n')) {
+        *at = ftell(file);
+        *line = (struct fault_line){.gpu = SIM_MAX_DEVICES};
+        sscanf(text, "%u %15s %u %llu", &line->gpu, line->kind, &line->number, &line->value);
+        found = 1;
+    }
+    fclose(file);
+    return found;
+}
+
+NVML_API(nvmlEventSetCreate, void **set)
+{
+    static long at; // offset of the next line
+
+    *set = &at;
+    return OK;
+}
+
+NVML_API(nvmlDeviceRegisterEvents, void *device, unsigned long long types, void *set)
+{
+    (void)types, (void)set;
+    return is_instance(device) ? NOT_SUPPORTED : OK;
+}
+
+NVML_API(nvmlEventSetWait_v2, void *set, struct nvml_event *event, unsigned milliseconds)
+{
+    struct fault_line line;
+
+    (void)milliseconds;
+    while (next_fault(set, &line))
+        if (!strcmp(line.kind, "xid") && line.gpu < (unsigned)config.gpu_count) {
+            *event = (struct nvml_event){.device = &indices[line.gpu],
+                                         .type = NVML_EVENT_XID,
+                                         .data = line.number,
+                                         .gpu_instance = ~0u,
+                                         .compute_instance = ~0u};
+            return OK;
+        }
+    return NVML_TIMEOUT;
+}
+
+// Returns the last value of a counter in the file, or PRESET.
+static unsigned long long sim_counter(const void *device, unsigned field, unsigned long long preset)
+{
+    struct fault_line line;
+    long at = 0;
+
+    while (next_fault(&at, &line))
+        if (!strcmp(line.kind, "counter") && line.gpu == (unsigned)*(const int *)device &&
+            line.number == field)
+            preset = line.value;
+    return preset;
+}
+
+static int has_counter(unsigned field)
+{
+#define IS_FIELD(number, name, judged, class, text) || (field == number && number < COUNTER_CLOCKS)
+    return 0 GPU_COUNTERS(IS_FIELD);
+}
+
+NVML_API(nvmlDeviceGetFieldValues, void *device, int count, struct nvml_field *fields)
+{
+    for (int i = 0; i < count; i++) {
+        fields[i].result = has_counter(fields[i].field) ? OK : NOT_SUPPORTED;
+        fields[i].value = sim_counter(device, fields[i].field, 0);
+    }
+    return OK;
+}
+
+NVML_API(nvmlDeviceGetCurrentClocksThrottleReasons, void *device, unsigned long long *reasons)
+{
+    *reasons = sim_counter(device, COUNTER_CLOCKS, 0);
+    return OK;
+}
+
+NVML_API(nvmlDeviceGetCurrPcieLinkWidth, void *device, unsigned *lanes)
+{
+    *lanes = (unsigned)sim_counter(device, COUNTER_LINK_WIDTH, 16);
     return OK;
 }
 

@@ -44,6 +44,19 @@ is "$(status_of "$TMP/wrong.key" GET /v1/whoami)" 401 "an unknown key is refused
 is "$(status_of none --header 'Rgpu admin' GET /v1/whoami)" 401 "half a signature is refused"
 is "$(status_of none --header 'Basic YWRtaW46' GET /v1/whoami)" 401 "another scheme is refused"
 
+token=$(printf %064d 7)
+printf 'metrics.prometheus %s\n' "$token" >>"$TMP/api.keys"
+is "$(status_of none --header "Bearer $token" GET /metrics)" 401 "a token that the broker does not know is refused"
+stop "$BROKER_PID"
+start_broker --user-leases=yes
+is "$(status_of none --header "Bearer $token" GET /metrics)" 200 "from the next start on"
+is "$(status_of none --header "Bearer $token" GET /v1/boxes) $(status_of none --header "Bearer $token" GET /v1/leases)" "403 403" "for metrics only"
+is "$(status_of none --header "Bearer $token" POST /v1/boxes/box1/drain '{}')" 403 "and steers nothing"
+is "$(status_of none --header "Bearer ${token%7}8" GET /metrics)" 401 "another one is refused"
+is "$(status_of none --header "Bearer $(cut -d' ' -f2 "$TMP/admin.key")" GET /metrics)" 401 "so is the key of another role"
+printf 'metrics.prometheus %s\n' "$token" >"$TMP/metrics.key"
+is "$(status_of "$TMP/metrics.key" GET /v1/boxes)" 401 "and a signature with the token's key"
+
 if [ "$(id -u)" = 0 ]; then
     share "$BUILD/tests/broker-api"
     as_plain_user() { as_user 12345 "$SHARED/broker-api" "$BROKER_SOCKET" "$@"; }

@@ -23,7 +23,8 @@ RGPU_TICKET=$(at ticket <<<"$lease") "$CLIENT" "$BOX" echo hi >/dev/null
 api POST /v1/leases '{"request": {"gpus": [{"count": 2}]}, "queue": true}' >/dev/null
 web "http://$BROKER/metrics" >"$TMP/broker.prom"
 like "$(cat "$TMP/broker.prom")" "^rgpu_lease_gpus\{lease=\"$(at lease.id <<<"$lease")\",owner=\"$(id -u)\",state=\"granted\"\} 1" "a lease"
-like "$(cat "$TMP/broker.prom")" '^rgpu_pool_gpu_leases\{box="box1",gpu="0",model="[^"]+"\} 1' "its GPU"
+like "$(cat "$TMP/broker.prom")" '^rgpu_pool_box_leases\{box="box1",model="[^"]+"\} 1' "its GPU"
+is "$(sed -n 's/^rgpu_series_left_out{.*} //p' "$TMP/broker.prom" | sort -u)" 0 "and nothing is left out"
 like "$(cat "$TMP/broker.prom")" '^rgpu_acquire_seconds_count 2' "how long acquires took"
 like "$(cat "$TMP/broker.prom")" '^rgpu_sync_wait_seconds_count [1-9]' "and the disk"
 like "$(cat "$TMP/broker.prom")" '^rgpu_queue_length 1' "who waits"

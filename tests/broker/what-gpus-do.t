@@ -48,8 +48,10 @@ ok "and sessions" await "a sample" says "http://127.0.0.1:$port/metrics" \
     "^rgpu_box_session_utilization_percent\{session=\"1\",lease=\"$(at lease.id <<<"$lease")\"\} [1-9]"
 fails "but none of what is not told" says "http://127.0.0.1:$port/metrics" '^rgpu_box_gpu_(power|temperature)'
 ok "metrics of the broker" await "a sample" says "http://$BROKER/metrics" \
-    '^rgpu_pool_gpu_utilization_percent\{box="box1",gpu="0",model="[^"]*"\} [1-9]'
-fails "also without what is not told" says "http://$BROKER/metrics" '^rgpu_pool_gpu_(power|temperature)'
+    '^rgpu_pool_box_utilization_percent\{box="box1",model="[^"]*"\} [1-9]'
+ok "of both GPUs of the model together" says "http://$BROKER/metrics" '^rgpu_pool_box_gpus\{box="box1",model="[^"]*"\} 2$'
+ok "and those that are held" says "http://$BROKER/metrics" '^rgpu_pool_box_gpus_held\{box="box1",model="[^"]*"\} 1$'
+fails "also without what is not told" says "http://$BROKER/metrics" '^rgpu_pool_box_(power|temperature)'
 
 kill -STOP "$(pgrep -P "$box_pid" rgpu-monitor)"
 kill -KILL "$(pgrep -P "$box_pid" rgpu-monitor)"

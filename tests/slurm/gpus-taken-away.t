@@ -3,6 +3,8 @@
 # A job whose GPUs the administrator takes away is told so, and goes back into the queue, is ended or
 # goes on, as the settings say; a job that only waits or ends by itself is none of these. seconds: 600
 . "$(dirname "$0")/cluster.sh"
+export RGPU_SIM_FAULTS=$TMP/faults
+: >"$RGPU_SIM_FAULTS"
 start_pool_cluster
 start_sync
 ctl=$BUILD/bin/rgpuctl
@@ -35,6 +37,16 @@ ok "what must not be requeued is ended by drain --force" await "its end" job_is 
 ok "the job's output has the administrator's words" await "the word" told "drained by force: fan 3 rattles"
 "$ctl" undrain "$box" >/dev/null
 
+begin --gres=rgpu:1 --no-requeue
+box=$(api GET "/v1/leases?state=granted" | at leases.0.gpus.0.box) gpu=$(api GET "/v1/leases?state=granted" | at leases.0.gpus.0.index)
+echo "$gpu xid 79" >>"$RGPU_SIM_FAULTS"
+ok "a fault of its GPU ends a job" await "its end" job_is "$job" CANCELLED
+ok "whose output names the fault" await "the word" told "drained by force: Xid 79, the GPU has fallen off the bus .RESTART_BM."
+ok "rgpuctl test puts the GPU back" "$ctl" test "$box:$gpu" --mem 1M
+for box in $(api GET /v1/boxes | python3 -c 'import json, sys; [print(box["name"]) for box in json.load(sys.stdin)["boxes"]]'); do
+    "$ctl" undrain "$box:$gpu" >/dev/null
+done
+
 policy end
 begin --gres=rgpu:1
 "$ctl" revoke "$(lease)" >/dev/null
@@ -57,6 +69,6 @@ begin --gres=rgpu:1
 is "$(grep -c "taken away" out)" 0 "another job is not told"
 scancel -u $ALICE
 ok "all end" await "no leases" no_leases
-is "$(grep -c 'has lost its GPUs' "$TMP/sync.log")" 5 "each loss is dealt with once"
+is "$(grep -c 'has lost its GPUs' "$TMP/sync.log")" 6 "each loss is dealt with once"
 ok "the invariants hold" invariants --idle
 done_testing

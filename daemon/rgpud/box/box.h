@@ -79,6 +79,7 @@ struct box {
     struct lease_places *places; // GPUs of leases that were moved
     uint32_t pauses;             // number of the last pause
     unsigned suspension_changes;
+    unsigned faults; // counts faults that drain a GPU, of which the broker is informed at once
     struct tenant_list tenants; // leases that take turns on GPUs (overcommit.c)
     struct quota_request_list quota_requests;
     struct event *idle_tick;

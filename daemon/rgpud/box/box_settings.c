@@ -64,11 +64,16 @@ const struct config_option settings_table[] = {
     CONFIG_INT(
         "box", "tcp_connections", struct box_settings, tcp_connections, "4", 1, 8,
         "connections of a session over tcp that copies much, where its host has processors for them",
-        .reloadable = true),
+        .reloadable = true, .developer = true),
     CONFIG_LIST("box", "rdma_addresses", struct box_settings, rdma_addresses, "",
                 "addresses whose RDMA devices workers use in turn; empty: all there are"),
     CONFIG_LIST("box", "rdma_devices", struct box_settings, rdma_devices, "",
                 "the same by name and port, such as mlx5_0:1, mlx5_1"),
+    CONFIG_LIST(
+        "box", "gpu_faults", struct box_settings, gpu_faults,
+        "note:count, application:count, unknown:warn, reset:end, replace:drain",
+        "what to do about faults of GPUs, by class or Xid: count, warn, drain the GPU, or end its sessions too",
+        .reloadable = true),
     CONFIG_STRING("box", "paths", struct box_settings, paths, "auto",
                   "how copies travel: auto, or a list of " PATH_WORDS),
     CONFIG_STRING("box", "rdma_ports", struct box_settings, rdma_ports, "",

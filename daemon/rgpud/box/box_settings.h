@@ -48,6 +48,7 @@ struct box_settings {
     uint64_t memory_check;        // interval; 0: never
     uint64_t memory_tolerance;
     char *management_library;
+    char **gpu_faults;
     char **sharing;
     int mps_share;    // enum mps_share
     int mps_fallback; // enum mps_fallback

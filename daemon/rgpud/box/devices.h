@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/net/control.h"
+#include "proto/gpu_faults.h"
 #include "proto/nvml_questions.h"
 
 enum { BOX_DEVICES_MAX = CONTROL_DEVICES_MAX };
@@ -45,6 +46,23 @@ struct monitor_answers {
     uint8_t bytes[NVML_ANSWERS_MAX];
 };
 
+// The reaction of the box to a fault: it counts it, logs it, takes the GPU out of service for new
+// leases, or also ends the sessions there.
+enum health_action { HEALTH_COUNT, HEALTH_WARN, HEALTH_DRAIN, HEALTH_END };
+enum { HEALTH_ACTIONS = 4 };
+
+// Faults of a GPU (health.h).
+struct gpu_health {
+    unsigned last_xid; // 0: none so far
+    uint64_t counts[FAULT_CLASSES];
+    struct figure counters[GPU_COUNTERS_MAX]; // as last read
+    char word[48];                            // last fault that was more than counted; "": none
+    char text[160];                           // reason why the GPU is out of service
+    enum health_action action;                // strongest action that the broker does not know
+    bool due;                                 // the broker is to drain the GPU
+    bool named;                               // the report under way says so
+};
+
 struct box;
 struct mps_daemon;
 struct box_device {
@@ -71,6 +89,8 @@ struct box_device {
     uint64_t idle_bytes;   // maximum that the library reported for a warm worker
     // number of consecutive rounds in which the accounts differed (comparison.c)
     unsigned foreign_rounds, differing_rounds;
+    struct gpu_health health;
+    bool drained; // by the broker
     struct warm_pool pool;
     struct mps_daemon *mps; // NULL: processes share the GPU by time slices
 };

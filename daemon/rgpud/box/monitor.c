@@ -73,7 +73,7 @@ static void monitor_stop(struct monitor *monitor)
 
 static void monitor_clear(struct monitor *monitor)
 {
-    monitor->round.gpu_count = monitor->round.process_count = 0;
+    monitor->round.gpu_count = monitor->round.process_count = monitor->round.xid_count = 0;
     monitor->round.system.size = 0;
     monitor->round.is_glance = false;
 }
@@ -94,6 +94,7 @@ static void monitor_take_gpu(struct monitor_round *round, const char *line)
     gpu->temperature = gpu->power = (struct figure){0};
     gpu->partitioned = false;
     gpu->instance = (struct monitor_instance){0};
+    memset(gpu->counters, 0, sizeof(gpu->counters));
     round->gpu_count++;
 }
 
@@ -161,6 +162,25 @@ static void monitor_take_process(struct monitor_round *round, const char *line)
     round->process_count++;
 }
 
+static void monitor_take_counter(struct monitor_round *round, const char *line)
+{
+    unsigned place;
+    long long value;
+
+    if (round->gpu_count && sscanf(line, "counter %u %lld", &place, &value) == 2 &&
+        place < GPU_COUNTERS_MAX)
+        round->gpus[round->gpu_count - 1].counters[place] = (struct figure){true, value};
+}
+
+static void monitor_take_xid(struct monitor_round *round, const char *line)
+{
+    struct monitor_xid *xid = &round->xids[round->xid_count];
+
+    if (round->xid_count < MONITOR_XIDS_MAX &&
+        sscanf(line, "xid %47s %u", xid->uuid, &xid->number) == 2)
+        round->xid_count++;
+}
+
 static int digit(char letter)
 {
     return letter >= '0' && letter <= '9'   ? letter - '0'
@@ -196,6 +216,10 @@ static void monitor_take_line(struct monitor *monitor, const char *line)
         monitor_take_figures(round, line);
     } else if (!strncmp(line, "answer ", 7)) {
         monitor_take_answer(round, line + 7);
+    } else if (!strncmp(line, "counter ", 8)) {
+        monitor_take_counter(round, line);
+    } else if (!strncmp(line, "xid ", 4)) {
+        monitor_take_xid(round, line);
     } else if (!strncmp(line, "process ", 8)) {
         monitor_take_process(round, line);
     } else if (!strncmp(line, "instance ", 9)) {

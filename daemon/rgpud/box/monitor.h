@@ -10,9 +10,10 @@
 #include <sys/types.h>
 
 #include "daemon/rgpud/box/devices.h"
+#include "proto/gpu_faults.h"
 #include "proto/nvml_questions.h"
 
-enum { MONITOR_GPUS_MAX = 64, MONITOR_PROCESSES_MAX = 4096 };
+enum { MONITOR_GPUS_MAX = 64, MONITOR_PROCESSES_MAX = 4096, MONITOR_XIDS_MAX = 256 };
 
 struct monitor_gpu {
     char uuid[48];    // "GPU-...", or "MIG-..." for an instance
@@ -27,6 +28,7 @@ struct monitor_gpu {
     struct figure utilization, memory_utilization, temperature,
         power;   // percent, degrees Celsius, milliwatts
     bool hidden; // the library does not report processes of the GPU
+    struct figure counters[GPU_COUNTERS_MAX];
     struct monitor_answers answers;
 };
 
@@ -45,6 +47,11 @@ struct monitor_round {
     struct monitor_answers system; // answers that concern no single GPU
     struct monitor_gpu gpus[MONITOR_GPUS_MAX];
     struct monitor_process processes[MONITOR_PROCESSES_MAX];
+    unsigned xid_count;
+    struct monitor_xid {
+        char uuid[48]; // of a GPU; instances have no Xid errors of their own
+        unsigned number;
+    } xids[MONITOR_XIDS_MAX]; // Xid errors since the last round
 };
 
 struct monitor_settings {

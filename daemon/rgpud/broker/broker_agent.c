@@ -23,6 +23,7 @@
 #include "daemon/rgpud/broker/broker_orders.h"
 #include "daemon/rgpud/broker/broker_report.h"
 #include "daemon/rgpud/gpus/gpu_time.h"
+#include "daemon/rgpud/gpus/health.h"
 #include "daemon/rgpud/sharing/moves.h"
 #include "daemon/rgpud/suspension/suspension_orders.h"
 
@@ -60,6 +61,7 @@ struct broker_agent {
     char instance[33];  // identifies this run of the daemon
     unsigned described; // version of the box's description that the broker has
     unsigned suspended; // suspension changes that the broker knows
+    unsigned faults;    // faults of GPUs that the broker knows
     struct broker_orders orders;
 };
 
@@ -145,6 +147,7 @@ static void reported(struct broker_agent *agent, const json_t *answer)
     bool repeated = broker_orders_repeat(&agent->orders, orders);
 
     fault_point("agent.answered");
+    health_reported(agent->box);
     if (json_is_true(json_object_get(answer, "gpu_time_kept")))
         gpu_time_reported(agent->box);
     agent->orders.ending_count =
@@ -159,6 +162,7 @@ static void reported(struct broker_agent *agent, const json_t *answer)
     suspension_adopt(agent->box, json_object_get(answer, "suspended"),
                      json_object_get(answer, "idle"));
     moves_adopt(agent->box, json_object_get(answer, "moves"));
+    health_adopt(agent->box, json_object_get(answer, "gpus_drained"));
     if (broker_orders_take(&agent->orders, orders, true)) {
         broker_agent_arm(agent, RETRY_MAX_MS);
         return;
@@ -229,16 +233,17 @@ static void broker_agent_register_box(struct broker_agent *agent)
 static void broker_agent_report(struct broker_agent *agent)
 {
     struct box *box = agent->box;
-    json_t *body = json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "instance",
-                             agent->instance, "sessions", broker_report_sessions(box), "figures",
-                             broker_report_figures(box), "gpu_time", gpu_time_report(agent->box),
-                             "ended", broker_orders_endings(&agent->orders), "accepting",
-                             box->state == BOX_SERVING, "suspensions", suspension_report(box),
-                             "moves", moves_report(agent->box));
+    json_t *body =
+        json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "instance", agent->instance,
+                  "faults", health_report(box), "sessions", broker_report_sessions(box), "figures",
+                  broker_report_figures(box), "gpu_time", gpu_time_report(agent->box), "ended",
+                  broker_orders_endings(&agent->orders), "accepting", box->state == BOX_SERVING,
+                  "suspensions", suspension_report(box), "moves", moves_report(agent->box));
 
     if (agent->orders.refused)
         json_object_set(body, "refused", agent->orders.refused);
     agent->suspended = box->suspension_changes;
+    agent->faults = box->faults;
     broker_agent_move(agent, AGENT_REPORTING);
     if (broker_connection_send(agent->connection, "POST", "/sync", body))
         go_offline(agent, "the request cannot be made");
@@ -280,7 +285,8 @@ void broker_agent_review(struct box *box)
         broker_agent_arm(agent, 0);
     // The pending report describes the box before the change. It is cancelled and sent again.
     if (agent->state == AGENT_REPORTING &&
-        (agent->described != box->description || agent->suspended != box->suspension_changes)) {
+        (agent->described != box->description || agent->suspended != box->suspension_changes ||
+         agent->faults != box->faults)) {
         broker_connection_drop(agent->connection);
         broker_agent_move(agent, AGENT_REGISTERED);
         broker_agent_arm(agent, 0);

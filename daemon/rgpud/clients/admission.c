@@ -10,6 +10,7 @@
 
 #include "common/base/log.h"
 #include "daemon/rgpud/broker/broker_agent.h"
+#include "daemon/rgpud/gpus/health.h"
 #include "daemon/rgpud/workers/mps_daemon.h"
 #include "daemon/rgpud/suspension/lease_places.h"
 
@@ -89,6 +90,18 @@ static int check_instances(const struct session_grant *grant, char *text, size_t
     return 0;
 }
 
+static int check_health(const struct session_grant *grant, char *text, size_t size)
+{
+    for (uint32_t i = 0; i < grant->device_count; i++) {
+        const char *why = health_objection(grant->devices[i]);
+        if (why) {
+            snprintf(text, size, "GPU %u is out of service: %s", grant->devices[i]->ordinal, why);
+            return -ENODEV;
+        }
+    }
+    return 0;
+}
+
 // Applies the ticket's percentage of a GPU: to its multiprocessors under MPS, otherwise to its
 // time.
 static int choose_bound(const struct box *box, struct session_grant *out, char *text, size_t size)
@@ -160,7 +173,7 @@ int admission_resolve(struct box *box, const struct ticket *ticket, struct sessi
             }
     }
     if (out->device_count)
-        return 0;
+        return check_health(out, text, size);
     snprintf(text, size, "no GPU is granted to this client");
     return -ENODEV;
 }

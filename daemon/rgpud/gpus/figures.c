@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "daemon/rgpud/gpus/accounts.h"
 #include "daemon/rgpud/gpus/gpu_time.h"
+#include "daemon/rgpud/gpus/health.h"
 #include "daemon/rgpud/gpus/shares.h"
 
 // ---- readings ----
@@ -217,6 +218,7 @@ void figures_show_device(const struct box_device *device, json_t *object)
     figures_show(object, "utilization", device->utilization);
     figures_show(object, "processes", device->processes);
     figures_show(object, "temperature", device->temperature);
+    json_object_set_new(object, "health", json_string(health_word(device)));
     if (device->power.known)
         json_object_set_new(object, "power", json_real((double)device->power.value / 1000));
 }

@@ -35,7 +35,7 @@ static void keep_license(const char *name, uint64_t used)
 }
 
 // Newer versions of Slurm ignore licences of which slurm.conf has none.
-static void report_missing(void)
+static void job_licenses_report_missing(void)
 {
     static bool reported;
 
@@ -437,7 +437,7 @@ bool job_licenses_keep(struct count *count)
     // slurmctld has read its nodes and then its jobs.
     loaded = job_list && avail_node_bitmap;
     if (loaded)
-        report_missing();
+        job_licenses_report_missing();
     loaded = loaded && license_entries_all();
     if (loaded) {
         visit_jobs(&round);

@@ -108,6 +108,10 @@ like "$(cat "$TMP/ok.out")" "^gpu 1 to gpu 0: copies: passed" "with the ways bet
 like "$(cat "$TMP/ok.out")" "^box1:$bad passed and stays drained" "what an administrator drained stays so"
 is "$(api GET "/v1/gpus/box1:$bad" | at gpu.drain.reason)" "to be swapped" "with its reason"
 is "$(api GET "/v1/gpus/box1:$other" | at gpu.drained)" False "what the box drained is back"
+for i in {1..60}; do inject "$other" xid 13; done
+counts_all() { metrics | grep -q "^rgpu_box_gpu_faults_total{gpu=\"$other\",.*,class=\"application\"} 60$"; }
+ok "any number of faults of programs is counted" await "the count" counts_all
+ok "and fills no log" [ "$(grep -c 'Xid 13,' "$BOX_LOG")" -le 20 ]
 stop "$BOX_PID" KILL
 
 : >"$RGPU_SIM_FAULTS"

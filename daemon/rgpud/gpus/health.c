@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/base/log_limit.h"
 #include "common/service/metrics.h"
 #include "daemon/rgpud/box/instances.h"
 #include "daemon/rgpud/workers/worker_process.h"
@@ -125,15 +126,29 @@ static void health_end_sessions(const struct box_device *device)
             worker_end(worker, CONTROL_END_REASON_DEVICE_LOST, text);
 }
 
+// Programs can cause faults at any rate, so the lines for what is only counted or a warning are
+// limited.
+static void health_log(const struct box_device *device, const struct gpu_fault *fault,
+                       enum health_action action)
+{
+    static struct log_limit limit = LOG_LIMIT(20, 60);
+    char line[400];
+
+    snprintf(line, sizeof(line), "gpu=%u uuid=%s fault=\"%s\" class=%s action=%s", device->ordinal,
+             device->uuid, fault->text, fault_class_names[fault->class], action_names[action]);
+    if (action >= HEALTH_DRAIN)
+        log_warn("%s", line);
+    else
+        log_limited(&limit, action == HEALTH_COUNT ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "%s", line);
+}
+
 static void health_act(struct box_device *device, const struct gpu_fault *fault)
 {
     struct gpu_health *health = &device->health;
     enum health_action action = action_for(&device->box->settings, fault);
 
     health->counts[fault->class]++;
-    log_at(action == HEALTH_COUNT ? LOG_LEVEL_INFO : LOG_LEVEL_WARN,
-           "gpu=%u uuid=%s fault=\"%s\" class=%s action=%s", device->ordinal, device->uuid,
-           fault->text, fault_class_names[fault->class], action_names[action]);
+    health_log(device, fault, action);
     if (action == HEALTH_COUNT)
         return;
     snprintf(health->word, sizeof(health->word), "%s", fault->word);

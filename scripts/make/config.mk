@@ -22,11 +22,13 @@ B := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 
 # The oldest C library that client libraries run with: that of Enterprise Linux 8 (client-lib/floor).
 GLIBC_FLOOR := 2.28
+# The cross compiler is CC, as in make CC=aarch64-linux-gnu-gcc.
+LOADER := $(if $(findstring aarch64,$(shell $(CC) -dumpmachine 2>/dev/null)),ld-linux-aarch64.so.1,ld-linux-x86-64.so.2)
 ifeq ($(SAN),)
 FLOOR_FLAGS := -nodefaultlibs
 FLOOR_DEPS  := $(B)/lib/rgpufloor.a $(B)/floor/libc.so.6
 FLOOR_LIBS  := $(B)/lib/rgpufloor.a -Wl$(comma)--as-needed \
-    $(foreach l,libc.so.6 libpthread.so.0 libdl.so.2 librt.so.1,$(B)/floor/$(l)) -l:ld-linux-x86-64.so.2 -l:libc_nonshared.a -lgcc
+    $(foreach l,libc.so.6 libpthread.so.0 libdl.so.2 librt.so.1,$(B)/floor/$(l)) -l:$(LOADER) -l:libc_nonshared.a -lgcc
 endif
 
 CC      ?= gcc

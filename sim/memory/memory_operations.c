@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/base/wait.h"
 #include "sim/engine/capture.h"
 #include "sim/engine/memory.h"
 #include "sim/engine/stream_work.h"
@@ -49,7 +50,7 @@ static void wait_for_value(const CUstreamBatchMemOpParams *item, const struct co
             return;
         if (turn < SPIN_TURNS) {
             turn++;
-            __builtin_ia32_pause();
+            cpu_relax();
         } else if (turn < SPIN_TURNS + YIELD_TURNS) {
             turn++;
             sched_yield();

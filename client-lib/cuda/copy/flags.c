@@ -12,6 +12,7 @@
 #include "client-lib/cuda/session/staging_blocks.h"
 #include "client_calls.h"
 #include "common/base/clock.h"
+#include "common/base/wait.h"
 
 enum {
     DOZE_MIN_US = 50,
@@ -58,7 +59,7 @@ static CUresult await_flag(struct box_session *session, uint32_t index, uint32_t
 {
     uint64_t until = 0;
     for (unsigned int spins = 0; !flag_reached(session, index, value); spins++) {
-        __builtin_ia32_pause();
+        cpu_relax();
         if (spins % 64 != 63)
             continue;
         uint64_t now = clock_us();

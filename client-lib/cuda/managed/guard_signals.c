@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -22,7 +23,6 @@
 enum {
     SLOTS = 64,
     CHAIN_MAX = 16,
-    ERROR_OF_WRITE = 2, // bit of the processor's error code
 };
 
 enum slot_state { SLOT_FREE, SLOT_CLAIMED, SLOT_ASKED, SLOT_REFUSED, SLOT_GRANTED };
@@ -127,11 +127,37 @@ static void guard_signals_pass_on(int number, siginfo_t *info, void *state)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+#if defined(__x86_64__)
+static bool fault_is_write(const ucontext_t *context)
+{
+    enum { ERROR_OF_WRITE = 2 }; // bit of the processor's error code
+
+    return (context->uc_mcontext.gregs[REG_ERR] & ERROR_OF_WRITE) != 0;
+}
+#elif defined(__aarch64__)
+// The kernel appends records to the registers. One of them has the exception syndrome.
+static bool fault_is_write(const ucontext_t *context)
+{
+    enum { WRITE_NOT_READ = 1 << 6 };
+    const unsigned char *at = context->uc_mcontext.__reserved;
+    const unsigned char *end = at + sizeof(context->uc_mcontext.__reserved);
+    struct esr_context record;
+
+    for (; at + sizeof(record) <= end; at += record.head.size) {
+        memcpy(&record, at, sizeof(record));
+        if (record.head.magic == ESR_MAGIC)
+            return (record.esr & WRITE_NOT_READ) != 0;
+        if (record.head.size == 0)
+            break;
+    }
+    return true;
+}
+#endif
+
 static void on_fault(int number, siginfo_t *info, void *state)
 {
     int before = errno;
-    const ucontext_t *context = state;
-    bool write = (context->uc_mcontext.gregs[REG_ERR] & ERROR_OF_WRITE) != 0;
+    bool write = fault_is_write(state);
     bool granted = guard_signals_is_ours(info) &&
                    guard_signals_ask((uintptr_t)info->si_addr, write);
     errno = before;

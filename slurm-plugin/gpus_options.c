@@ -9,16 +9,12 @@
 
 static bool nodes_have_gpus(void)
 {
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(22, 5, 0)
     node_record_t *node;
 
     for (int i = 0; (node = next_node(&i)); i++)
         if (node->config_ptr && gres_text_has_gpus(node->config_ptr->gres))
             return true;
-    return false;
-#else
-    return true;
-#endif
+    return !VISITS_NODES;
 }
 
 static bool has_count(uint32_t count)
@@ -137,8 +133,7 @@ static const char *take_remote(job_desc_msg_t *job)
     if (sum.options != 1 || sum.gpus == 0 || sum.gpus % nodes)
         return "rgpu: give one of --gpus, --gpus-per-node and --gpus-per-task (with -n), as many for "
                "each node; or ask with --gres=rgpu:N, N for each node";
-    snprintf(gres, sizeof(gres), "gres%crgpu%s%s:%llu",
-             SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0) ? '/' : ':', *sum.type ? ":" : "",
+    snprintf(gres, sizeof(gres), "gres%crgpu%s%s:%llu", GRES_SEPARATOR, *sum.type ? ":" : "",
              sum.type, (unsigned long long)(sum.gpus / nodes));
     drop_gpus(&job->tres_per_job);
     drop_gpus(&job->tres_per_node);

@@ -9,6 +9,7 @@
 // | 22.05 | the callbacks of prep say if the time was up | prep_report() |
 // | 23.02 | gres.h, prep.h and preempt.h have moved | slurm_headers.h |
 // | 23.02 | a gres plugin has gres_p_prep_..., before gres_p_epilog_... | gres_p_build_info |
+// | 23.02 | tres_per_node has gres/NAME, before gres:NAME | GRES_SEPARATOR |
 // | 23.02 | job_modify() has a message for the user | MODIFY_MESSAGE |
 // | 23.02 | a node's switches are asked of the topology plugin | GET_NODE_ADDRESS |
 // | 23.02 | licences of a heterogeneous job are its first part's | FIRST_PART_HAS_LICENSES |
@@ -104,6 +105,7 @@ typedef gres_epilog_info_t job_gres_info;
 #endif
 
 enum {
+    GRES_SEPARATOR = SLURM_SINCE(23, 2) ? '/' : ':',
     VISITS_NODES = SLURM_SINCE(22, 5),
     FIRST_PART_HAS_LICENSES = SLURM_SINCE(23, 2),
 };

@@ -67,7 +67,7 @@ s/^GresTypes.*/GresTypes=gpu/ GresTypes lacks rgpu
 s/^JobSubmitPlugins.*/JobSubmitPlugins=(null)/ JobSubmitPlugins lacks rgpu
 s/^PrEpPlugins.*/PrEpPlugins=prep\/script/ PrEpPlugins lacks rgpu
 s/^Licenses.*/Licenses=rgpu_mem:0/ Licenses lacks rgpu,
-s/,rgpu_mem:0// Licenses lacks rgpu_mem
+s/,rgpu_mem:[0-9]*// Licenses lacks rgpu_mem
 s/bf_licenses,// SchedulerParameters lacks bf_licenses
 s/,allow_zero_lic// SchedulerParameters lacks allow_zero_lic
 END2

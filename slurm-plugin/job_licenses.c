@@ -355,7 +355,6 @@ static void drop_unused(void)
         license_entry_remove(unused.names[i]);
 }
 
-// Classes are forgotten before jobs are visited, which then take nothing of them.
 // The scheduler stops at the first job that waits for licences, and leaves those after it without a
 // reason.
 static int give_reason(void *x, void *argument)
@@ -371,6 +370,7 @@ static int give_reason(void *x, void *argument)
     return 0;
 }
 
+// Classes are forgotten before jobs are visited, which then take nothing of them.
 static void visit_jobs(struct round *round)
 {
     wanted_forget();

@@ -49,6 +49,7 @@ printf 'metrics.prometheus %s\n' "$token" >>"$TMP/api.keys"
 is "$(status_of none --header "Bearer $token" GET /metrics)" 401 "a token that the broker does not know is refused"
 stop "$BROKER_PID"
 start_broker --user-leases=yes
+await "the box" box_is box1 up
 is "$(status_of none --header "Bearer $token" GET /metrics)" 200 "from the next start on"
 is "$(status_of none --header "Bearer $token" GET /v1/boxes) $(status_of none --header "Bearer $token" GET /v1/leases)" "403 403" "for metrics only"
 is "$(status_of none --header "Bearer $token" POST /v1/boxes/box1/drain '{}')" 403 "and steers nothing"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The manual's steps leave keys that their daemons can read and nobody else, whatever the umask is.
 . "$(dirname "$0")/broker.sh"
-requires openssl
 [ "$(id -u)" = 0 ] || skip_all "files of other users need root"
 
 start_broker
@@ -10,7 +9,7 @@ mkdir "$TMP/etc"
 export RGPU_BROKER=unix:$BROKER_SOCKET PATH=$BUILD/bin:$PATH
 # The users of the units, as numbers; each host is this one; each file is under the test's directory.
 BOX_USER=12345 BROKER_USER=12346 ALICE_USER=12347
-steps=$(sed -n 's/^    //p' "$TOP/docs/admin/pool.md" | grep -E 'api\.keys|alice|box-key|--make-key|chown' |
+steps=$(sed -n 's/^    //p' "$TOP/docs/admin/pool.md" | grep -E 'api\.keys|alice|box-key|--make-key|chown' | grep -v '^sed' |
     sed "s|ssh root@gpu01|sh -c|; s|-o rgpu-broker|-o $BROKER_USER|g; s|-o rgpu |-o $BOX_USER |g; s|chown rgpu-broker:|chown $BROKER_USER|; s|-o alice|-o $ALICE_USER|; s|~alice|$TMP|; s|/etc/rgpu|$TMP/etc|g")
 is "$(wc -l <<<"$steps")" 7 "the manual's seven steps that make keys"
 umask 000

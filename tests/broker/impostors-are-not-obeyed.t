@@ -18,7 +18,7 @@ await_line victim 'open session'
 
 # ---- the broker, by its answers ----
 
-await "a second after the broker's start" test "$(status_of "$TMP/admin.key" GET /v1/whoami)" = 200
+await "a second after the broker's start" eval '[ "$(status_of "$TMP/admin.key" GET /v1/whoami)" = 200 ]'
 like "$(signed --proof "$TMP/admin.key" GET /v1/whoami | tr '\n' ' ')" '^proven 200 ' "an answer is proven to who signed the request"
 like "$(signed --proof "$TMP/admin.key" DELETE /v1/leases/none | tr '\n' ' ')" '^proven 404 ' "a refusal too"
 

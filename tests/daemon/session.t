@@ -27,8 +27,8 @@ worker=$(member pid <<<"$row")
 release one
 await "the worker's end" ended "$worker"
 pass "a killed client takes its worker with it"
-await "an empty table" test "$(admin sessions | wc -l)" = 0
-is "$(admin sessions | wc -l)" 0 "and its row leaves the table"
+table_is_empty() { [ "$(admin sessions | wc -l)" = 0 ]; }
+ok "and its row leaves the table" await "an empty table" table_is_empty
 
 answer=$(python3 -c '
 import socket, sys

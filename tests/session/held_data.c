@@ -137,6 +137,7 @@ int main(int argc, char **argv)
     if (argc > 2) {
         unsigned long long nanoseconds = strtoull(argv[2], NULL, 0);
         launch(kernel(&held.gpu, "delay"), 1, 1, held.stream, &nanoseconds);
+        cuStreamQuery(held.stream); // answered when the worker has taken the launch
     }
     printf("ready\n");
     for (uint32_t round = 1; fgets(line, sizeof(line), stdin); round++) {

@@ -81,7 +81,7 @@ like "$(cat "$TMP/ok.out")" "^gpu 0 .*: memory \(1 MiB\): passed" "its memory"
 like "$(cat "$TMP/ok.out")" "^gpu 0 .*: arithmetic: passed" "arithmetic"
 like "$(cat "$TMP/ok.out")" "^gpu 0 .*: copies: passed" "and copies"
 like "$(cat "$TMP/ok.out")" "^box1:$bad passed and is back in service" "and puts it back into service"
-is "$(api GET "/v1/gpus/box1:$bad" | at gpu.drained)$(api GET "/v1/gpus/box1:$bad" | at gpu.state)" Falsefree "for leases to come"
+ok "for leases to come" await "a free GPU" gpu_has "$bad" state free
 ok "its fault is history then" await "its health" gpu_has "$bad" health ok
 ok "and a worker waits there for programs" await "its warm worker" warm_is "$bad" 1
 inject "$bad" counter 4 1

@@ -3,16 +3,15 @@
 // wrong place is found, too. What threads compute is computed here once more.
 #include "admin-cli/burn_in.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "admin-cli/cuda_calls.h"
 #include "admin-cli/output/command.h"
 #include "common/base/scope.h"
-#include "proto/cuda_abi.h"
 
 enum {
     THREADS = 256,
@@ -59,24 +58,7 @@ static const char kernels_text[] =
     "    add.u32 %r12, %r12, 1;\n    setp.lt.u32 %p2, %r12, 256;\n    @%p2 bra round;\n"
     "    mov.b32 %r13, %f1;\n    xor.b32 %r11, %r11, %r13;\n    st.global.u32 [%d3], %r11;\n" LOOP_END;
 
-static struct {
-    CUresult (*init)(unsigned);
-    CUresult (*count)(int *);
-    CUresult (*name)(char *, int, CUdevice);
-    CUresult (*explain)(CUresult, const char **);
-    CUresult (*retain)(CUcontext *, CUdevice);
-    CUresult (*set_current)(CUcontext);
-    CUresult (*memory)(size_t *, size_t *);
-    CUresult (*alloc)(CUdeviceptr *, size_t);
-    CUresult (*release)(CUdeviceptr);
-    CUresult (*load)(CUmodule *, const void *);
-    CUresult (*find)(CUfunction *, CUmodule, const char *);
-    CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                       unsigned, CUstream, void **, void **);
-    CUresult (*to)(CUdeviceptr, const void *, size_t);
-    CUresult (*from)(void *, CUdeviceptr, size_t);
-    CUresult (*peer)(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t);
-} cuda;
+static struct cuda_calls cuda;
 
 static struct tested {
     int number;
@@ -88,39 +70,6 @@ static struct tested {
     CUdeviceptr memory[PIECES_MAX];
     uint32_t words[PIECES_MAX];
 } gpus[GPUS_MAX];
-
-static int burn_in_load(const char *path)
-{
-    void *handle = dlopen(path, RTLD_NOW);
-    const struct {
-        void *to;
-        const char *name;
-    } symbols[] = {
-        {&cuda.init, "cuInit"},
-        {&cuda.count, "cuDeviceGetCount"},
-        {&cuda.name, "cuDeviceGetName"},
-        {&cuda.explain, "cuGetErrorName"},
-        {&cuda.retain, "cuDevicePrimaryCtxRetain"},
-        {&cuda.set_current, "cuCtxSetCurrent"},
-        {&cuda.memory, "cuMemGetInfo_v2"},
-        {&cuda.alloc, "cuMemAlloc_v2"},
-        {&cuda.release, "cuMemFree_v2"},
-        {&cuda.load, "cuModuleLoadData"},
-        {&cuda.find, "cuModuleGetFunction"},
-        {&cuda.launch, "cuLaunchKernel"},
-        {&cuda.to, "cuMemcpyHtoD_v2"},
-        {&cuda.from, "cuMemcpyDtoH_v2"},
-        {&cuda.peer, "cuMemcpyPeer"},
-    };
-
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *symbol = handle ? dlsym(handle, symbols[i].name) : NULL;
-        if (!symbol)
-            return -1;
-        memcpy(symbols[i].to, &symbol, sizeof(symbol));
-    }
-    return 0;
-}
 
 static CUresult burn_in_run(CUfunction function, CUdeviceptr at, uint32_t words, uint32_t seed,
                             CUdeviceptr wrong)
@@ -349,7 +298,7 @@ int burn_in(const char *path, uint64_t bytes)
     int count = 0;
     bool passed = true;
 
-    if (burn_in_load(path) || cuda.init(0) || cuda.count(&count) || !count)
+    if (cuda_calls_load(path, &cuda) || cuda.init(0) || cuda.count(&count) || !count)
         return EXIT_ANSWER_NO;
     count = count < GPUS_MAX ? count : GPUS_MAX;
     for (int i = 0; i < count; i++) {

@@ -2,13 +2,12 @@
 // Runs a small kernel on each GPU that a program would see here.
 #include "admin-cli/try_kernels.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "admin-cli/cuda_calls.h"
 #include "admin-cli/output/command.h"
-#include "proto/cuda_abi.h"
 
 enum { THREADS = 256, PATTERN = 0x5a5a };
 
@@ -21,51 +20,7 @@ static const char kernel_text[] =
     "    mov.u32 %r1, %tid.x;\n    mul.wide.u32 %d2, %r1, 4;\n    add.s64 %d3, %d1, %d2;\n"
     "    xor.b32 %r2, %r1, 0x5a5a;\n    st.global.u32 [%d3], %r2;\n    ret;\n}\n";
 
-struct kernel_calls {
-    CUresult (*init)(unsigned);
-    CUresult (*count)(int *);
-    CUresult (*name)(char *, int, CUdevice);
-    CUresult (*explain)(CUresult, const char **);
-    CUresult (*retain)(CUcontext *, CUdevice);
-    CUresult (*set_current)(CUcontext);
-    CUresult (*alloc)(CUdeviceptr *, size_t);
-    CUresult (*load)(CUmodule *, const void *);
-    CUresult (*find)(CUfunction *, CUmodule, const char *);
-    CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                       unsigned, CUstream, void **, void **);
-    CUresult (*from)(void *, CUdeviceptr, size_t);
-};
-
-static int load_calls(const char *path, struct kernel_calls *out)
-{
-    void *handle = dlopen(path, RTLD_NOW);
-    const struct {
-        void *to;
-        const char *name;
-    } symbols[] = {
-        {&out->init, "cuInit"},
-        {&out->count, "cuDeviceGetCount"},
-        {&out->name, "cuDeviceGetName"},
-        {&out->explain, "cuGetErrorName"},
-        {&out->retain, "cuDevicePrimaryCtxRetain"},
-        {&out->set_current, "cuCtxSetCurrent"},
-        {&out->alloc, "cuMemAlloc_v2"},
-        {&out->load, "cuModuleLoadData"},
-        {&out->find, "cuModuleGetFunction"},
-        {&out->launch, "cuLaunchKernel"},
-        {&out->from, "cuMemcpyDtoH_v2"},
-    };
-
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *symbol = handle ? dlsym(handle, symbols[i].name) : NULL;
-        if (!symbol)
-            return -1;
-        memcpy(symbols[i].to, &symbol, sizeof(symbol));
-    }
-    return 0;
-}
-
-static CUresult run_kernel(const struct kernel_calls *calls, CUdevice device,
+static CUresult run_kernel(const struct cuda_calls *calls, CUdevice device,
                            unsigned numbers[THREADS])
 {
     CUcontext context;
@@ -88,7 +43,7 @@ static CUresult run_kernel(const struct kernel_calls *calls, CUdevice device,
     return result ? result : calls->from(numbers, memory, THREADS * sizeof(*numbers));
 }
 
-static bool try_kernel(const struct kernel_calls *calls, int device)
+static bool try_kernel(const struct cuda_calls *calls, int device)
 {
     unsigned numbers[THREADS] = {0};
     char name[128] = "";
@@ -113,10 +68,10 @@ static bool try_kernel(const struct kernel_calls *calls, int device)
 
 int try_kernels(const char *path)
 {
-    struct kernel_calls calls;
+    struct cuda_calls calls;
     int count = 0, right = 0;
 
-    if (load_calls(path, &calls) || calls.init(0) || calls.count(&count))
+    if (cuda_calls_load(path, &calls) || calls.init(0) || calls.count(&count))
         return EXIT_ANSWER_NO;
     for (int i = 0; i < count; i++)
         right += try_kernel(&calls, i);

@@ -28,15 +28,13 @@ static bool cu_memcpy_is_known(CUdeviceptr address, size_t size)
     return memory_find_span(address, size, &found);
 }
 
-// Returns the bytes from the first to the last one of HEIGHT rows of WIDTH elements; SIZE_MAX on
-// overflow.
+// Returns the size of rows that fill_span() measures; SIZE_MAX if they do not fit.
 static size_t rows_size(size_t pitch, size_t width, size_t element, size_t height)
 {
-    size_t size, last;
-    if (!height || __builtin_mul_overflow(pitch, height - 1, &size) ||
-        __builtin_mul_overflow(width, element, &last) || __builtin_add_overflow(size, last, &size))
-        return height ? SIZE_MAX : 0;
-    return size;
+    size_t size;
+    if (!height)
+        return 0;
+    return fill_span(pitch, element, width, height, &size) ? size : SIZE_MAX;
 }
 
 // Ends a call without Async that copies on the device alone. The driver returns before the GPU has

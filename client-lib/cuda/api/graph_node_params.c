@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-lib/cuda/copy/copies.h"
 #include "client-lib/cuda/copy/graph_copies.h"
 #include "client-lib/cuda/objects/addresses.h"
 #include "client-lib/cuda/work/host_pointers.h"
@@ -88,13 +89,10 @@ static bool set_fits(const CUDA_MEMSET_NODE_PARAMS_v2 *set)
 {
     unsigned int size = set->elementSize;
     struct allocation found;
-    size_t row, span;
+    size_t span;
     if ((size != 1 && size != 2 && size != 4) || !set->width || !set->height || set->dst % size ||
         (size < 4 && set->value >> 8 * size) ||
-        __builtin_mul_overflow(set->width, (size_t)size, &row) ||
-        (set->height > 1 && set->pitch < row) ||
-        __builtin_mul_overflow(set->height - 1, set->pitch, &span) ||
-        __builtin_add_overflow(span, row, &span))
+        !fill_span(set->pitch, size, set->width, set->height, &span))
         return false;
     return memory_find_span(set->dst, span, &found);
 }

@@ -43,10 +43,14 @@ CUresult copy_peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontex
                    size_t size, CUstream stream, bool serial);
 CUresult copy_peer_3d(const CUDA_MEMCPY3D_PEER *copy, CUstream stream, bool serial);
 
+// Sets *SIZE to the bytes from the first to the last of HEIGHT rows, at least one, of WIDTH
+// elements of ELEMENT bytes. Returns false if the rows overlap or the size overflows.
+bool fill_span(size_t pitch, size_t element, size_t width, size_t height, size_t *size);
 // Fills HEIGHT rows, PITCH bytes apart, of WIDTH elements of ELEMENT bytes (1, 2 or 4) with VALUE,
 // if they are host memory that the box does not map: waits for the stream, fills the memory in this
 // process, sets *RESULT and returns true. Returns false if the GPU must fill the memory at *DST. If
-// the stream is captured, first gives the GPU access to the memory and updates *DST.
+// the stream is captured, first gives the GPU access to the memory and updates *DST. Rows that
+// overlap or are not aligned are an error in any memory.
 bool fill_on_host(CUdeviceptr *dst, size_t pitch, uint32_t value, size_t element, size_t width,
                   size_t height, CUstream stream, CUresult *result);
 // Copies within the program's memory after all earlier work of STREAM, which copy_begin has

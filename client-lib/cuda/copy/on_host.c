@@ -30,16 +30,12 @@ static void on_host_fill(uint8_t *to, uint32_t value, size_t element, size_t cou
         memcpy(to + i * element, &value, element);
 }
 
-// Returns true if HEIGHT rows of WIDTH elements are aligned and do not overlap. Sets SIZE to the
-// bytes from the first to the last one.
-static bool on_host_rows_fit(CUdeviceptr dst, size_t pitch, size_t element, size_t width,
-                             size_t height, size_t *size)
+bool fill_span(size_t pitch, size_t element, size_t width, size_t height, size_t *size)
 {
     size_t row;
     return !__builtin_mul_overflow(width, element, &row) && (height == 1 || pitch >= row) &&
            !__builtin_mul_overflow(pitch, height - 1, size) &&
-           !__builtin_add_overflow(*size, row, size) && dst % element == 0 &&
-           (height == 1 || pitch % element == 0);
+           !__builtin_add_overflow(*size, row, size);
 }
 
 bool fill_on_host(CUdeviceptr *dst, size_t pitch, uint32_t value, size_t element, size_t width,
@@ -52,7 +48,8 @@ bool fill_on_host(CUdeviceptr *dst, size_t pitch, uint32_t value, size_t element
 
     if (!width || !height)
         return false;
-    if (!on_host_rows_fit(*dst, pitch, element, width, height, &size)) {
+    if (!fill_span(pitch, element, width, height, &size) || *dst % element ||
+        (height > 1 && pitch % element)) {
         *result = CUDA_ERROR_INVALID_VALUE;
         return true;
     }

@@ -129,14 +129,6 @@ enum outcome broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu,
                : OUTCOME_DONE;
 }
 
-static struct pool_gpu *drain_find_gpu(const struct pool_box *box, const char *uuid)
-{
-    for (uint32_t i = 0; uuid && i < box->gpu_count; i++)
-        if (!strcmp(box->gpus[i]->uuid, uuid))
-            return box->gpus[i];
-    return NULL;
-}
-
 // Returns true if an administrator has drained the GPU, whose word stands.
 static bool is_drained_by_person(const struct pool_gpu *gpu)
 {
@@ -152,13 +144,15 @@ static bool is_obeyed(const struct pool_gpu *gpu, const struct drain_order *orde
 }
 
 // Reads an entry of a report. Returns false if it names no GPU of the box, or no good reason.
-static bool read_fault(const struct pool_box *box, const json_t *entry, struct pool_gpu **gpu,
-                       struct drain_order *order)
+static bool read_fault(const struct pool *pool, const struct pool_box *box, const json_t *entry,
+                       struct pool_gpu **gpu, struct drain_order *order)
 {
+    const char *uuid = json_string_value(json_object_get(entry, "uuid"));
     const char *reason = json_string_value(json_object_get(entry, "reason"));
 
-    *gpu = drain_find_gpu(box, json_string_value(json_object_get(entry, "uuid")));
-    if (!*gpu || !reason || !*reason || !drain_reason_is_good(reason) || !pool_is_printable(reason))
+    *gpu = uuid ? pool_find_gpu(pool, uuid) : NULL;
+    if (!*gpu || (*gpu)->box != box || !reason || !*reason || !drain_reason_is_good(reason) ||
+        !pool_is_printable(reason))
         return false;
     order->drained = true;
     order->force = json_is_true(json_object_get(entry, "force"));
@@ -176,7 +170,8 @@ enum outcome broker_drain_faulty(struct broker *broker, struct pool_box *box, co
     json_array_foreach(list, i, entry) {
         struct drain_order order = {.actor = actor};
         struct pool_gpu *gpu;
-        if (!read_fault(box, entry, &gpu, &order) || is_obeyed(gpu, &order) || !box_may_write(box))
+        if (!read_fault(broker->pool, box, entry, &gpu, &order) || is_obeyed(gpu, &order) ||
+            !box_may_write(box))
             continue;
         error = broker_drain_gpu(broker, gpu, &order);
         if (error)

@@ -38,10 +38,8 @@ bool gpu_is_kind(const struct request *request, const struct pool_gpu *gpu, bool
 
 bool request_may_use(const struct request *request, const struct pool_gpu *gpu)
 {
-    const struct pool_box *box = gpu->box;
-
-    return gpu_usable(gpu) || (request->drained && gpu->present && gpu->ready && box->connected &&
-                               !box->hung_up && box->settled && box->accepting);
+    return gpu_usable(gpu) ||
+           (request->drained && gpu->present && gpu->ready && box_serves(gpu->box));
 }
 
 bool box_matches(const struct request *request, const struct pool_box *box)

@@ -642,9 +642,14 @@ bool box_may_write(struct pool_box *box)
     return true;
 }
 
+bool box_serves(const struct pool_box *box)
+{
+    return box->connected && !box->hung_up && box->settled && box->accepting;
+}
+
 bool box_usable(const struct pool_box *box)
 {
-    return box->connected && !box->hung_up && box->settled && box->accepting && !box->drained;
+    return box_serves(box) && !box->drained;
 }
 
 bool gpu_usable(const struct pool_gpu *gpu)

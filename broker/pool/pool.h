@@ -318,6 +318,8 @@ void box_count_free(struct pool_box *box);
 // Returns true if a report of this box may write to the database. The rate is limited so that the
 // events of one faulty box do not displace those of others.
 bool box_may_write(struct pool_box *box);
+// Returns true if the box has reported in this epoch and takes sessions.
+bool box_serves(const struct pool_box *box);
 // Returns true if GPUs of the box can be granted.
 bool box_usable(const struct pool_box *box);
 

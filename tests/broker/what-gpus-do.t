@@ -20,7 +20,7 @@ rows = [json.loads(line) for line in sys.stdin]
 print(rows[0].get(sys.argv[1], "none") if rows else "none")' "${!#}"; }
 pool() { gpu gpus "$1"; }
 above() { local value; value=$("${@:2}"); [[ $value =~ ^[0-9.]+$ ]] && python3 -c "exit(not $value > $1)"; }
-says() { web "$1" | grep -Eq "$2"; }
+says() { web "$1" | grep -E "$2" >"$TMP/found"; }
 is_not_told() { [ "$("$@")" = none ]; }
 
 figure_is() { [ "$(pool "$1")" = "$2" ]; }

@@ -136,7 +136,8 @@ static void modules(struct peer *peer)
         count++;
     is_int(count, BUDGET / COUNTED, "the code of modules counts with what it may take");
     for (int i = 0; i < count; i++)
-        POST(peer, cuModuleUnload, .hmod = list[i]);
+        if (ASK(peer, cuModuleUnload, .hmod = list[i]))
+            bail("a module is not unloaded");
     is_int(left(peer), BUDGET, "and is given back");
 }
 
@@ -156,7 +157,8 @@ static void libraries(struct peer *peer, CUresult (*use)(struct peer *, uint64_t
     is_int(use(peer, list[0]), CUDA_SUCCESS, "one is used again");
     is_int(left(peer), BUDGET - used * (int64_t)COUNTED, "and counts once");
     for (int i = 0; i < MANY; i++)
-        POST(peer, cuLibraryUnload, .library = list[i]);
+        if (ASK(peer, cuLibraryUnload, .library = list[i]))
+            bail("a library is not unloaded");
     is_int(left(peer), BUDGET, "all of them are given back");
 }
 
@@ -179,7 +181,8 @@ static void contexts(struct peer *peer)
     is_int(left(peer), BUDGET, "with the rest");
     is_int(run(peer, kernel), CUDA_SUCCESS, "the kernel is used again");
     is_int(left(peer), BUDGET - COUNTED, "and counts again");
-    POST(peer, cuLibraryUnload, .library = library);
+    if (ASK(peer, cuLibraryUnload, .library = library))
+        bail("a library is not unloaded");
     is_int(left(peer), BUDGET, "until its library is unloaded");
 }
 

@@ -57,7 +57,7 @@ static ncclResult_t communicator_take_memory(struct ncclComm *comm)
 static ncclResult_t communicator_set_up(struct ncclComm *comm)
 {
     ncclResult_t result = CU(cuStreamCreate(&comm->side, CU_STREAM_NON_BLOCKING));
-    CUevent *const events[] = {&comm->forked, &comm->joined, &comm->last};
+    CUevent *const events[] = {&comm->forked, &comm->joined, &comm->work.last};
     for (int i = 0; i < 3 && !result; i++)
         result = CU(cuEventCreate(events[i], CU_EVENT_DISABLE_TIMING));
     return result ? result : communicator_take_memory(comm);
@@ -86,18 +86,20 @@ ncclResult_t communicator_make(ncclComm_t *comm, int ranks, int rank,
         return nccl_refuse(ncclSystemError, "no memory for a communicator");
     made->ranks = ranks;
     made->rank = rank;
-    made->context = context;
+    made->context = made->work.context = context;
     pthread_mutex_init(&made->lock, NULL);
     ncclResult_t result = CU(cuCtxPushCurrent_v2(context));
     if (!result) {
         result = communicator_meet(made, rendezvous);
         loaded.cuCtxPopCurrent_v2(&was);
     }
-    if (result)
+    if (result) {
         communicator_end(made, true);
-    else
-        *comm = made;
-    return result;
+        return result;
+    }
+    living_enter(&made->work);
+    *comm = made;
+    return ncclSuccess;
 }
 
 ncclResult_t communicator_check(ncclComm_t comm)
@@ -121,14 +123,13 @@ static pthread_mutex_t ending_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 static int ending;
 
-static void free_communicator(struct ncclComm *comm, bool aborted)
+static void free_communicator(struct ncclComm *comm)
 {
     CUcontext was;
-    site_rank_part(&comm->site, aborted || comm->failed);
     if (comm->team)
         loaded.rgpu_team_destroy(&comm->team); // and its window
     if (loaded.cuCtxPushCurrent_v2(comm->context) == CUDA_SUCCESS) {
-        CUevent const events[] = {comm->forked, comm->joined, comm->last};
+        CUevent const events[] = {comm->forked, comm->joined, comm->work.last};
         for (int i = 0; i < 3; i++)
             if (events[i])
                 loaded.cuEventDestroy_v2(events[i]);
@@ -145,7 +146,13 @@ static void free_communicator(struct ncclComm *comm, bool aborted)
 
 static void *end_in_background(void *argument)
 {
-    free_communicator(argument, false);
+    struct ncclComm *comm = argument;
+    site_rank_part(&comm->site, comm->failed);
+    if (comm->team)
+        loaded.rgpu_team_leave(comm->team);
+    living_begin_freeing();
+    free_communicator(comm);
+    living_end_freeing();
     SCOPED_LOCK(&ending_lock);
     ending--;
     pthread_cond_broadcast(&ended);
@@ -184,8 +191,11 @@ static bool begin_end(struct ncclComm *comm)
 
 void communicator_end(ncclComm_t comm, bool aborted)
 {
+    living_leave(&comm->work);
     if (aborted && comm->team)
         loaded.rgpu_team_abort(comm->team);
-    if (aborted || !begin_end(comm))
-        free_communicator(comm, aborted);
+    if (!aborted && begin_end(comm))
+        return;
+    site_rank_part(&comm->site, aborted || comm->failed);
+    free_communicator(comm);
 }

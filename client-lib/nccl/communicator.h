@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "client-lib/nccl/living.h"
 #include "client-lib/nccl/combine_kernels.h"
 #include "client-lib/nccl/site_watch.h"
 
@@ -71,9 +72,7 @@ struct ncclComm {
     // The program's stream records `forked` before the second channel begins. A stream records
     // `joined` when another stream of the same operation waits for it.
     CUevent forked, joined;
-    CUevent last; // recorded after the last operation; the next operation waits for it
-    CUstream last_stream;
-    bool began; // `last` has been recorded
+    struct living work;
     // This rank in the boxes' own NCCL. If it has one (its number is not 0), the window, `memory`,
     // the slots and the kernels are unused.
     struct site_rank site;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "client-lib/nccl/group_run.h"
+#include "client-lib/nccl/living.h"
 #include "client-lib/nccl/nccl_failure.h"
 #include "client-lib/nccl/site_run.h"
 
@@ -53,7 +54,8 @@ static ncclResult_t begin_streams(struct comm_run *run)
 {
     struct ncclComm *comm = run->comm;
     CUstream stream = group_run_stream_of(run);
-    ncclResult_t result = comm->began ? CU(cuStreamWaitEvent(stream, comm->last, 0)) : ncclSuccess;
+    ncclResult_t result = comm->work.began ? CU(cuStreamWaitEvent(stream, comm->work.last, 0))
+                                           : ncclSuccess;
     if (!result)
         result = join_streams(run, true);
     if (!result && run->used > 1)
@@ -75,8 +77,8 @@ static ncclResult_t end_streams(struct comm_run *run)
     if (!result)
         result = join_streams(run, false);
     if (!result)
-        result = CU(cuEventRecord(comm->last, stream));
-    comm->began = true;
+        result = CU(cuEventRecord(comm->work.last, stream));
+    comm->work.began = true;
     return result;
 }
 
@@ -315,6 +317,7 @@ ncclResult_t group_run_operations(const struct nccl_operation *operations, size_
     ncclResult_t result = ncclSystemError;
     if (runs && places) {
         size_t run_count = sort_out(operations, count, runs, places);
+        living_begin_group();
         for (size_t i = 0; i < run_count; i++)
             pthread_mutex_lock(&runs[i].comm->lock);
         result = check_runs(operations, count, runs, run_count);
@@ -324,6 +327,7 @@ ncclResult_t group_run_operations(const struct nccl_operation *operations, size_
             result = group_run_carry_out(runs, run_count);
         for (size_t i = 0; i < run_count; i++)
             pthread_mutex_unlock(&runs[i].comm->lock);
+        living_end_group();
     } else {
         nccl_refuse(result, "no memory for a group of calls");
     }

@@ -106,6 +106,11 @@ enum rgpu_result rgpu_team_rendezvous_at(struct rgpu_team **team,
 enum rgpu_result rgpu_team_exchange(struct rgpu_team *team, const void *own, void *all,
                                     size_t each);
 
+// Ends the team as rgpu_team_destroy does, but keeps its memory, so that the caller can choose when
+// to free it: freeing waits for all work of the contexts. Afterwards only rgpu_team_destroy may be
+// called. Does nothing if TEAM is NULL.
+void rgpu_team_leave(struct rgpu_team *team);
+
 // Frees a team with all its windows, and sets *TEAM to NULL. Waits that are still queued end as
 // after rgpu_team_abort. The function returns when all queued work is done. All processes of a team
 // call it, and each waits until the queued work of the others is done as well, unless a process is

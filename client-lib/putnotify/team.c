@@ -402,15 +402,20 @@ static void part(struct rgpu_team *team)
         &team->process_group); // the end of this connection does not count as a loss
 }
 
+RGPU_PUBLIC void rgpu_team_leave(struct rgpu_team *team)
+{
+    if (team && team->process_group)
+        part(team);
+    else
+        rgpu_team_abort(team);
+}
+
 RGPU_PUBLIC void rgpu_team_destroy(struct rgpu_team **team)
 {
     if (!team || !*team)
         return;
     struct rgpu_team *gone = *team;
-    if (gone->process_group)
-        part(gone);
-    else
-        rgpu_team_abort(gone);
+    rgpu_team_leave(gone);
     watch_end(gone);
     while (gone->windows)
         window_end_of_life(gone->windows);

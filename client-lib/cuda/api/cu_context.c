@@ -241,13 +241,12 @@ CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 
 CUresult cuCtxSynchronize(void)
 {
-    CUresult result = sync_context();
-    return result;
+    return sync_context();
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext ctx)
 {
-    return ctx ? context_synchronize(ctx) : sync_context();
+    return context_within(ctx, sync_context);
 }
 
 // Bank sizes of shared memory have not been configurable since compute capability 5; the calls

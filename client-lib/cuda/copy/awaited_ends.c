@@ -16,15 +16,17 @@ enum { ASKS_AFTER_REFUSAL = 64, SPINS_PER_LOOK = 64 };
 
 // Returns true if a flag in shared memory may signal the end of STREAM in place of an answer. An
 // answer arrives after all data and function calls that the box has sent before; a flag does not,
-// so none of these may be expected.
-static bool flag_may_tell(struct box_session *session, CUstream stream)
+// so none of these may be expected. In the default stream the flag also waits for streams that are
+// ordered with it; ALONE: they have no unfinished work.
+static bool flag_may_tell(struct box_session *session, CUstream stream, bool alone)
 {
     bool is_default = !stream || stream == CU_STREAM_LEGACY;
     return session->memory->maps_page_locked && session_knows(session, OP_sync_signal) &&
            session->spin_us > SPIN_FEW_US && !session->mirrors_host &&
            !session_expecting(session) &&
            !atomic_load_explicit(&session->captures, memory_order_relaxed) &&
-           !(is_default && atomic_load_explicit(&session->blocking_streams, memory_order_relaxed));
+           !(is_default && !alone &&
+             atomic_load_explicit(&session->blocking_streams, memory_order_relaxed));
 }
 
 // Returns false if a long wait is expected, which sleeps, and for a while after the box has refused
@@ -77,13 +79,13 @@ static CUresult await_by_flag(struct box_session *session, const struct fence_ho
     return result;
 }
 
-static CUresult awaited_ends_await_end(struct box_session *session, CUstream stream,
+static CUresult awaited_ends_await_end(struct box_session *session, CUstream stream, bool alone,
                                        bool flag_tells, CUresult (*ask)(CUstream stream))
 {
     uint64_t began = clock_ns();
     struct fence_hold fence;
-    bool by_flag = flag_tells && flag_may_tell(session, stream) && flag_is_worth_it(session) &&
-                   fence_take(session, &fence);
+    bool by_flag = flag_tells && flag_may_tell(session, stream, alone) &&
+                   flag_is_worth_it(session) && fence_take(session, &fence);
     CUresult result = by_flag ? await_by_flag(session, &fence, stream, ask, began) : ask(stream);
     wait_estimate_add(&session->sync_waits, clock_ns() - began);
     return result;
@@ -95,7 +97,10 @@ CUresult sync_stream(CUstream stream)
     CUstream resolved;
     if (call_check_stream(stream, &session, &resolved) != CUDA_SUCCESS)
         return remote_cuStreamSynchronize(stream);
-    CUresult result = awaited_ends_await_end(session, resolved, true, remote_cuStreamSynchronize);
+    CUstream only;
+    bool alone = idle_but_for_one(session, &only) && only == resolved;
+    CUresult result =
+        awaited_ends_await_end(session, resolved, alone, true, remote_cuStreamSynchronize);
     if (result == CUDA_SUCCESS)
         idle_note_stream(session, resolved);
     return result;
@@ -106,17 +111,17 @@ static CUresult ask_for_context(CUstream unused)
     return remote_cuCtxSynchronize();
 }
 
-// Waits for all work of the current context. The end of the default stream is the end of all work
-// only if there is no other stream.
+// The end of one stream is the end of all work only if no other stream has unfinished work.
 CUresult sync_context(void)
 {
     struct box_session *session;
-    CUstream resolved;
-    if (call_check_stream(NULL, &session, &resolved) != CUDA_SUCCESS)
+    CUstream only = NULL;
+    if (call_check_stream(NULL, &session, &only) != CUDA_SUCCESS)
         return remote_cuCtxSynchronize();
-    bool alone = !atomic_load_explicit(&session->streams, memory_order_relaxed);
+    bool alone = idle_but_for_one(session, &only);
+    bool flag_tells = alone || !atomic_load_explicit(&session->streams, memory_order_relaxed);
     uint64_t mark = idle_mark(session);
-    CUresult result = awaited_ends_await_end(session, NULL, alone, ask_for_context);
+    CUresult result = awaited_ends_await_end(session, only, alone, flag_tells, ask_for_context);
     if (result == CUDA_SUCCESS)
         idle_note_context(session, mark);
     return result;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies between devices, of one box or of two.
+#include "client-lib/cuda/copy/awaited_ends.h"
 #include "client-lib/cuda/copy/copies.h"
 #include "client-lib/cuda/copy/graph_copies.h"
 #include "client-lib/cuda/copy/peer_arrays.h"
@@ -193,8 +194,8 @@ static CUresult copy_peer_serial(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
     CUresult result;
     if (!c)
         return CUDA_ERROR_INVALID_VALUE;
-    if ((result = context_synchronize(c->srcContext)) != CUDA_SUCCESS ||
-        (result = context_synchronize(c->dstContext)) != CUDA_SUCCESS ||
+    if ((result = context_within(c->srcContext, sync_context)) != CUDA_SUCCESS ||
+        (result = context_within(c->dstContext, sync_context)) != CUDA_SUCCESS ||
         (result = copy_peer_rect(c, stream)) != CUDA_SUCCESS)
         return result;
     return remote_cuStreamSynchronize(stream);

@@ -249,16 +249,16 @@ CUresult context_named_or_current(CUcontext context, struct object **object)
     return *object ? CUDA_SUCCESS : object_missing(HANDLE_CONTEXT, context);
 }
 
-CUresult context_synchronize(CUcontext context)
+CUresult context_within(CUcontext context, CUresult (*call)(void))
 {
-    if (!context)
-        return remote_cuCtxSynchronize();
     struct object *object;
+    if (!context)
+        return call();
     CUresult result = context_named_or_current(context, &object);
     if (result == CUDA_SUCCESS)
         result = thread_push_context(context);
     if (result == CUDA_SUCCESS) {
-        result = remote_cuCtxSynchronize();
+        result = call();
         thread_pop_context(NULL);
     }
     return result;

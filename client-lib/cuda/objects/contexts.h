@@ -28,7 +28,7 @@ void context_gone(CUcontext context);
 
 // Finds the named context, or for NULL the current one.
 CUresult context_named_or_current(CUcontext context, struct object **object);
-// Waits for all work of the context.
-CUresult context_synchronize(CUcontext context);
+// Makes CALL with CONTEXT as the current one. NULL: the context that is current.
+CUresult context_within(CUcontext context, CUresult (*call)(void));
 
 #endif

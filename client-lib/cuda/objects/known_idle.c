@@ -15,6 +15,17 @@ static bool starts_nothing(uint16_t op)
     case OP_cuMemFree_v2:
     case OP_memory_free:
     case OP_cuMemGetInfo_v2:
+    case OP_cuMemPoolTrimTo:
+    case OP_cuMemPoolCreate:
+    case OP_cuMemPoolDestroy:
+    case OP_cuDeviceGraphMemTrim:
+    case OP_cuStreamCreate:
+    case OP_cuStreamCreateWithPriority:
+    case OP_cuStreamDestroy_v2:
+    case OP_cuEventCreate:
+    case OP_cuEventDestroy_v2:
+    case OP_cuGraphDestroy:
+    case OP_cuGraphExecDestroy:
     case OP_cuStreamSynchronize:
     case OP_cuCtxSynchronize:
     case OP_cuEventSynchronize:
@@ -75,6 +86,7 @@ void idle_note_sent(struct box_session *session, uint16_t op, const struct objec
     if (goes_on)
         return;
     atomic_store_explicit(&work->run_begins, sent, memory_order_relaxed);
+    atomic_store_explicit(&work->run_stream, stream ? *stream : 0, memory_order_relaxed);
     atomic_store_explicit(&work->run, run, memory_order_relaxed);
 }
 
@@ -90,28 +102,52 @@ static void note_done(struct box_session *session, uint64_t mark)
         ;
 }
 
+// Returns true if RUN is the latest one, and all work before it is done. A run belongs to one
+// thread; if that is the caller, no other one goes on with it.
+static bool is_last_run(struct work_count *work, uint64_t run)
+{
+    return run && run == atomic_load_explicit(&work->run, memory_order_relaxed) &&
+           atomic_load_explicit(&work->run_begins, memory_order_relaxed) <=
+               atomic_load_explicit(&work->done, memory_order_relaxed) + 1;
+}
+
 void idle_note_stream(struct box_session *session, CUstream stream)
 {
     struct work_count *work = &session->work;
     struct object *context = NULL;
     if (thread_context_object(&context) != CUDA_SUCCESS)
         return;
-    uint64_t run = run_of(key_of((uintptr_t)stream, context));
     uint64_t sent = idle_mark(session);
-    // The latest run belongs to this thread, which sends nothing meanwhile.
-    if (run && run == atomic_load_explicit(&work->run, memory_order_relaxed) &&
-        atomic_load_explicit(&work->run_begins, memory_order_relaxed) <=
-            atomic_load_explicit(&work->done, memory_order_relaxed) + 1)
+    if (is_last_run(work, run_of(key_of((uintptr_t)stream, context))))
         note_done(session, sent);
+}
+
+// Returns true if the current context, *CONTEXT, has sent all work so far.
+static bool is_of_one_context(struct work_count *work, struct object **context)
+{
+    return !atomic_load_explicit(&work->several, memory_order_relaxed) &&
+           thread_context_object(context) == CUDA_SUCCESS &&
+           (*context)->handle == atomic_load_explicit(&work->context, memory_order_relaxed);
 }
 
 void idle_note_context(struct box_session *session, uint64_t mark)
 {
     struct object *context = NULL;
-    if (!atomic_load_explicit(&session->work.several, memory_order_relaxed) &&
-        thread_context_object(&context) == CUDA_SUCCESS &&
-        context->handle == atomic_load_explicit(&session->work.context, memory_order_relaxed))
+    if (is_of_one_context(&session->work, &context))
         note_done(session, mark);
+}
+
+bool idle_but_for_one(const struct box_session *session, CUstream *stream)
+{
+    struct work_count *work = &((struct box_session *)session)->work;
+    struct object *context = NULL;
+    if (!is_of_one_context(work, &context))
+        return false;
+    uint64_t sole = atomic_load_explicit(&work->run_stream, memory_order_relaxed);
+    if (!is_last_run(work, run_of(key_of(sole, context))))
+        return false;
+    *stream = sole > (uintptr_t)CU_STREAM_LEGACY ? (CUstream)(uintptr_t)sole : NULL;
+    return true;
 }
 
 bool idle_is_known(const struct box_session *session)

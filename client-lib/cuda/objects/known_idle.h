@@ -23,6 +23,9 @@ void idle_note_stream(struct box_session *session, CUstream stream);
 // current context; idle_note_context gets this number after that wait has succeeded.
 uint64_t idle_mark(const struct box_session *session);
 void idle_note_context(struct box_session *session, uint64_t mark);
+// Returns true if all unfinished work of the session is in one stream of the current context, and
+// this thread has sent it. Sets *STREAM then: NULL for the default stream.
+bool idle_but_for_one(const struct box_session *session, CUstream *stream);
 // Returns true if all work of the session is known to be done.
 bool idle_is_known(const struct box_session *session);
 

@@ -90,7 +90,7 @@ struct box_session {
     // one stream form a run (client-lib/cuda/objects/known_idle.h): `run` identifies it, 0 for
     // none, and run_begins is the number of its first request.
     struct work_count {
-        _Atomic uint64_t sent, done, run, run_begins;
+        _Atomic uint64_t sent, done, run, run_begins, run_stream;
         _Atomic uint64_t context; // handle of the context that sent all work so far; 0: none yet
         _Atomic bool several;     // more than one context has sent work
     } work;

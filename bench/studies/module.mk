@@ -35,13 +35,14 @@ $(eval $(call link_rule,$(B)/bench/studies/cpu_sgemm,bench/studies/programs/cpu_
 endif
 
 # Products by cuBLAS. bench/studies/build-lammps builds LAMMPS.
-$(B)/bench/studies/blas: bench/studies/programs/blas.cu
+$(B)/bench/studies/blas: NVCC_LIBS := -lcublas
+$(addprefix $(B)/bench/studies/,blas ordinary_calls): $(B)/bench/studies/%: bench/studies/programs/%.cu
 	@mkdir -p $(@D)
 	$(call say,NVCC,$@)
-	$(Q)$(NVCC) -std=c++17 -O2 -arch=sm_90 -Xlinker -rpath,$(CUDA_LIBRARY_PATH) -o $@ $< -lcublas
+	$(Q)$(NVCC) -std=c++17 -O2 -arch=sm_90 -Xlinker -rpath,$(CUDA_LIBRARY_PATH) -o $@ $< $(NVCC_LIBS)
 
 .PHONY: studies studies-built study-programs
-study-programs: $(STUDY_PROGRAMS) $(B)/bench/measure $(B)/bench/between $$(if $$(NVCC),$$(B)/bench/studies/blas) \
+study-programs: $(STUDY_PROGRAMS) $(B)/bench/measure $(B)/bench/between $$(if $$(NVCC),$$(addprefix $$(B)/bench/studies/,blas ordinary_calls)) \
     $$(addprefix $$(B)/examples/,$$(TEAM_EXAMPLES)) $$(addprefix $$(B)/tests/programs/,$$(PROGRAM_NAMES))
 studies:
 	@scripts/install-deps build bench studies

@@ -6,6 +6,7 @@
 #include "client-lib/cuda/objects/addresses.h"
 #include "client-lib/cuda/work/host_pointers.h"
 #include "client-lib/cuda/memory/device_memory.h"
+#include "client-lib/cuda/memory/kept_memory.h"
 #include "client-lib/cuda/memory/host_slabs.h"
 #include "client-lib/cuda/objects/out_of_reach.h"
 #include "client-lib/cuda/memory/page_locked.h"
@@ -20,8 +21,15 @@ CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 
 CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
 {
+    struct object *context;
     size_t unused;
-    return remote_cuMemGetInfo_v2(free ? free : &unused, total ? total : &unused);
+    free = free ? free : &unused;
+    CUresult result = thread_context_object(&context);
+    size_t kept = result == CUDA_SUCCESS ? kept_bytes(context->ctx.device) : 0;
+    result = remote_cuMemGetInfo_v2(free, total ? total : &unused);
+    if (result == CUDA_SUCCESS)
+        *free += kept;
+    return result;
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,

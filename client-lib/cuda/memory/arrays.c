@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "client-lib/cuda/memory/kept_memory.h"
 #include "client_calls.h"
 #include "common/driver/array_element.h"
 #include "common/base/scope.h"
@@ -17,8 +18,11 @@ static struct object *array_object(CUarray array)
 CUresult array_make(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 {
     CUarray array;
-    CUresult result = out && descriptor ? remote_cuArray3DCreate_v2(&array, descriptor)
-                                        : CUDA_ERROR_INVALID_VALUE;
+    CUresult result;
+    do
+        result = out && descriptor ? remote_cuArray3DCreate_v2(&array, descriptor)
+                                   : CUDA_ERROR_INVALID_VALUE;
+    while (kept_make_room(result));
     if (result != CUDA_SUCCESS)
         return result;
     array_object(array)->array.descriptor = *descriptor;
@@ -30,8 +34,11 @@ CUresult mipmap_make(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *descr
                      unsigned int levels)
 {
     CUmipmappedArray mipmap;
-    CUresult result = out && descriptor ? remote_cuMipmappedArrayCreate(&mipmap, descriptor, levels)
-                                        : CUDA_ERROR_INVALID_VALUE;
+    CUresult result;
+    do
+        result = out && descriptor ? remote_cuMipmappedArrayCreate(&mipmap, descriptor, levels)
+                                   : CUDA_ERROR_INVALID_VALUE;
+    while (kept_make_room(result));
     if (result != CUDA_SUCCESS)
         return result;
     object_find(HANDLE_MIPMAP, mipmap)->array.descriptor = *descriptor;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "client-lib/cuda/memory/chosen_addresses.h"
+#include "client-lib/cuda/memory/kept_memory.h"
 #include "client-lib/cuda/objects/addresses.h"
 #include "client-lib/cuda/objects/call.h"
 #include "client-lib/cuda/objects/before_work.h"
@@ -40,6 +41,7 @@ struct allocation_request {
     size_t pitch;
     CUmemoryPool pool;
     CUstream stream;
+    bool ordered;  // in the order of the stream
     bool captured; // a graph is being captured, which will own the memory
 };
 
@@ -52,6 +54,7 @@ static int device_memory_enter(CUdeviceptr base, const struct object *context,
                                     .session = context->session,
                                     .context = context->ctx.root,
                                     .device = context->ctx.device,
+                                    .ordered = request->ordered,
                                     .pool = request->pool,
                                     .managed = request->managed,
                                     .whole = request->whole};
@@ -130,7 +133,9 @@ static CUresult allocate(struct allocation_request *request, CUdeviceptr *dptr)
         result = CUDA_ERROR_INVALID_VALUE;
     while (result == CUDA_SUCCESS) {
         CUdeviceptr got;
-        result = request->allocate(request, &got);
+        do
+            result = request->allocate(request, &got);
+        while (kept_make_room(result));
         if (result != CUDA_SUCCESS)
             break;
         CUdeviceptr whole = request->whole ? request->whole : got;
@@ -174,8 +179,26 @@ static CUresult release_plain(struct allocation_request *request, CUdeviceptr dp
     return remote_cuMemFree_v2(dptr);
 }
 
+// Enters kept memory as a new allocation.
+static bool allocate_kept(CUdeviceptr *dptr, size_t size)
+{
+    struct object *context;
+    if (!dptr || thread_context_object(&context) != CUDA_SUCCESS)
+        return false;
+    struct allocation kept = {.size = size, .context = context->ctx.root};
+    if (!kept_take(&kept))
+        return false;
+    *dptr = kept.base;
+    if (!memory_add(&kept))
+        return true;
+    (void)remote_memory_free(kept.base);
+    return false;
+}
+
 CUresult device_memory_allocate(CUdeviceptr *dptr, size_t size)
 {
+    if (allocate_kept(dptr, size))
+        return CUDA_SUCCESS;
     struct allocation_request request = {.allocate = allocate_plain,
                                          .release = release_plain,
                                          .size = size};
@@ -280,6 +303,7 @@ CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPo
     struct allocation_request request = {.allocate = allocate_async,
                                          .release = release_async,
                                          .size = size,
+                                         .ordered = true,
                                          .pool = pool,
                                          .stream = stream};
     if (!size && dptr) { // an allocation of 0 bytes; cuMemFreeAsync accepts its address
@@ -321,22 +345,39 @@ static bool device_memory_forget(CUdeviceptr dptr, struct allocation *gone)
     return found;
 }
 
-// Returns true if the free request need not be awaited: the context has no work left to wait for,
-// and the request cannot fail, because the box itself gave the address.
-static bool need_not_wait(const struct allocation *gone)
+// Returns true if the free request cannot fail, because the box itself gave the address, and only
+// work of the GPU has to be waited for.
+static bool is_sure(const struct allocation *gone)
 {
     return !gone->pool && !gone->of_graph && !gone->imported && !before_work_duties() &&
            !captures_any() && !session_expecting(gone->session) &&
-           session_knows(gone->session, OP_memory_free) && idle_is_known(gone->session);
+           session_knows(gone->session, OP_memory_free);
 }
 
-static CUresult free_and_wait(struct box_session *session, CUdeviceptr dptr)
+static bool is_of_current_context(const struct allocation *gone)
 {
-    uint64_t mark = idle_mark(session);
-    CUresult result = remote_cuMemFree_v2(dptr);
-    if (result == CUDA_SUCCESS)
-        idle_note_context(session, mark);
-    return result;
+    struct object *context;
+    return thread_context_object(&context) == CUDA_SUCCESS && context->ctx.root == gone->context;
+}
+
+static CUresult free_and_wait(const struct allocation *gone)
+{
+    uint64_t mark = idle_mark(gone->session);
+    bool keep = is_sure(gone) && kept_suits(gone) && is_of_current_context(gone);
+    CUresult result = keep ? remote_cuCtxSynchronize() : remote_cuMemFree_v2(gone->base);
+    if (result != CUDA_SUCCESS)
+        return result;
+    idle_note_context(gone->session, mark);
+    if (!keep || (idle_is_known(gone->session) && kept_give(gone)))
+        return CUDA_SUCCESS;
+    return remote_cuMemFree_v2(gone->base);
+}
+
+static CUresult free_one(const struct allocation *gone)
+{
+    if (!is_sure(gone) || !idle_is_known(gone->session))
+        return free_and_wait(gone);
+    return kept_give(gone) ? CUDA_SUCCESS : remote_memory_free(gone->base);
 }
 
 CUresult device_memory_free(CUdeviceptr dptr)
@@ -350,8 +391,7 @@ CUresult device_memory_free(CUdeviceptr dptr)
         return CUDA_ERROR_INVALID_VALUE;
     result = memory_enter(&gone, &entered);
     if (result == CUDA_SUCCESS)
-        result = need_not_wait(&gone) ? remote_memory_free(dptr)
-                                      : free_and_wait(gone.session, dptr);
+        result = free_one(&gone);
     memory_leave(entered);
     if (result == CUDA_ERROR_INVALID_VALUE && !gone.of_graph)
         (void)memory_add(&gone);

@@ -12,6 +12,7 @@
 #include "client-lib/cuda/work/captures.h"
 #include "client-lib/cuda/objects/known_idle.h"
 #include "client-lib/cuda/objects/object.h"
+#include "client-lib/cuda/memory/kept_memory.h"
 #include "client-lib/cuda/memory/page_locked.h"
 #include "client-lib/cuda/objects/thread.h"
 #include "client_calls.h"
@@ -262,9 +263,29 @@ static CUresult give_piece(const struct allocation *piece)
 
 // ---- calls of programs ----
 
+static CUresult free_whole(const struct allocation *allocation)
+{
+    uint64_t mark = idle_mark(allocation->session);
+    CUresult result = CUDA_SUCCESS;
+    bool over = kept_suits(allocation) && host_slabs_await_work(allocation, mark, &result);
+    over = over && result == CUDA_SUCCESS && idle_is_known(allocation->session);
+    return over && kept_give(allocation) ? CUDA_SUCCESS : page_locked_unmake(allocation);
+}
+
 static CUresult free_made(const struct allocation *allocation)
 {
-    return allocation->slab ? give_piece(allocation) : page_locked_unmake(allocation);
+    return allocation->slab ? give_piece(allocation) : free_whole(allocation);
+}
+
+static CUresult make_whole(struct allocation *allocation)
+{
+    CUresult result;
+    if (kept_take(allocation))
+        return CUDA_SUCCESS;
+    do
+        result = page_locked_make(allocation);
+    while (kept_make_room(result));
+    return result;
 }
 
 CUresult host_memory_allocate(const struct object *context, size_t bytes, unsigned int flags,
@@ -281,7 +302,7 @@ CUresult host_memory_allocate(const struct object *context, size_t bytes, unsign
     CUresult result = is_small(&allocation) ? host_slabs_take_piece(&allocation)
                                             : CUDA_ERROR_OUT_OF_MEMORY;
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
-        result = page_locked_make(&allocation);
+        result = make_whole(&allocation);
     if (result != CUDA_SUCCESS)
         return result;
     if (memory_add(&allocation) == 0) {

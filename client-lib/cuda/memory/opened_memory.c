@@ -45,6 +45,7 @@ CUresult allocation_share(CUdeviceptr address, CUipcMemHandle *token)
     if (!memory_find(address, &found) || found.host || found.memory || found.pool || found.imported)
         return CUDA_ERROR_INVALID_VALUE;
     bool entered;
+    memory_mark_exported(address);
     result = memory_enter(&found, &entered);
     if (result == CUDA_SUCCESS)
         result = remote_allocation_share(address, &got, sizeof(got), &used);

@@ -7,6 +7,7 @@
 #include "client-lib/cuda/objects/call.h"
 #include "client-lib/cuda/report/tell.h"
 #include "client-lib/cuda/session/process.h"
+#include "client-lib/cuda/memory/kept_memory.h"
 #include "client_calls.h"
 #include "common/base/scope.h"
 
@@ -74,7 +75,9 @@ CUresult physical_create(CUmemGenericAllocationHandle *handle, size_t size,
     CUdevice device = properties->location.id;
     CUresult result = physical_memory_check(properties);
     if (result == CUDA_SUCCESS)
-        result = remote_memory_create(&made, device, size, properties, &granularity);
+        do
+            result = remote_memory_create(&made, device, size, properties, &granularity);
+        while (kept_make_room(result));
     if (result == CUDA_ERROR_OUT_OF_MEMORY && session_of_device(device)->budgeted)
         tell_once(
             "physical memory of %zu bytes does not fit into the lease's share of GPU memory on box %s: "

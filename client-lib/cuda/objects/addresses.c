@@ -222,6 +222,15 @@ void memory_mark_copied(uint64_t address)
     pthread_rwlock_unlock(&lock);
 }
 
+void memory_mark_exported(uint64_t address)
+{
+    pthread_rwlock_wrlock(&lock);
+    const struct range *range = ranges_find(&allocations, address);
+    if (range)
+        ((struct allocation *)range->value)->exported = true;
+    pthread_rwlock_unlock(&lock);
+}
+
 bool memory_set_mirror(uint64_t base, const struct allocation *row)
 {
     pthread_rwlock_wrlock(&lock);

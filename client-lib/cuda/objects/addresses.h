@@ -36,8 +36,10 @@ struct allocation {
     struct box_session *session;
     uint64_t context;  // handle of the context that owns the memory
     CUdevice device;   // the program's number
-    CUmemoryPool pool; // NULL: not from a pool
+    bool ordered;      // allocated in the order of a stream
+    CUmemoryPool pool; // the pool that the program named; NULL: none
     bool imported;     // another process owns the memory
+    bool exported;     // device memory that other processes may open
     bool managed;      // device memory that the program, too, accesses at this address
     uint64_t whole;    // of managed memory: start of the box's allocation; 0: a piece of a slab
     uint64_t memory;   // handle of the physical memory that is mapped here; 0: no mapping
@@ -87,6 +89,8 @@ bool memory_mark_sync_copies(uint64_t address, bool on);
 // Returns true if calls without Async must wait for their work at ADDRESS: the allocation has
 // sync_copies, or is host memory in the GPU's address space.
 bool memory_has_sync_copies(uint64_t address);
+// Sets `exported` of the device allocation that contains ADDRESS.
+void memory_mark_exported(uint64_t address);
 // Sets `copied` of the host memory that contains ADDRESS.
 void memory_mark_copied(uint64_t address);
 // Enters the box's mirror of the host memory that begins at BASE, with the region and addresses of

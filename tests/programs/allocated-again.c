@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that is allocated and freed again and again. Each allocation is one of its own, however
+// the driver comes to its address, and what is freed is there for others.
+//
+//   allocated-again [N]    N: only allocates and frees that often
+#include <pthread.h>
+
+#include "tests/programs/driver.h"
+
+enum { KIB = 1024, MIB = 1024 * 1024, LOOPS = 300, THREADS = 4, PIECES = 64 };
+
+static struct gpu gpu;
+
+static bool is_filled(CUdeviceptr memory, size_t size, unsigned char value)
+{
+    unsigned char *bytes = malloc(size);
+    CHECK(cuMemcpyDtoH(bytes, memory, size));
+    size_t same = 0;
+    while (same < size && bytes[same] == value)
+        same++;
+    free(bytes);
+    return same == size;
+}
+
+static size_t free_bytes(void)
+{
+    size_t unused, total;
+    CHECK(cuMemGetInfo(&unused, &total));
+    return unused;
+}
+
+static void loop(unsigned rounds, size_t size)
+{
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < rounds; i++) {
+        CUdeviceptr memory = device_alloc(size);
+        CHECK(cuMemsetD8Async(memory, (unsigned char)i, size, NULL));
+        if (i % 16 == 0)
+            wrong += !is_filled(memory, size, (unsigned char)i);
+        CHECK(cuMemFree(memory));
+    }
+    is_int(wrong, 0, "%u allocations of %zu bytes, one after the other, hold what is written",
+           rounds, size);
+}
+
+// ---- each is one of its own ----
+
+static unsigned long long buffer_id(CUdeviceptr memory)
+{
+    unsigned long long id = 0;
+    CHECK(cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, memory));
+    return id;
+}
+
+static void identity(void)
+{
+    CUdeviceptr first = device_alloc(MIB), range;
+    unsigned long long id = buffer_id(first);
+    size_t size;
+    int on = 1;
+    CHECK(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, first));
+    CHECK(cuMemFree(first));
+    gives(cuMemGetAddressRange(&range, &size, first), CUDA_ERROR_NOT_FOUND,
+          "freed memory is nobody's");
+    gives(cuMemFree(first), CUDA_ERROR_INVALID_VALUE, "and cannot be freed twice");
+    CUdeviceptr second = device_alloc(MIB);
+    ok(buffer_id(second) != id, "the next allocation has another id");
+    CHECK(cuPointerGetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, second));
+    is_int(on, 0, "and no attribute of the one before");
+    CHECK(cuMemGetAddressRange(&range, &size, second));
+    ok(range == second && size == MIB, "it has the size that was asked for");
+    CHECK(cuMemFree(second));
+}
+
+static void sizes_do_not_mix(void)
+{
+    CUdeviceptr range;
+    size_t size;
+    unsigned wrong = 0;
+    for (size_t want = 1; want < 200 * KIB; want = want * 3 / 2 + 7) {
+        CUdeviceptr memory = device_alloc(want);
+        CHECK(cuMemGetAddressRange(&range, &size, memory));
+        wrong += range != memory || size != want;
+        CHECK(cuMemFree(memory));
+    }
+    is_int(wrong, 0, "allocations of many sizes have the size that was asked for");
+}
+
+// ---- what is freed is there for others ----
+
+static void counted_as_free(void)
+{
+    CUdeviceptr pieces[PIECES];
+    for (int i = 0; i < PIECES; i++)
+        pieces[i] = device_alloc(2 * MIB);
+    size_t before = free_bytes();
+    for (int i = 0; i < PIECES; i++)
+        CHECK(cuMemFree(pieces[i]));
+    ok(free_bytes() + 4 * MIB >= before + (size_t)PIECES * 2 * MIB,
+       "what was freed counts as free at once");
+}
+
+static size_t largest(void)
+{
+    CUdeviceptr memory;
+    size_t size = free_bytes() / (2 * MIB) * (2 * MIB);
+    while (cuMemAlloc(&memory, size) == CUDA_ERROR_OUT_OF_MEMORY && size > 64 * MIB)
+        size -= 64 * MIB;
+    CHECK(cuMemFree(memory));
+    return size;
+}
+
+static void there_for_others(void)
+{
+    CUdeviceptr pieces[PIECES];
+    CUarray array;
+    size_t before = largest();
+    for (int i = 0; i < PIECES; i++)
+        pieces[i] = device_alloc(MIB);
+    for (int i = 0; i < PIECES; i++)
+        CHECK(cuMemFree(pieces[i]));
+    ok(largest() >= before, "what was freed can be part of a larger allocation");
+    for (int i = 0; i < PIECES; i++)
+        pieces[i] = device_alloc(MIB);
+    CUdeviceptr rest = device_alloc(largest());
+    for (int i = 0; i < PIECES; i++)
+        CHECK(cuMemFree(pieces[i]));
+    CUDA_ARRAY3D_DESCRIPTOR descriptor = {
+        .Width = 4096, .Height = 2048, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
+    gives(cuArray3DCreate_v2(&array, &descriptor), CUDA_SUCCESS,
+          "or of an array, if nothing else is free");
+    CHECK(cuArrayDestroy(array));
+    CHECK(cuMemFree(rest));
+}
+
+// ---- page-locked memory ----
+
+static void page_locked(void)
+{
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < LOOPS; i++) {
+        static const unsigned flags[] = {0, CU_MEMHOSTALLOC_DEVICEMAP,
+                                         CU_MEMHOSTALLOC_WRITECOMBINED};
+        size_t size = (i % 5 + 1) * 100 * KIB;
+        unsigned char *memory, byte;
+        unsigned found = 99;
+        CUdeviceptr device = device_alloc(size);
+        CHECK(cuMemHostAlloc((void **)&memory, size, flags[i % 3]));
+        memset(memory, (int)i, size);
+        CHECK(cuMemcpyHtoDAsync(device, memory, size, NULL));
+        CHECK(cuMemHostGetFlags(&found, memory));
+        wrong += (found & flags[i % 3]) != flags[i % 3] ||
+                 (found & CU_MEMHOSTALLOC_WRITECOMBINED) !=
+                     (flags[i % 3] & CU_MEMHOSTALLOC_WRITECOMBINED);
+        CHECK(cuMemFreeHost(memory));
+        CHECK(cuMemcpyDtoH(&byte, device + size - 1, 1));
+        wrong += byte != (unsigned char)i;
+        CHECK(cuMemFree(device));
+    }
+    is_int(wrong, 0, "page-locked memory, too, has the flags of its own allocation");
+    void *once;
+    CHECK(cuMemAllocHost(&once, MIB));
+    CHECK(cuMemFreeHost(once));
+    gives(cuMemFreeHost(once), CUDA_ERROR_INVALID_VALUE, "and cannot be freed twice");
+}
+
+// ---- contexts ----
+
+static void contexts(void)
+{
+    CUcontext other;
+    CHECK(cuCtxCreate(&other, 0, gpu.device));
+    CUdeviceptr memory = device_alloc(MIB);
+    CHECK(cuMemFree(memory));
+    CHECK(cuCtxSetCurrent(gpu.context));
+    memory = device_alloc(MIB);
+    CUcontext owner;
+    CHECK(cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, memory));
+    ok(owner == gpu.context, "memory belongs to the context that it was allocated in");
+    CHECK(cuCtxDestroy(other));
+    CHECK(cuMemsetD8(memory, 5, MIB));
+    ok(is_filled(memory, MIB, 5), "and lives on when another context ends");
+    CHECK(cuMemFree(memory));
+    CHECK(cuDevicePrimaryCtxReset(gpu.device));
+    CHECK(cuDevicePrimaryCtxRetain(&gpu.context, gpu.device));
+    CHECK(cuCtxSetCurrent(gpu.context));
+    memory = device_alloc(MIB);
+    CHECK(cuMemsetD8(memory, 6, MIB));
+    ok(is_filled(memory, MIB, 6),
+       "after a reset of the context, too, what is allocated can be used");
+    CHECK(cuMemFree(memory));
+}
+
+// ---- threads ----
+
+struct job {
+    pthread_t thread;
+    unsigned seed, wrong;
+    CUresult failure;
+};
+
+static void *allocate_and_free(void *argument)
+{
+    struct job *job = argument;
+    unsigned char byte;
+    JOB_TRY(cuCtxSetCurrent(gpu.context));
+    for (int i = 0; i < LOOPS; i++) {
+        CUdeviceptr memory[3];
+        size_t size = 512u << rand_r(&job->seed) % 8;
+        unsigned char value = (unsigned char)job->seed;
+        for (int k = 0; k < 3; k++) {
+            JOB_TRY(cuMemAlloc(&memory[k], size));
+            JOB_TRY(
+                cuMemsetD8Async(memory[k], (unsigned char)(value + k), size, CU_STREAM_PER_THREAD));
+        }
+        for (int k = 0; k < 3; k++) {
+            JOB_TRY(cuMemcpyDtoHAsync(&byte, memory[k] + size - 1, 1, CU_STREAM_PER_THREAD));
+            JOB_TRY(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+            job->wrong += byte != (unsigned char)(value + k);
+        }
+        for (int k = 0; k < 3; k++)
+            JOB_TRY(cuMemFree(memory[k]));
+    }
+    return NULL;
+}
+
+static void threads(void)
+{
+    struct job jobs[THREADS];
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < THREADS; i++) {
+        jobs[i] = (struct job){.seed = i + 1};
+        pthread_create(&jobs[i].thread, NULL, allocate_and_free, &jobs[i]);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(jobs[i].thread, NULL);
+        wrong += jobs[i].wrong + (jobs[i].failure != CUDA_SUCCESS);
+    }
+    is_int(wrong, 0, "threads that allocate and free do not get each other's memory");
+}
+
+int main(int argc, char **argv)
+{
+    gpu = open_gpu(0);
+    if (argc == 2) {
+        for (int i = atoi(argv[1]); i > 0; i--)
+            CHECK(cuMemFree(device_alloc(64 * KIB)));
+        return 0;
+    }
+    loop(LOOPS, 4 * KIB);
+    loop(LOOPS, MIB);
+    identity();
+    sizes_do_not_mix();
+    counted_as_free();
+    page_locked();
+    threads();
+    contexts();
+    there_for_others();
+    return done();
+}

@@ -169,7 +169,7 @@ static void page_locked(void)
 static void contexts(void)
 {
     CUcontext other;
-    CHECK(cuCtxCreate(&other, 0, gpu.device));
+    CHECK(cuCtxCreate_v2(&other, 0, gpu.device));
     CUdeviceptr memory = device_alloc(MIB);
     CHECK(cuMemFree(memory));
     CHECK(cuCtxSetCurrent(gpu.context));
@@ -247,6 +247,7 @@ int main(int argc, char **argv)
             CHECK(cuMemFree(device_alloc(64 * KIB)));
         return 0;
     }
+    contexts();
     loop(LOOPS, 4 * KIB);
     loop(LOOPS, MIB);
     identity();
@@ -254,7 +255,6 @@ int main(int argc, char **argv)
     counted_as_free();
     page_locked();
     threads();
-    contexts();
     there_for_others();
     return done();
 }

@@ -62,7 +62,7 @@ static int test_with_lease(const struct conversation *pool, const json_t *gpus)
     size_t count = json_array_size(gpus);
     const char *box = json_string_value(json_object_get(first, "box"));
     json_int_t share = count == 1 ? share_of(first) : 0;
-    struct words words = {.list = {"run", "--no-wait"}, .count = 2};
+    struct words words = {.list = {"run"}, .count = 1};
     ssize_t length = readlink("/proc/self/exe", words.self, sizeof(words.self) - 1);
     int used = snprintf(words.constraint, sizeof(words.constraint), "drained,same-box,box=%.200s",
                         box ? box : "");
@@ -74,6 +74,7 @@ static int test_with_lease(const struct conversation *pool, const json_t *gpus)
                  (long long)json_integer_value(json_object_get(first, "index")));
     snprintf(words.number, sizeof(words.number), "%zu", count);
     snprintf(words.share, sizeof(words.share), "%lld", (long long)share);
+    add_option(&words, "--timeout", "5s"); // the last lease may still be ending
     add_option(&words, "--constraint", words.constraint);
     add_option(&words, "--gpus", words.number);
     add_option(&words, "--mem", share > 0 ? words.share : NULL);

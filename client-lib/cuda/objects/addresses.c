@@ -183,6 +183,18 @@ bool memory_overlaps(uint64_t address, uint64_t size)
     return overlaps;
 }
 
+uint64_t memory_of_session(const struct box_session *session)
+{
+    uint64_t sum = 0;
+    pthread_rwlock_rdlock(&lock);
+    for (size_t i = 0; i < allocations.count; i++) {
+        const struct allocation *row = allocations.rows[i].value;
+        sum += !row->host && row->session == session ? row->size : 0;
+    }
+    pthread_rwlock_unlock(&lock);
+    return sum;
+}
+
 int memory_keep_free(uint64_t address, uint64_t size, struct box_session *session)
 {
     pthread_rwlock_wrlock(&lock);

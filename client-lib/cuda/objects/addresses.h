@@ -78,6 +78,8 @@ static inline bool memory_may_be_on_host(uint64_t address)
     uint64_t place = (address >> HOST_PLACE_SHIFT) % HOST_PLACES;
     return atomic_load_explicit(&host_places[place / 64], memory_order_relaxed) >> place % 64 & 1;
 }
+// Returns how many bytes of device memory the program has from the box of SESSION.
+uint64_t memory_of_session(const struct box_session *session);
 // Returns true if any allocation overlaps the SIZE bytes at ADDRESS.
 bool memory_overlaps(uint64_t address, uint64_t size);
 // Reserves the addresses in this process that the box of SESSION has just reserved, so that no host

@@ -8,15 +8,18 @@
 
 #include "client-lib/cuda/objects/addresses.h"
 #include "client-lib/cuda/objects/before_work.h"
+#include "client-lib/cuda/objects/known_idle.h"
 #include "client-lib/cuda/objects/libraries.h"
 #include "client-lib/cuda/objects/thread.h"
 #include "client-lib/cuda/objects/windows.h"
 #include "client-lib/cuda/session/process.h"
+#include "client-lib/cuda/session/waiting.h"
 #include "client_calls.h"
+#include "cuda_ops.h"
 #include "common/driver/context_storage.h"
 #include "common/base/scope.h"
 
-enum { API_VERSION_DEFAULT = 3020 };
+enum { API_VERSION_DEFAULT = 3020, LEFT_BYTES_MAX = 256 << 20 };
 
 // One device's primary context and the program's references to it.
 struct primary {
@@ -134,6 +137,25 @@ CUresult primary_retain(CUdevice dev, CUcontext *context)
     return CUDA_SUCCESS;
 }
 
+// Returns true if the box may end the context after the call has returned: no result or error of
+// its work is still to come, and the next program on the GPU hardly misses its memory.
+static bool may_end_later(const struct object *context)
+{
+    const struct box_session *session = context->session;
+    return !atomic_load(&((struct object *)context)->ctx.sticky) && idle_is_known(session) &&
+           !session_expecting((struct box_session *)session) &&
+           session_knows(session, OP_primary_release) &&
+           memory_of_session(session) <= LEFT_BYTES_MAX;
+}
+
+static CUresult end_primary(CUdevice dev, bool reset, const struct object *context)
+{
+    if (reset)
+        return remote_cuDevicePrimaryCtxReset_v2(dev);
+    return may_end_later(context) ? remote_primary_release(dev)
+                                  : remote_cuDevicePrimaryCtxRelease_v2(dev);
+}
+
 // The last release, and every reset, ends all objects of the context, but its handle stays valid.
 // *GONE: the context that has ended, if one has.
 static CUresult drop_locked(CUdevice dev, bool reset, CUcontext *gone)
@@ -149,8 +171,7 @@ static CUresult drop_locked(CUdevice dev, bool reset, CUcontext *gone)
         if (wire && before_work_duties())
             before_work_duties()->context_ends(primary->context->handle);
         if (wire)
-            result = reset ? remote_cuDevicePrimaryCtxReset_v2(dev)
-                           : remote_cuDevicePrimaryCtxRelease_v2(dev);
+            result = end_primary(dev, reset, primary->context);
     }
     if (result != CUDA_SUCCESS)
         return result;

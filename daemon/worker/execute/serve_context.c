@@ -48,11 +48,35 @@ static void forget_primary_handles(struct serve *serve, CUcontext primary)
         serve_unbind(serve, HANDLE_CONTEXT, handle);
 }
 
-// Ends the primary context of a GPU with all that it holds, and makes a fresh one.
+// A primary context, in which our memory is registered if the worker has none yet.
+static CUresult first_context(int ordinal, CUcontext *primary)
+{
+    CUresult result = gpu_primary(ordinal, primary);
+
+    return result == CUDA_SUCCESS ? pinned_register_in(*primary) : result;
+}
+
+static void note_context(void *argument, uint64_t handle, void *context)
+{
+    (void)handle;
+    *(bool *)argument |= context != NULL;
+}
+
+static bool any_context(void)
+{
+    bool any = false;
+
+    handle_table_each(session.handles, HANDLE_CONTEXT, note_context, &any);
+    return any;
+}
+
+// Ends the primary context of a GPU with all that it holds. The next call that needs it makes a
+// fresh one: most programs end instead. If other contexts live on, a fresh one holds our memory for
+// them.
 static CUresult reset_gpu(int ordinal)
 {
     struct gpu *device = &gpus.list[ordinal];
-    CUcontext old = device->primary, fresh;
+    CUcontext old = device->primary, ignored;
     bool held_pinned = old && pinned.owner == old;
 
     if (!old)
@@ -70,8 +94,8 @@ static CUresult reset_gpu(int ordinal)
     driver.cuDevicePrimaryCtxRelease_v2(device->handle);
     // After some errors, such as a failed assertion, the driver makes no other context in this
     // process. The reset has succeeded all the same; the next call that needs a context fails.
-    if (gpu_primary(ordinal, &fresh) == CUDA_SUCCESS && held_pinned)
-        return pinned_register_in(fresh);
+    if (held_pinned && any_context())
+        (void)first_context(ordinal, &ignored);
     return CUDA_SUCCESS;
 }
 
@@ -90,14 +114,6 @@ static void reset_primary(struct serve *serve, int ordinal)
     context_ended(primary, serve);
     pools_forget_device(ordinal);
     serve->current = NULL;
-}
-
-// A primary context, in which our memory is registered if the worker has none yet.
-static CUresult first_context(int ordinal, CUcontext *primary)
-{
-    CUresult result = gpu_primary(ordinal, primary);
-
-    return result == CUDA_SUCCESS ? pinned_register_in(*primary) : result;
 }
 
 void serve_cuDevicePrimaryCtxRetain(struct serve *serve,
@@ -131,6 +147,12 @@ void serve_cuDevicePrimaryCtxRelease_v2(struct serve *serve,
         reset_primary(serve, ordinal);
     else
         gpus.list[ordinal].retained--;
+}
+
+void serve_primary_release(struct serve *serve, const struct args_primary_release *args)
+{
+    serve_cuDevicePrimaryCtxRelease_v2(serve, &(struct args_cuDevicePrimaryCtxRelease_v2){
+                                                  .dev = args->dev});
 }
 
 void serve_cuDevicePrimaryCtxReset_v2(struct serve *serve,

@@ -52,6 +52,10 @@ int main(void)
             use(&gpu, memory, "large memory");
         CHECK(cuMemFree(memory));
     }
+    gives(cuMemAlloc(&memory, free_before / 4 * 3), CUDA_SUCCESS,
+          "and so is more than half of what there is");
+    use(&gpu, memory, "that, too");
+    CHECK(cuMemFree(memory));
     gives(cuMemAllocPitch(&rows, &pitch, 1000, 100, 4), CUDA_SUCCESS, "so are rows");
     use(&gpu, rows, "them");
     CHECK(cuMemGetAddressRange(&base, &size, rows + 5000));

@@ -120,50 +120,81 @@ static bool may_choose(const struct allocation_request *request)
     return !request->managed && !request->pool && !request->captured;
 }
 
-// Allocates memory, and again while this process uses the returned addresses for something else.
-// Unusable memory is held until the end, so that the box does not return it again. The client
-// chooses the addresses if the box's next ones are no better.
+// Memory at addresses that this process uses for something else. It is held until an allocation has
+// succeeded, so that the box does not return it again.
+struct clashes {
+    CUdeviceptr held[CLASH_RETRIES], steps[CLASH_RETRIES]; // steps: 0: none
+    int count;
+};
+
+// Enters what the box has allocated at GOT. -EAGAIN: it is held, and the caller tries again.
+static int enter_or_hold(struct allocation_request *request, const struct object *context,
+                         struct clashes *clashes, CUdeviceptr got)
+{
+    CUdeviceptr whole = request->whole ? request->whole : got;
+    int err = device_memory_enter(got, context, request);
+    if (!err)
+        return 0;
+    if (err == -EEXIST && clashes->count < CLASH_RETRIES) {
+        clashes->steps[clashes->count] = step_away(request, clashes->count);
+        clashes->held[clashes->count++] = whole;
+        return -EAGAIN;
+    }
+    log_error("no usable device address address=0x%llx size=%zu error=\"%s\"",
+              (unsigned long long)got, request->size, strerror(-err));
+    request->release(request, whole);
+    return err;
+}
+
+// Allocates, and again while addresses clash. The result is CUDA_ERROR_ALREADY_MAPPED if the client
+// should choose them: the box's next ones are no better, or what is held is all that there is.
+static CUresult allocate_apart(struct allocation_request *request, const struct object *context,
+                               struct clashes *clashes, CUdeviceptr *dptr)
+{
+    CUresult result;
+    int err = -EAGAIN;
+    while (err == -EAGAIN) {
+        do
+            result = request->allocate(request, dptr);
+        while (kept_make_room(result));
+        if (result == CUDA_ERROR_OUT_OF_MEMORY && clashes->count && may_choose(request))
+            return CUDA_ERROR_ALREADY_MAPPED;
+        if (result != CUDA_SUCCESS)
+            return result;
+        err = enter_or_hold(request, context, clashes, *dptr);
+        if (err == -EAGAIN && clashes->count == CLASHES_UNTIL_CHOICE && may_choose(request))
+            return CUDA_ERROR_ALREADY_MAPPED;
+    }
+    return err ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+static void release_clashes(struct allocation_request *request, struct clashes *clashes)
+{
+    while (clashes->count) {
+        request->release(request, clashes->held[--clashes->count]);
+        if (clashes->steps[clashes->count])
+            (void)remote_cuMemFree_v2(clashes->steps[clashes->count]);
+    }
+}
+
 static CUresult allocate(struct allocation_request *request, CUdeviceptr *dptr)
 {
     struct object *context;
-    CUdeviceptr clashing[CLASH_RETRIES], steps[CLASH_RETRIES];
-    int clashes = 0;
+    struct clashes clashes = {.count = 0};
+    CUdeviceptr got;
     CUresult result = context_of_request(request, &context);
     if (result == CUDA_SUCCESS && !dptr)
         result = CUDA_ERROR_INVALID_VALUE;
-    while (result == CUDA_SUCCESS) {
-        CUdeviceptr got;
-        do
-            result = request->allocate(request, &got);
-        while (kept_make_room(result));
-        if (result != CUDA_SUCCESS)
-            break;
-        CUdeviceptr whole = request->whole ? request->whole : got;
-        int err = device_memory_enter(got, context, request);
-        if (!err) {
-            *dptr = got;
-            device_memory_show(got);
-            break;
-        }
-        if (err != -EEXIST || clashes == CLASH_RETRIES) {
-            log_error("no usable device address address=0x%llx size=%zu error=\"%s\"",
-                      (unsigned long long)got, request->size, strerror(-err));
-            request->release(request, whole);
-            result = CUDA_ERROR_OUT_OF_MEMORY;
-        } else {
-            steps[clashes] = step_away(request, clashes);
-            clashing[clashes++] = whole;
-        }
-        if (clashes == CLASHES_UNTIL_CHOICE && may_choose(request)) {
-            result = chosen_allocate(context->ctx.device, request->size, dptr);
-            break;
-        }
-    }
-    while (clashes) {
-        request->release(request, clashing[--clashes]);
-        if (steps[clashes])
-            (void)remote_cuMemFree_v2(steps[clashes]);
-    }
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = allocate_apart(request, context, &clashes, &got);
+    release_clashes(request, &clashes);
+    if (result == CUDA_ERROR_ALREADY_MAPPED)
+        result = chosen_allocate(context->ctx.device, request->size, &got);
+    else if (result == CUDA_SUCCESS)
+        device_memory_show(got);
+    if (result == CUDA_SUCCESS)
+        *dptr = got;
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
         tell_of_no_room(context->session, request->size);
     return result;

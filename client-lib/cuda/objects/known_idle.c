@@ -24,6 +24,17 @@ static bool starts_nothing(uint16_t op)
     case OP_cuStreamDestroy_v2:
     case OP_cuEventCreate:
     case OP_cuEventDestroy_v2:
+    case OP_cuModuleUnload:
+    case OP_cuModuleGetFunction:
+    case OP_cuModuleGetGlobal_v2:
+    case OP_cuLibraryUnload:
+    case OP_cuLibraryGetKernel:
+    case OP_cuLibraryGetGlobal:
+    case OP_cuLibraryGetModule:
+    case OP_module_load:
+    case OP_library_load:
+    case OP_module_code_load:
+    case OP_library_code_load:
     case OP_cuGraphDestroy:
     case OP_cuGraphExecDestroy:
     case OP_cuStreamSynchronize:

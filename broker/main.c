@@ -15,6 +15,7 @@
 #include "broker/pool/holder.h"
 #include "broker/api/http.h"
 #include "broker/http/http_listeners.h"
+#include "broker/leases/restoration.h"
 #include "broker/leases/start.h"
 #include "common/base/clock.h"
 #include "common/base/descriptor.h"
@@ -185,9 +186,10 @@ static int broker_run(struct broker_settings *settings)
             error = history_take_over(&broker);
     }
     if (error == OUTCOME_DATABASE_DAMAGED)
-        log_error("%s is damaged; restore it from a copy, or move it away to begin anew: boxes "
-                  "then end the sessions of all leases",
-                  path);
+        log_error(
+            "%s is damaged; restore it from a copy (rgpu-brokerd --restore), or move it away to "
+            "begin anew: the leases that boxes serve are then adopted",
+            path);
     server.base = error ? NULL : new_base();
     if (!error)
         error = outcome_of(server.base ? auth_new(settings, server.base, &server.auth) : -ENOMEM);
@@ -234,6 +236,8 @@ static const struct program_about about = {
         "       rgpu-brokerd --make-key FILE      a new cluster key\n"
         "       rgpu-brokerd [--config FILE] --backup FILE   a copy of the database, also while\n"
         "                                         the broker runs\n"
+        "       rgpu-brokerd [--config FILE] --restore FILE   puts such a copy in place of the\n"
+        "                                         database, while no broker runs\n"
         "       rgpu-brokerd [--config FILE] --check [--database FILE]   whether the database,\n"
         "                                         or a copy, is sound and keeps the promises\n"
         "       rgpu-brokerd [--config FILE] --check-config   all that is wrong with the settings;\n"
@@ -358,7 +362,7 @@ static int check_start(const struct broker_settings *settings)
 
 // A task on the database instead of serving it.
 struct offline_task {
-    const char *backup, *database;
+    const char *backup, *restore, *database;
     bool check;
 };
 
@@ -367,6 +371,8 @@ static int run_task(const struct offline_task *task, const struct broker_setting
     char path[4096];
     int error;
 
+    if (task->restore)
+        return restoration_run(settings->state_dir, task->restore);
     snprintf(path, sizeof(path), "%s/pool.sqlite", settings->state_dir);
     error = task->backup ? store_backup(path, task->backup)
                          : store_check(task->database ? task->database : path);
@@ -401,6 +407,7 @@ int main(int argc, char **argv)
     check_config = program_take_flag(&argc, argv, "--check-config");
     task.check = program_take_flag(&argc, argv, "--check");
     task.backup = program_take_value(&argc, argv, "--backup");
+    task.restore = program_take_value(&argc, argv, "--restore");
     task.database = program_take_value(&argc, argv, "--database");
     config_keep_places();
     command_line.count = argc;
@@ -416,7 +423,8 @@ int main(int argc, char **argv)
         if (!error)
             printf("rgpu-brokerd: the settings are in order\n");
     } else if (!error) {
-        error = task.check || task.backup ? run_task(&task, &settings) : broker_run(&settings);
+        error = task.check || task.backup || task.restore ? run_task(&task, &settings)
+                                                          : broker_run(&settings);
     }
     config_clear(settings_table, &settings);
     free(command_line.words);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/leases/adoption.h"
 #include "broker/leases/away.h"
 #include "broker/leases/boxes.h"
 #include "broker/api/busy_time.h"
@@ -160,10 +161,11 @@ static json_t *running_leases(const json_t *sessions)
     return list;
 }
 
-// The report counts when it arrives.
+// The report counts when it arrives. VERDICTS stays NULL for a box of an earlier release.
 static enum outcome take_report(struct api_call *call, struct pool_box *box, const json_t *running,
-                                json_t **restored)
+                                json_t **restored, json_t **verdicts)
 {
+    json_t *reclaims = json_object_get(call->body, "reclaim");
     struct server *server = call->server;
     json_t *sessions = json_object_get(call->body, "sessions");
     const char *instance = json_string_value(json_object_get(call->body, "instance"));
@@ -196,6 +198,8 @@ static enum outcome take_report(struct api_call *call, struct pool_box *box, con
     if (!error)
         error = history_reconcile(server->broker, box, json_object_get(call->body, "refused"),
                                   call->actor, restored);
+    if (!error && reclaims)
+        error = adoption_hear(server->broker, box, reclaims, running, call->actor, verdicts);
     return error;
 }
 
@@ -218,12 +222,32 @@ static json_t *drained_gpus(const struct pool_box *box)
     return list;
 }
 
+// Lists that depend on the report; the answer takes them over.
+struct orders_of_report {
+    json_t *revoke, *restored, *verdicts, *ask;
+};
+
+static void forget_orders(struct orders_of_report *orders)
+{
+    json_decref(orders->revoke);
+    json_decref(orders->restored);
+    json_decref(orders->verdicts);
+    json_decref(orders->ask);
+}
+
+static bool has_orders(const struct orders_of_report *orders)
+{
+    return json_array_size(orders->revoke) || json_array_size(orders->restored) ||
+           json_object_size(orders->verdicts) || json_array_size(orders->ask);
+}
+
 // The answer waits for a command or for the next heartbeat.
 static void sync_box(struct api_call *call)
 {
     struct server *server = call->server;
     struct pool_box *box;
-    json_t *running, *revoke, *restored = NULL, *answer;
+    struct orders_of_report orders = {0};
+    json_t *running, *answer;
     enum outcome error = OUTCOME_DONE;
     struct box_http *state;
     bool first;
@@ -239,7 +263,7 @@ static void sync_box(struct api_call *call)
         api_fail(state->call, OUTCOME_OVERTAKEN);
     running = running_leases(json_object_get(call->body, "sessions"));
     if (!call->waits)
-        error = take_report(call, box, running, &restored);
+        error = take_report(call, box, running, &orders.restored, &orders.verdicts);
     else if (!broker_knows_box(server->broker, box))
         error = OUTCOME_UNREGISTERED;
     else
@@ -250,23 +274,27 @@ static void sync_box(struct api_call *call)
         api_fail(call, error);
     if (error) {
         json_decref(running);
-        json_decref(restored);
+        forget_orders(&orders);
         return;
     }
-    revoke = broker_revocations(server->broker, box, running);
+    if (call->waits && json_object_get(call->body, "reclaim"))
+        orders.verdicts = json_object();
+    orders.ask = json_array();
+    orders.revoke = broker_revocations(server->broker, box, running, orders.verdicts, orders.ask);
     json_decref(running);
-    if (json_array_size(revoke) == 0 && json_array_size(restored) == 0 && !api_expired(call) &&
-        state->query >= state->wanted && state->suspensions == box->suspensions) {
-        json_decref(revoke);
-        json_decref(restored);
+    if (!has_orders(&orders) && !api_expired(call) && state->query >= state->wanted &&
+        state->suspensions == box->suspensions) {
+        forget_orders(&orders);
         api_wait(call, report_pause(server, first), NULL);
         return;
     }
     state->reported = state->wanted;
     state->suspensions = box->suspensions;
-    answer = json_pack("{s:o, s:o, s:b, s:o, s:b, s:o, s:o, s:o}", "revoke", revoke, "restored",
-                       restored ? restored : json_array(), "drained", box->drained, "gpus_drained",
-                       drained_gpus(box), "gpu_time_kept", state->busy_kept, "suspended",
+    answer = json_pack("{s:o, s:o, s:o, s:o, s:b, s:o, s:b, s:o, s:o, s:o}", "revoke",
+                       orders.revoke, "restored", orders.restored ? orders.restored : json_array(),
+                       "reclaimed", orders.verdicts ? orders.verdicts : json_object(), "reclaim",
+                       orders.ask, "drained", box->drained, "gpus_drained", drained_gpus(box),
+                       "gpu_time_kept", state->busy_kept, "suspended",
                        broker_suspensions(server->broker, box, false), "idle",
                        broker_suspensions(server->broker, box, true), "moves",
                        broker_moves(server->broker, box));

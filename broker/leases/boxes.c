@@ -211,7 +211,35 @@ static json_t *describe_order(const struct broker *broker, const struct pool_lea
     return order;
 }
 
-json_t *broker_revocations(struct broker *broker, struct pool_box *box, const json_t *running)
+static bool boxes_has_ended(struct broker *broker, const char *id)
+{
+    json_t *ended = store_ended_lease(broker->store, id);
+
+    json_decref(ended);
+    return ended;
+}
+
+// Handles a lease that runs on the box and holds nothing there.
+static void end_or_ask(struct broker *broker, const char *id, const json_t *verdicts, json_t *list,
+                       json_t *ask)
+{
+    const json_t *verdict = json_object_get(verdicts, id);
+    json_t *order;
+
+    if (json_is_null(verdict))
+        return;
+    if (verdicts && !verdict && !boxes_has_ended(broker, id)) {
+        json_array_append_new(ask, json_string(id));
+        return;
+    }
+    order = json_pack("{s:s}", "lease", id); // for an unknown time
+    if (json_is_string(verdict))
+        json_object_set(order, "reason", (json_t *)verdict);
+    json_array_append_new(list, order);
+}
+
+json_t *broker_revocations(struct broker *broker, struct pool_box *box, const json_t *running,
+                           const json_t *verdicts, json_t *ask)
 {
     json_t *list = json_array();
     const struct pool_lease *lease;
@@ -222,8 +250,8 @@ json_t *broker_revocations(struct broker *broker, struct pool_box *box, const js
     for (size_t i = 0; i < json_array_size(running); i++) {
         const char *id = json_string_value(json_array_get(running, i));
         lease = id ? pool_find_lease(broker->pool, id) : NULL;
-        if (id && (!lease || !lease_holds_on(lease, box))) // for an unknown time
-            json_array_append_new(list, json_pack("{s:s}", "lease", id));
+        if (id && (!lease || !lease_holds_on(lease, box)))
+            end_or_ask(broker, id, verdicts, list, ask);
     }
     return list;
 }

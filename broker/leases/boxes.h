@@ -22,8 +22,11 @@ enum outcome broker_hear(struct broker *broker, struct pool_box *box, const char
                          const json_t *running, const json_t *ended, bool accepting,
                          const char *actor) __attribute__((warn_unused_result));
 
-// Returns the leases that the box must end: [{"lease":, "until":}]. RUNNING as for broker_hear.
-json_t *broker_revocations(struct broker *broker, struct pool_box *box, const json_t *running);
+// Returns the leases that the box must end: [{"lease":, "until":, "reason":}]. RUNNING as for
+// broker_hear. VERDICTS: those of adoption.h, or NULL for a box of an earlier release.
+// Adds to ASK the unknown leases that the box must reclaim first.
+json_t *broker_revocations(struct broker *broker, struct pool_box *box, const json_t *running,
+                           const json_t *verdicts, json_t *ask);
 
 // Sets the mode of a GPU. Returns OUTCOME_IN_USE if a lease holds the GPU.
 enum outcome broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum gpu_mode mode,

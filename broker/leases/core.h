@@ -32,6 +32,7 @@ struct broker_limits {
     ROW(releases, "Leases whose end was begun.") \
     ROW(revocations, "Leases ended by an administrator.") \
     ROW(expirations, "Leases that ran out.") \
+    ROW(adoptions, "Leases adopted from boxes after the database was restored.") \
     ROW(tickets, "Tickets issued.")
 
 #define BROKER_COUNTER_(name, help) uint64_t name;

@@ -34,28 +34,34 @@ enum outcome history_start(struct broker *broker)
     return error;
 }
 
-static bool is_lost(struct broker *broker, int64_t epoch, const char *run, int64_t event)
+bool history_has(struct broker *broker, const char *run, int64_t event)
 {
-    int64_t last;
+    int64_t last = broker->last_event;
 
-    if (epoch != broker->epoch)
-        return epoch > broker->epoch;
-    if (!strcmp(run, broker->run))
-        return event > broker->last_event;
-    return store_end_of_run(broker->store, run, &last) || event > last;
+    if (strcmp(run, broker->run) && store_end_of_run(broker->store, run, &last))
+        return false;
+    return event <= last;
 }
 
-// Epochs are numbered by time, so the number of an epoch that was begun in a lost part of the
-// history is never used again.
+static bool is_lost(struct broker *broker, int64_t epoch, const char *run, int64_t event)
+{
+    return epoch == broker->epoch ? !history_has(broker, run, event) : epoch > broker->epoch;
+}
+
+int64_t history_next_epoch(int64_t last)
+{
+    int64_t now = clock_wall_seconds();
+
+    return now > last ? now : last + 1;
+}
+
 static enum outcome begin_epoch(struct broker *broker, const char *kind, const struct pool_box *box,
                                 int64_t seen, json_t *why, const char *actor)
 {
     struct change change = {.kind = kind, .actor = actor, .box = box, .detail = why};
-    int64_t epoch = clock_wall_seconds() > broker->epoch ? clock_wall_seconds() : broker->epoch + 1;
+    int64_t epoch = history_next_epoch(broker->epoch > seen ? broker->epoch : seen);
     enum outcome error = broker_begin(broker, &change);
 
-    if (epoch <= seen)
-        epoch = seen + 1;
     if (error)
         return error;
     json_object_set_new(why, "epoch", json_integer(epoch));
@@ -72,14 +78,15 @@ static enum outcome begin_epoch(struct broker *broker, const char *kind, const s
     return OUTCOME_DONE;
 }
 
-static enum outcome leave_history(struct broker *broker, const struct pool_box *box, int64_t seen,
-                                  json_t *why, const char *actor)
+enum outcome history_leave(struct broker *broker, const struct pool_box *box, int64_t seen,
+                           json_t *why, const char *actor)
 {
     enum outcome error = begin_epoch(broker, "history.lost", box, seen, why, actor);
 
     if (!error)
         log_warn("box=%s has seen what this database has not: it was restored from an older copy; "
-                 "tickets of leases that it does not know are refused from now on epoch=%" PRId64,
+                 "leases that it does not know are adopted from the boxes that serve them "
+                 "epoch=%" PRId64,
                  box->name, broker->epoch);
     return error;
 }
@@ -117,7 +124,7 @@ enum outcome history_check_point(struct broker *broker, const struct pool_box *b
             box->name);
         return OUTCOME_DONE;
     }
-    return leave_history(broker, box, epoch,
+    return history_leave(broker, box, epoch,
                          json_pack("{s:s, s:I}", "run", run, "event", (json_int_t)event), actor);
 }
 
@@ -148,7 +155,7 @@ enum outcome history_check_sessions(struct broker *broker, struct pool_box *box,
             history_is_known(broker, lease))
             continue;
         enum outcome outcome =
-            leave_history(broker, box, epoch, json_pack("{s:s}", "lease", lease), actor);
+            history_leave(broker, box, epoch, json_pack("{s:s}", "lease", lease), actor);
         box->reported_here = outcome == OUTCOME_DONE;
         return outcome;
     }

@@ -5,7 +5,8 @@
 // the number of an event. Boxes remember the last point that the broker sent to them. If the
 // database does not contain that point, a part of the history is lost and the broker begins a new
 // epoch. A ticket carries the number of its epoch. A box that registers in a new epoch receives a
-// list of live leases, and accepts older tickets for these leases only.
+// list of live leases, and accepts older tickets for these leases only. It reclaims others that
+// it serves, with their tickets (adoption.h).
 #ifndef RGPU_BROKER_HISTORY_H
 #define RGPU_BROKER_HISTORY_H
 
@@ -20,6 +21,14 @@ enum outcome history_start(struct broker *broker) __attribute__((warn_unused_res
 // reject tickets that the other one issues.
 enum outcome history_take_over(struct broker *broker) __attribute__((warn_unused_result));
 
+// Returns true if the database contains an event of a run, of whatever epoch.
+bool history_has(struct broker *broker, const char *run, int64_t event);
+// Returns the number of the epoch after LAST. It is a time, and so the number of no lost epoch.
+int64_t history_next_epoch(int64_t last);
+// Begins a new epoch with a number above SEEN, because BOX has shown by WHY, which the function
+// takes over, that a part of the history is lost. All boxes must then register again.
+enum outcome history_leave(struct broker *broker, const struct pool_box *box, int64_t seen,
+                           json_t *why, const char *actor) __attribute__((warn_unused_result));
 // Checks the point that a box sends when it registers: {"epoch":, "run":, "event":}, or NULL. If
 // the database does not contain that point, begins a new epoch, in which all boxes must register
 // again.

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "broker/leases/adoption.h"
 #include "common/base/clock.h"
 #include "common/base/scope.h"
 
@@ -24,9 +25,10 @@ static bool seen_before(const struct pool_lease *lease, const bool *chosen, size
     return false;
 }
 
+// CONTEXTS receives the bytes of each GPU's context.
 static void fill_ticket(const struct broker *broker, const struct pool_lease *lease,
                         const bool *chosen, const struct pool_box *box, int64_t until,
-                        struct ticket *ticket)
+                        struct ticket *ticket, json_t *contexts)
 {
     uint64_t number = 0;
 
@@ -56,6 +58,7 @@ static void fill_ticket(const struct broker *broker, const struct pool_lease *le
         gpu->mode = hold->mode == GPU_SHARED ? TICKET_SHARED : TICKET_EXCLUSIVE;
         gpu->memory = hold->memory;
         gpu->compute = hold->compute;
+        json_array_append_new(contexts, json_integer((json_int_t)hold->context));
         ticket->gpu_count++;
     }
 }
@@ -66,12 +69,17 @@ static enum outcome add_line(struct broker *broker, const struct pool_lease *lea
 {
     struct ticket_keyring ring;
     struct ticket ticket;
-    SCOPED_FREE char *token = NULL;
+    SCOPED_FREE char *token = NULL, *terms = NULL;
+    json_t *contexts = json_array();
     enum outcome error;
 
-    fill_ticket(broker, lease, chosen, box, until, &ticket);
+    fill_ticket(broker, lease, chosen, box, until, &ticket, contexts);
+    terms = adoption_terms(broker, lease, contexts);
+    if (!terms)
+        return OUTCOME_NO_MEMORY;
+    struct ticket_seal seal = {.cluster = &broker->keys, .terms = terms};
     ticket_keyring_derive(&broker->keys, box->name, &ring);
-    error = outcome_of(ticket_issue(&ring, &ticket, &token));
+    error = outcome_of(ticket_issue(&ring, &ticket, &seal, &token));
     explicit_bzero(&ring, sizeof(ring));
     if (error)
         return error;

@@ -35,6 +35,8 @@ void store_await_durable(struct store *store);
 // Writes a consistent copy of the database to COPY, and replaces a file of that name once the copy
 // is complete and checked.
 int store_backup(const char *path, const char *copy) __attribute__((warn_unused_result));
+// Moves the log beside an unused database into it, as far as both are sound.
+void store_fold(const char *path);
 // Checks a database. Returns -EUCLEAN if it is damaged or violates the broker's rules.
 int store_check(const char *path) __attribute__((warn_unused_result));
 

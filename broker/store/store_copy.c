@@ -131,6 +131,15 @@ static int copy_pages(sqlite3 *from, sqlite3 *to)
     return code == SQLITE_OK ? 0 : code == SQLITE_FULL ? -ENOSPC : -EIO;
 }
 
+void store_fold(const char *path)
+{
+    sqlite3 *database = NULL;
+
+    if (sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK)
+        sqlite3_exec(database, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
+    sqlite3_close(database);
+}
+
 static int sync_file(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC), error = fd < 0 || fsync(fd) < 0 ? -errno : 0;

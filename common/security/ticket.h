@@ -12,8 +12,8 @@
 // box's key.
 //
 // The client's functions need no libraries, because they run in every CUDA program. The functions
-// that issue and verify tokens are in ticket_token.c: link with -ljwt -ljansson. Functions return 0
-// or -errno unless stated otherwise, and are thread-safe.
+// that issue and verify tokens are in ticket_token.c and ticket_seal.c: link with -ljwt -ljansson.
+// Functions return 0 or -errno unless stated otherwise, and are thread-safe.
 #ifndef RGPU_COMMON_TICKET_H
 #define RGPU_COMMON_TICKET_H
 
@@ -141,9 +141,22 @@ struct ticket {
     struct ticket_gpu gpus[TICKET_GPUS_MAX];
 };
 
-// Signs TICKET with key 0 of BOX_RING. The caller frees *TOKEN.
-int ticket_issue(const struct ticket_keyring *box_ring, const struct ticket *ticket, char **token)
-    __attribute__((warn_unused_result));
+// The broker's seal of a ticket (ticket_seal.c) is a MAC over its payload, whose key boxes do not
+// have. From a sealed ticket the broker restores a lease that its database has lost.
+struct ticket_seal {
+    const struct ticket_keyring *cluster;
+    const char *terms; // JSON object with the rest of the lease, which boxes do not read
+};
+
+// Signs TICKET with key 0 of BOX_RING. SEAL may be NULL. The caller frees *TOKEN.
+int ticket_issue(const struct ticket_keyring *box_ring, const struct ticket *ticket,
+                 const struct ticket_seal *seal, char **token) __attribute__((warn_unused_result));
+
+// Parses a sealed token or its header.payload, and verifies the seal. The caller frees *TERMS.
+// -EBADMSG: it is not a ticket; -ENOKEY: its key is unknown or expired; -EKEYREJECTED: it has no
+// seal, or a wrong one.
+int ticket_unseal(const struct ticket_keyring *cluster, int64_t now, const char *token,
+                  struct ticket *ticket, char **terms) __attribute__((warn_unused_result));
 
 // Parses a token or its header.payload, without verifying the signature.
 int ticket_parse(const char *token, struct ticket *ticket) __attribute__((warn_unused_result));

@@ -38,10 +38,27 @@ like "$("$brokerd" --state-dir "$BROKER_DIR" --check --database "$TMP/torn" 2>&1
 like "$("$brokerd" --state-dir "$BROKER_DIR" --check --database "$TMP/absent" 2>&1 || true)" 'unable to open' "none at all"
 
 # The restore, as docs/admin/pool.md has it; database-restored.t shows what boxes make of what is lost.
+restore() { "$brokerd" --state-dir "$BROKER_DIR" --restore "$@"; }
 second=$(take)
+fails "nothing is restored while a broker runs" restore "$TMP/copy"
+like "$(cat "$TMP/ok.out")" 'stop the broker first' "with what to do"
 stop "$BROKER_PID" KILL
-rm -f "$BROKER_DIR"/pool.sqlite*
-install -m 600 "$TMP/copy" "$BROKER_DIR/pool.sqlite"
+fails "a copy that is damaged is not restored" restore "$TMP/torn"
+fails "nor one that breaks promises" restore "$TMP/broken"
+fails "nor none at all" restore "$TMP/absent"
+ok "the database is as it was" invariants
+grep -q "$(at lease.id <<<"$second")" "$BROKER_DIR"/pool.sqlite* || fail "with what came after the copy"
+RGPU_FAULT=restore.before_rename:kill restore "$TMP/copy" >/dev/null 2>&1 && fail "it is killed"
+ok "a restore that is killed before its end leaves the database" invariants
+if [ "$(id -u)" = 0 ]; then chown 2000100000:2000100001 "$BROKER_DIR"; fi
+ok "once the broker is stopped, the copy is restored" restore "$TMP/copy"
+like "$(cat "$TMP/ok.out")" "checked, and in place as $BROKER_DIR/pool.sqlite, up to event [0-9]*; owner" "which it says"
+like "$(cat "$TMP/ok.out")" 'epoch [0-9]* begins' "with the new epoch"
+is "$(stat -c '%u:%g %a' "$BROKER_DIR/pool.sqlite" "$BROKER_DIR/lock" | sort -u)" "$(stat -c '%u:%g' "$BROKER_DIR") 600" \
+    "it belongs to the owner of the directory"
+is "$(ls "$BROKER_DIR" | grep -E 'restored|-wal|part' | grep -v replaced)" "" "nothing of the old database or the work is left in its way"
+ok "the database before is kept" python3 "$TOP/tests/broker/check_invariants.py" "$BROKER_DIR/replaced.sqlite"
+if [ "$(id -u)" = 0 ]; then chown -R 0:0 "$BROKER_DIR"; fi
 start_broker
 await "the box" box_is box1 up
 is "$(api GET "/v1/leases/$id" | at lease.state)" granted "what the copy knows goes on"

@@ -31,6 +31,19 @@ if command -v systemd-analyze >/dev/null; then
         "$TOP/systemd/rgpu-brokerd.service.in" >"$TMP/rgpu-brokerd.service"
     is "$(systemd-analyze verify "$TMP/rgpu-brokerd.service" 2>&1)" "" "systemd finds nothing wrong with the unit"
     ok "and its exposure is low" systemd-analyze security --offline=true --threshold=15 "$TMP/rgpu-brokerd.service"
+    for unit in service timer; do
+        sed -e '/^Documentation=/d' -e "s|@SBINDIR@|$BUILD/bin|" -e "s|@SYSCONFDIR@|/etc|" "$TOP/systemd/rgpu-broker-backup.$unit.in" >"$TMP/rgpu-broker-backup.$unit"
+    done
+    is "$(systemd-analyze verify "$TMP/rgpu-broker-backup.timer" 2>&1)" "" "nor with the timer of copies"
+    is "$(systemd-analyze verify "$TMP/rgpu-broker-backup.service" 2>&1)" "" "and its unit"
+    ok "whose exposure is lower" systemd-analyze security --offline=true --threshold=12 "$TMP/rgpu-broker-backup.service"
+    printf '[broker]\nstate_dir = %s\n' "$TMP/pool" >"$TMP/copied.conf"
+    mkdir "$TMP/pool" "$TMP/copies"
+    start copied "$BUILD/bin/rgpu-brokerd" --config "$TMP/copied.conf" --listen 127.0.0.1:0 --socket "$TMP/copied.sock" --munge no
+    await_line copied 'is ready' || bail "no broker"
+    command=$(sed -n 's/^ExecStart=//p' "$TMP/rgpu-broker-backup.service" | sed -e 's/\$\$/$/g; s/%%/%/g' -e "s|/etc/rgpu/rgpu-brokerd.conf|$TMP/copied.conf|")
+    ok "its command makes a copy" env STATE_DIRECTORY="$TMP/copies" sh -c "$command"
+    is "$(find "$TMP/copies" -name 'pool-[0-2][0-9].sqlite' | wc -l)" 1 "named by the hour"
 else
     skip "systemd-analyze is not there"
 fi

@@ -181,7 +181,7 @@ static void test_confirmed_end(void)
     is_int(broker_end_lease(&broker, &both, "released", "test"), 0, "it is released");
     ok(both && both->state == LEASE_ENDING, "but not over before the box says so");
     is_int(acquire(NULL, 1, false, false, &next), OUTCOME_BUSY, "its GPUs are not granted again");
-    orders = broker_revocations(&broker, pool_find_box(broker.pool, "a"), none);
+    orders = broker_revocations(&broker, pool_find_box(broker.pool, "a"), none, NULL, NULL);
     is_int(json_array_size(orders), 1, "the box is told");
     is_int(hear("a", "i1", id, id), 0, "a box that still runs it");
     is_int(acquire(NULL, 1, false, false, &next), OUTCOME_BUSY, "is not believed");

@@ -48,7 +48,7 @@ int main(int argc, char **argv)
         snprintf(gpu->uuid, sizeof(gpu->uuid), "%s", argv[i]);
         gpu->ordinal = (uint32_t)ticket.gpu_count++;
     }
-    if (ticket_issue(&ring, &ticket, &token))
+    if (ticket_issue(&ring, &ticket, NULL, &token))
         return 1;
     printf("%s %s %s\n", ticket.box, ticket.addresses, token);
     free(token);

@@ -171,7 +171,7 @@ static void test_circumstances(const char *token)
     struct ticket box2_named = sample_ticket("box2");
 
     is_int(verify(other), -EKEYREJECTED, "another box's ticket is refused by its signature");
-    if (ticket_issue(&box_ring, &box2_named, &crossed))
+    if (ticket_issue(&box_ring, &box2_named, NULL, &crossed))
         bail("cannot issue");
     is_int(verify(crossed), -EXDEV, "and by its name, whoever signed it");
     check.now = SAMPLE_NOW + 3600 + 29;

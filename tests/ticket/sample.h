@@ -49,7 +49,7 @@ static inline char *sample_token(const struct ticket_keyring *cluster, const str
     char *token;
 
     ticket_keyring_derive(cluster, ticket->box, &ring);
-    if (ticket_issue(&ring, ticket, &token))
+    if (ticket_issue(&ring, ticket, NULL, &token))
         bail("cannot issue a ticket");
     return token;
 }

@@ -113,6 +113,7 @@ void client_free(struct client *client)
     close_aside(client->fd);
     control_frame_free(&client->frame);
     free(client->ticket);
+    free(client->ticket_text);
     free(client);
 }
 

@@ -37,6 +37,7 @@ struct client {
     uint16_t version;
     struct control_hello hello;
     struct ticket *ticket; // valid only after the TLS handshake
+    char *ticket_text;     // its header.payload
     int ticket_problem;    // error code of the ticket if it has no valid secret, else 0
     bool resolved;
     struct session_grant grant;

@@ -22,6 +22,7 @@
 #include "daemon/rgpud/broker/broker_connection.h"
 #include "daemon/rgpud/broker/broker_orders.h"
 #include "daemon/rgpud/broker/broker_report.h"
+#include "daemon/rgpud/broker/served_leases.h"
 #include "daemon/rgpud/gpus/gpu_time.h"
 #include "daemon/rgpud/gpus/health.h"
 #include "daemon/rgpud/sharing/moves.h"
@@ -136,7 +137,7 @@ static void registered(struct broker_agent *agent, const json_t *answer)
         go_offline(agent, "revoked leases cannot be remembered");
         return;
     }
-    broker_orders_end_unknown(&agent->orders);
+    broker_orders_reclaim_unknown(&agent->orders);
     broker_agent_move(agent, AGENT_REGISTERED);
     broker_agent_arm(agent, 0);
 }
@@ -145,6 +146,7 @@ static void reported(struct broker_agent *agent, const json_t *answer)
 {
     const json_t *orders = json_object_get(answer, "revoke");
     bool repeated = broker_orders_repeat(&agent->orders, orders);
+    bool again = broker_orders_take_verdicts(&agent->orders, answer);
 
     fault_point("agent.answered");
     health_reported(agent->box);
@@ -167,7 +169,8 @@ static void reported(struct broker_agent *agent, const json_t *answer)
         broker_agent_arm(agent, RETRY_MAX_MS);
         return;
     }
-    broker_agent_arm(agent, repeated || broker_orders_wait(&agent->orders) ? ENDING_MS : 0);
+    broker_agent_arm(agent,
+                     again || repeated || broker_orders_wait(&agent->orders) ? ENDING_MS : 0);
 }
 
 // Logs an answer without a proof, and ignores it otherwise. A broker that does not know our key
@@ -234,9 +237,10 @@ static void broker_agent_report(struct broker_agent *agent)
 {
     struct box *box = agent->box;
     json_t *body =
-        json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "instance", agent->instance,
-                  "faults", health_report(box), "sessions", broker_report_sessions(box), "figures",
-                  broker_report_figures(box), "gpu_time", gpu_time_report(agent->box), "ended",
+        json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "instance", agent->instance,
+                  "reclaim", served_report(agent->orders.served), "faults", health_report(box),
+                  "sessions", broker_report_sessions(box), "figures", broker_report_figures(box),
+                  "gpu_time", gpu_time_report(agent->box), "ended",
                   broker_orders_endings(&agent->orders), "accepting", box->state == BOX_SERVING,
                   "suspensions", suspension_report(box), "moves", moves_report(agent->box));
 
@@ -286,7 +290,7 @@ void broker_agent_review(struct box *box)
     // The pending report describes the box before the change. It is cancelled and sent again.
     if (agent->state == AGENT_REPORTING &&
         (agent->described != box->description || agent->suspended != box->suspension_changes ||
-         agent->faults != box->faults)) {
+         agent->faults != box->faults || served_has_reclaims(agent->orders.served))) {
         broker_connection_drop(agent->connection);
         broker_agent_move(agent, AGENT_REGISTERED);
         broker_agent_arm(agent, 0);
@@ -312,9 +316,26 @@ void broker_agent_contact(const struct box *box, struct broker_contact *out)
         out->why = *agent->why ? agent->why : "not registered yet";
 }
 
+void broker_agent_note(const struct box *box, const struct ticket *ticket, const char *text)
+{
+    if (box->agent)
+        served_note(box->agent->orders.served, ticket, text);
+}
+
+bool broker_agent_delays(const struct box *box, const struct session_grant *grant)
+{
+    return box->agent && broker_orders_delay(&box->agent->orders, grant);
+}
+
 const char *broker_agent_objection(const struct box *box, const struct session_grant *grant)
 {
-    return box->agent ? broker_orders_objection(&box->agent->orders, grant) : NULL;
+    struct broker_agent *agent = box->agent;
+    const char *why = agent ? broker_orders_objection(&agent->orders, grant) : NULL;
+
+    if (why || !agent || agent->was_online || !broker_orders_delay(&agent->orders, grant))
+        return why;
+    return "the broker's database was restored from an older copy, and the broker, which must say if "
+           "it knows the lease, is away: try again when it is back";
 }
 
 static int broker_agent_set_up(struct broker_agent *agent)

@@ -25,6 +25,11 @@ struct broker_contact {
 };
 void broker_agent_contact(const struct box *box, struct broker_contact *out);
 
+// Keeps a ticket that a client uses, with which the box can reclaim the lease. TEXT is its
+// header.payload.
+void broker_agent_note(const struct box *box, const struct ticket *ticket, const char *text);
+// Returns true if sessions of the lease must wait until the broker has said if it knows the lease.
+bool broker_agent_delays(const struct box *box, const struct session_grant *grant);
 // Returns the reason for refusing all sessions of a lease, or NULL.
 const char *broker_agent_objection(const struct box *box, const struct session_grant *grant);
 

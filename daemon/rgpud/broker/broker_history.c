@@ -108,6 +108,14 @@ void history_note(struct history *history, const char *run, int64_t event)
     history->event = event;
 }
 
+static bool history_lists(const struct history *history, const char *lease)
+{
+    for (size_t i = 0; i < history->lease_count; i++)
+        if (!strcmp(history->leases[i], lease))
+            return true;
+    return false;
+}
+
 int history_adopt(struct history *history, int64_t epoch, const char *const *leases, size_t count)
 {
     int err = 0;
@@ -119,6 +127,11 @@ int history_adopt(struct history *history, int64_t epoch, const char *const *lea
     for (size_t i = 0; i < count && !err; i++)
         err = add_lease(history, leases[i]);
     return err;
+}
+
+int history_accept(struct history *history, const char *lease)
+{
+    return history_lists(history, lease) ? 0 : add_lease(history, lease);
 }
 
 int history_print(const struct history *history, char **text, size_t *size)
@@ -142,10 +155,5 @@ int history_print(const struct history *history, char **text, size_t *size)
 
 bool history_accepts(const struct history *history, const char *lease, int64_t epoch)
 {
-    if (epoch >= history->epoch)
-        return true;
-    for (size_t i = 0; i < history->lease_count; i++)
-        if (!strcmp(history->leases[i], lease))
-            return true;
-    return false;
+    return epoch >= history->epoch || history_lists(history, lease);
 }

@@ -25,6 +25,8 @@ void history_note(struct history *history, const char *run, int64_t event);
 // one.
 int history_adopt(struct history *history, int64_t epoch, const char *const *leases, size_t count)
     __attribute__((warn_unused_result));
+// Adds a lease of an earlier epoch that the broker has adopted. Returns 0, -EINVAL or -ENOMEM.
+int history_accept(struct history *history, const char *lease) __attribute__((warn_unused_result));
 // Returns the content of the file `history`, which the caller frees. Returns 0, -ENOENT if nothing
 // is known, or -ENOMEM.
 int history_print(const struct history *history, char **text, size_t *size)

@@ -12,6 +12,7 @@
 #include "common/base/log.h"
 #include "common/base/scope.h"
 #include "daemon/rgpud/broker/broker_history.h"
+#include "daemon/rgpud/broker/served_leases.h"
 #include "daemon/rgpud/broker/revocations.h"
 #include "daemon/rgpud/box/state_saver.h"
 #include "daemon/rgpud/suspension/suspension_orders.h"
@@ -239,6 +240,7 @@ int broker_orders_take(struct broker_orders *orders, const json_t *list, bool co
         broker_orders_end_sessions(orders->box, lease,
                                    json_string_value(json_object_get(entry, "reason")));
         suspension_forget(orders->box, lease);
+        served_forget(orders->served, lease);
         if (confirm)
             log_info("lease=%s is to end", lease);
     }
@@ -308,18 +310,46 @@ int broker_orders_adopt(struct broker_orders *orders, const json_t *answer)
     return err;
 }
 
-void broker_orders_end_unknown(struct broker_orders *orders)
+static bool broker_orders_accept(void *argument, const char *lease, int64_t epoch)
 {
-    struct worker_process *worker;
+    const struct broker_orders *orders = argument;
 
-    TAILQ_FOREACH(worker, &orders->box->workers, link) {
-        const struct session_grant *grant = &worker->session.grant;
-        if (worker->session.id && !history_accepts(orders->history, grant->lease, grant->epoch)) {
-            log_warn("session=%llu lease=%s is ended: the broker does not know the lease",
-                     (unsigned long long)worker->session.id, grant->lease);
-            worker_end(worker, CONTROL_END_REASON_REVOKED, "the broker does not know the lease");
-        }
-    }
+    return revocations_has(orders->revocations, lease) ||
+           history_accepts(orders->history, lease, epoch);
+}
+
+void broker_orders_reclaim_unknown(struct broker_orders *orders)
+{
+    served_reclaim_others(orders->served, broker_orders_accept, orders);
+}
+
+static void broker_orders_adopted(void *argument, const char *lease)
+{
+    struct broker_orders *orders = argument;
+
+    if (history_accept(orders->history, lease))
+        log_error("lease=%s is adopted, and its tickets cannot be remembered", lease);
+    orders->history_changed = true;
+}
+
+bool broker_orders_take_verdicts(struct broker_orders *orders, const json_t *answer)
+{
+    bool wanted = served_has_reclaims(orders->served);
+
+    served_take_verdicts(orders->served, json_object_get(answer, "reclaimed"),
+                         broker_orders_adopted, orders);
+    wanted = !wanted && served_has_reclaims(orders->served);
+    served_take_asked(orders->served, json_object_get(answer, "reclaim"));
+    if (orders->history_changed)
+        broker_orders_save(orders);
+    box_changed(orders->box); // clients may wait for a verdict
+    return wanted;
+}
+
+bool broker_orders_delay(struct broker_orders *orders, const struct session_grant *grant)
+{
+    return !broker_orders_accept(orders, grant->lease, grant->epoch) &&
+           served_reclaim(orders->served, grant->lease);
 }
 
 void broker_orders_restore(struct broker_orders *orders, const json_t *list)
@@ -353,12 +383,18 @@ void broker_orders_put_point(const struct broker_orders *orders, json_t *body)
 const char *broker_orders_objection(const struct broker_orders *orders,
                                     const struct session_grant *grant)
 {
+    static char text[400];
+    const char *refusal = served_refusal(orders->served, grant->lease);
+
     if (revocations_has(orders->revocations, grant->lease))
         return "the lease has ended";
-    if (!history_accepts(orders->history, grant->lease, grant->epoch))
-        return "the broker does not know the lease any more: its database was restored from an "
-               "older copy; take a new lease";
-    return NULL;
+    if (!refusal || history_accepts(orders->history, grant->lease, grant->epoch))
+        return NULL;
+    snprintf(text, sizeof(text),
+             "the broker does not know the lease any more, since its database was restored from an "
+             "older copy, and does not adopt it: %s; take a new lease",
+             refusal);
+    return text;
 }
 
 int broker_orders_open(struct box *box, struct broker_orders *orders)
@@ -372,7 +408,8 @@ int broker_orders_open(struct box *box, struct broker_orders *orders)
         err = history_open(directory, &orders->history);
     if (!err) {
         orders->saver = state_saver_open(box->base, directory, broker_orders_saved, orders);
-        err = orders->saver ? 0 : -ENOMEM;
+        orders->served = served_new(box);
+        err = orders->saver && orders->served ? 0 : -ENOMEM;
     }
     return err;
 }
@@ -386,6 +423,7 @@ void broker_orders_close(struct broker_orders *orders)
         state_saver_close(&orders->saver);
     }
     history_close(&orders->history);
+    served_free(&orders->served);
     revocations_close(&orders->revocations);
     json_decref(orders->refused);
     free(orders->endings);

@@ -16,6 +16,7 @@ struct broker_orders {
     struct box *box;
     struct revocations *revocations;
     struct history *history;
+    struct served_leases *served;
     json_t *refused; // leases that the broker reports as live and the box has revoked
     struct ending *endings;
     size_t ending_count;
@@ -50,8 +51,11 @@ int broker_orders_note(struct broker_orders *orders, const json_t *answer)
 // epoch is older than the known one or in the future.
 int broker_orders_adopt(struct broker_orders *orders, const json_t *answer)
     __attribute__((warn_unused_result));
-// Ends sessions of leases that the broker does not know.
-void broker_orders_end_unknown(struct broker_orders *orders);
+// Reclaims, in the next report, the leases that this box serves and the broker does not know.
+void broker_orders_reclaim_unknown(struct broker_orders *orders);
+// Handles the broker's verdicts in ANSWER, and its questions for tickets. Returns true if a lease
+// must be reclaimed again after a while.
+bool broker_orders_take_verdicts(struct broker_orders *orders, const json_t *answer);
 // Accepts revoked leases in LIST again, because the broker reports that they are live.
 void broker_orders_restore(struct broker_orders *orders, const json_t *list);
 // Writes pending changes to disk.
@@ -59,6 +63,9 @@ void broker_orders_save(struct broker_orders *orders);
 // Adds the last known point of the history to a registration.
 void broker_orders_put_point(const struct broker_orders *orders, json_t *body);
 
+// Returns true if the broker's verdict on the lease is needed and not known. The next report then
+// reclaims the lease.
+bool broker_orders_delay(struct broker_orders *orders, const struct session_grant *grant);
 // Returns a reason to refuse all sessions of a lease, or NULL.
 const char *broker_orders_objection(const struct broker_orders *orders,
                                     const struct session_grant *grant);

@@ -191,6 +191,10 @@ bool admission_grants(struct client *client, struct session_grant *out)
         client_refuse(client, CONTROL_REFUSAL_NO_DEVICE, "%s", text);
     else if ((objection = broker_agent_objection(box, out)))
         client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "%s", objection);
+    else if (broker_agent_delays(box, out))
+        client_refuse(client, CONTROL_REFUSAL_BUSY,
+                      "the broker is asked if it knows the lease, since its database was restored: "
+                      "try again");
     else
         return true;
     return false;

@@ -12,6 +12,7 @@
 #include "calls_version.h"
 #include "common/net/expected_connection.h"
 #include "common/base/log.h"
+#include "daemon/rgpud/broker/broker_agent.h"
 #include "daemon/rgpud/clients/admission.h"
 #include "daemon/rgpud/workers/box_calls.h"
 #include "daemon/rgpud/clients/figures_query.h"
@@ -66,6 +67,13 @@ static bool lease_is_full(const struct client *client)
     return most && client->ticket && sessions_of_lease(client) >= most;
 }
 
+static bool note_ticket(const struct client *client)
+{
+    if (client->ticket)
+        broker_agent_note(client->box, client->ticket, client->ticket_text);
+    return true;
+}
+
 // Returns false after refusing the client.
 static bool may_come_in(struct client *client)
 {
@@ -85,7 +93,7 @@ static bool may_come_in(struct client *client)
     else if (is_stolen(client))
         client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is another user's");
     else
-        return true;
+        return note_ticket(client);
     return false;
 }
 
@@ -287,10 +295,13 @@ static int login_find_secret(void *argument, const void *identity, size_t size,
     if (client->box->settings.auth != AUTH_TICKET)
         return client->ticket_problem = -ENOENT;
     free(client->ticket);
+    free(client->ticket_text);
     client->ticket = calloc(1, sizeof(*client->ticket));
+    client->ticket_text = strndup(identity, size);
     client->ticket_problem =
-        client->ticket ? admission_recompute(client->box, identity, size, key, client->ticket)
-                       : -ENOMEM;
+        client->ticket && client->ticket_text
+            ? admission_recompute(client->box, identity, size, key, client->ticket)
+            : -ENOMEM;
     return client->ticket_problem;
 }
 

@@ -299,7 +299,8 @@ static void serve_queued(struct client *client)
         client_refuse(client, CONTROL_REFUSAL_NO_DEVICE, "%s", text);
     } else if ((objection = broker_agent_objection(box, &client->grant))) {
         client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "%s", objection);
-    } else if (suspension_delays(box, &client->grant) || overcommit_delays(box, &client->grant)) {
+    } else if (broker_agent_delays(box, &client->grant) || suspension_delays(box, &client->grant) ||
+               overcommit_delays(box, &client->grant)) {
         client->resolved = false; // after the wait it may get another GPU
     } else if (has_gpus_for_itself(client)) {
         client->resolved = true;

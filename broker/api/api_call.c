@@ -344,3 +344,12 @@ int64_t api_query_number(const struct api_call *call, const char *name, int64_t 
     number = strtoll(text, &end, 10);
     return *text && !*end ? number : standard;
 }
+
+struct pool_box *api_named_box(struct api_call *call)
+{
+    struct pool_box *box = pool_find_box(call->server->broker->pool, call->arguments[0]);
+
+    if (!box)
+        api_refuse(call, OUTCOME_NOT_FOUND, "no box %s", call->arguments[0]);
+    return box;
+}

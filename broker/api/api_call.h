@@ -153,4 +153,7 @@ int64_t api_query_number(const struct api_call *call, const char *name, int64_t 
 // called after every change of the pool.
 void server_changed(struct server *server);
 
+// Returns the box that the path names first, or NULL after a refusal.
+struct pool_box *api_named_box(struct api_call *call);
+
 #endif

@@ -7,13 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/leases/grant.h"
+#include "broker/leases/catch_up.h"
 #include "broker/leases/history.h"
 #include "broker/leases/leases.h"
-#include "broker/pool/queue.h"
+#include "broker/leases/reclaim.h"
 #include "broker/pool/request.h"
 #include "common/base/clock.h"
-#include "common/base/fault.h"
 #include "common/base/log.h"
 #include "common/base/log_limit.h"
 #include "common/base/scope.h"
@@ -22,17 +21,6 @@
 enum { ADOPTIONS_AT_ONCE = 64 };
 
 static struct log_limit refusals = LOG_LIMIT(20, 60);
-
-struct reclaim {
-    struct broker *broker;
-    struct pool_box *box;
-    const char *actor;
-    struct ticket ticket;
-    json_t *terms;
-    struct pool_lease *lease; // known lease of this id, or NULL
-    bool runs;                // the box has sessions of the lease
-    char why[300];            // reason for a refusal
-};
 
 enum reclaim_verdict { RECLAIM_ADOPTED, RECLAIM_WAITS, RECLAIM_REFUSED };
 
@@ -51,18 +39,6 @@ char *adoption_terms(const struct broker *broker, const struct pool_lease *lease
 
     json_decref(terms);
     return text;
-}
-
-static int64_t term_number(const struct reclaim *reclaim, const char *name)
-{
-    return json_integer_value(json_object_get(reclaim->terms, name));
-}
-
-static const char *term_text(const struct reclaim *reclaim, const char *name)
-{
-    const char *text = json_string_value(json_object_get(reclaim->terms, name));
-
-    return text ? text : "";
 }
 
 static enum reclaim_verdict reclaim_refuse(struct reclaim *reclaim, const char *format, ...)
@@ -90,38 +66,12 @@ static bool list_has(const json_t *list, const char *id)
     return false;
 }
 
-static bool holds_ordinal(const struct pool_lease *lease, uint32_t ordinal)
-{
-    for (size_t i = 0; i < lease->hold_count; i++)
-        if (lease->holds[i].ordinal == ordinal)
-            return true;
-    return false;
-}
-
 static bool holds_all(const struct reclaim *reclaim)
 {
     for (size_t i = 0; i < reclaim->ticket.gpu_count; i++)
-        if (!holds_ordinal(reclaim->lease, reclaim->ticket.gpus[i].ordinal))
+        if (!reclaim_has_ordinal(reclaim->lease, reclaim->ticket.gpus[i].ordinal))
             return false;
     return true;
-}
-
-static struct pool_hold reclaimed_hold(const struct reclaim *reclaim, size_t i,
-                                       const struct request *request)
-{
-    const struct ticket_gpu *gpu = &reclaim->ticket.gpus[i];
-    const json_t *context = json_array_get(json_object_get(reclaim->terms, "contexts"), i);
-
-    return (struct pool_hold){
-        .gpu = pool_find_gpu(reclaim->broker->pool, gpu->uuid),
-        .box = reclaim->box,
-        .ordinal = gpu->ordinal,
-        .mode = gpu->mode == TICKET_SHARED ? GPU_SHARED : GPU_EXCLUSIVE,
-        .memory = gpu->memory,
-        .context = (uint64_t)json_integer_value(context),
-        .tenant = request->tenant,
-        .compute = request->compute,
-    };
 }
 
 static bool adoption_has_place(const struct pool_hold *hold, const struct request *request)
@@ -176,164 +126,15 @@ static enum reclaim_verdict settle_gpus(struct reclaim *reclaim, const struct re
                                         const json_t *running, enum outcome *error)
 {
     for (size_t i = 0; i < reclaim->ticket.gpu_count; i++) {
-        struct pool_hold hold = reclaimed_hold(reclaim, i, request);
-        if (reclaim->lease && holds_ordinal(reclaim->lease, hold.ordinal))
+        struct pool_hold hold = reclaim_hold(reclaim, i, request);
+        if (reclaim->lease && reclaim_has_ordinal(reclaim->lease, hold.ordinal))
             continue;
         if (!hold.gpu || hold.gpu->box != reclaim->box || !hold.gpu->present)
             return reclaim_refuse(reclaim, "the box has no GPU %s", reclaim->ticket.gpus[i].uuid);
-        if (!adoption_has_place(&hold, request))
+        if (!reclaim->suspended && !adoption_has_place(&hold, request))
             return settle_gpu(reclaim, hold.gpu, running, error);
     }
     return RECLAIM_ADOPTED;
-}
-
-// ---- adopting ----
-
-static enum outcome add_holds(struct reclaim *reclaim, struct pool_lease *lease)
-{
-    struct pool_hold *longer =
-        realloc(lease->holds, (lease->hold_count + reclaim->ticket.gpu_count) * sizeof(*longer));
-
-    if (!longer)
-        return OUTCOME_NO_MEMORY;
-    lease->holds = longer;
-    for (size_t i = 0; i < reclaim->ticket.gpu_count; i++)
-        if (!holds_ordinal(lease, reclaim->ticket.gpus[i].ordinal))
-            longer[lease->hold_count++] = reclaimed_hold(reclaim, i, &lease->request);
-    return OUTCOME_DONE;
-}
-
-// Writes the holds from number FIRST on. The administrator's choice for a GPU (automatic) stays.
-static enum outcome insert_reclaimed(struct broker *broker, const struct pool_lease *lease,
-                                     size_t first)
-{
-    enum outcome error = OUTCOME_DONE;
-
-    for (size_t i = first; !error && i < lease->hold_count; i++) {
-        const struct pool_hold *hold = &lease->holds[i];
-        if (hold->mode != hold->gpu->mode)
-            error = store_set_gpu_mode(broker->store, hold->gpu->uuid, hold->mode,
-                                       hold->gpu->automatic);
-        if (!error)
-            error = store_insert_hold(broker->store, lease->id, hold);
-    }
-    return error;
-}
-
-// Writes the lease with its holds from number FIRST on. KNOWN: the database has the lease.
-static enum outcome write_adoption(struct reclaim *reclaim, struct pool_lease *lease, size_t first,
-                                   bool known)
-{
-    struct broker *broker = reclaim->broker;
-    struct change change = {
-        .kind = "lease.adopted", .actor = reclaim->actor, .box = reclaim->box, .lease = lease};
-    enum outcome error = broker_begin(broker, &change);
-
-    if (error)
-        return error;
-    change.detail = grant_detail(lease);
-    error = known ? store_update_lease(broker->store, lease,
-                                       lease->state == LEASE_QUEUED ? LEASE_GRANTED : lease->state,
-                                       "", 0)
-                  : store_insert_lease(broker->store, lease);
-    if (!error)
-        error = outcome_of(fault_point("adopt.lease_written"));
-    if (!error)
-        error = insert_reclaimed(broker, lease, first);
-    return broker_commit(broker, error, &change);
-}
-
-// After the commit.
-static void take_reclaimed(struct reclaim *reclaim, struct pool_lease *lease, size_t first)
-{
-    struct broker *broker = reclaim->broker;
-
-    for (size_t i = first; i < lease->hold_count; i++)
-        pool_take(&lease->holds[i]);
-    broker->counters.adoptions++;
-    broker->queue_dirty = true;
-    log_info("lease=%s adopted from box=%s: owner=%u gpus=%zu", lease->id, reclaim->box->name,
-             lease->owner, lease->hold_count - first);
-}
-
-// Starts the whole lifetime anew, because no renewal was possible meanwhile.
-static void start_again(const struct reclaim *reclaim, struct pool_lease *lease)
-{
-    int64_t now = clock_wall_seconds();
-
-    lease->granted = term_number(reclaim, "granted");
-    lease_start_lifetime(lease, term_number(reclaim, "lifetime"));
-    lease->ticket_until = reclaim->ticket.expires > now ? reclaim->ticket.expires : now;
-}
-
-static enum outcome fill_lease(const struct reclaim *reclaim, const struct request *request,
-                               struct pool_lease *lease)
-{
-    const struct ticket *ticket = &reclaim->ticket;
-    const char *key = term_text(reclaim, "key");
-
-    strcpy(lease->id, ticket->lease);
-    lease->key = *key ? strdup(key) : NULL;
-    if (*key && !lease->key)
-        return OUTCOME_NO_MEMORY;
-    lease->key_owner = term_number(reclaim, "key_owner");
-    snprintf(lease->job, sizeof(lease->job), "%.120s", ticket->job);
-    snprintf(lease->account, sizeof(lease->account), "%s", term_text(reclaim, "account"));
-    lease->owner = ticket->owner;
-    lease->epoch = ticket->epoch;
-    lease->request = *request;
-    lease->created = term_number(reclaim, "created");
-    lease->sequence = reclaim->broker->last_sequence + 1;
-    lease->state = LEASE_GRANTED;
-    start_again(reclaim, lease);
-    return OUTCOME_DONE;
-}
-
-static enum outcome adopt_new(struct reclaim *reclaim, const struct request *request)
-{
-    struct broker *broker = reclaim->broker;
-    struct pool_lease *lease = lease_new();
-    enum outcome error = lease ? fill_lease(reclaim, request, lease) : OUTCOME_NO_MEMORY;
-
-    if (!error)
-        error = add_holds(reclaim, lease);
-    if (!error)
-        error = write_adoption(reclaim, lease, 0, false);
-    if (error) {
-        lease_free(&lease);
-        return error;
-    }
-    fault_point("adopt.committed");
-    if (pool_add_lease(broker->pool, lease) < 0)
-        abort(); // out of memory with the lease on disk: a restart reads it from there
-    broker->last_sequence++;
-    take_reclaimed(reclaim, lease, 0);
-    return OUTCOME_DONE;
-}
-
-// The database knows the lease as one that waits, or with the GPUs of other boxes only.
-static enum outcome adopt_known(struct reclaim *reclaim)
-{
-    struct pool_lease *lease = reclaim->lease, before = *lease;
-    size_t first = lease->hold_count;
-    bool waited = lease->state == LEASE_QUEUED;
-    enum outcome error = add_holds(reclaim, lease);
-
-    before.holds = lease->holds;
-    if (!error && waited)
-        start_again(reclaim, lease);
-    if (!error)
-        error = write_adoption(reclaim, lease, first, true);
-    if (error) {
-        *lease = before;
-        return error;
-    }
-    if (waited) {
-        queue_leave(reclaim->broker->pool->queue, lease);
-        pool_move_lease(reclaim->broker->pool, lease, LEASE_GRANTED);
-    }
-    take_reclaimed(reclaim, lease, first);
-    return OUTCOME_DONE;
 }
 
 // ---- reclaims ----
@@ -358,18 +159,19 @@ static enum reclaim_verdict judge_unknown(struct reclaim *reclaim)
 {
     struct broker *broker = reclaim->broker;
     json_t *ended = store_ended_lease(broker->store, reclaim->ticket.lease);
-    const char *key = term_text(reclaim, "key");
+    const char *key = reclaim_text(reclaim, "key");
     enum reclaim_verdict verdict = RECLAIM_WAITS;
     const struct pool_lease *other =
-        *key ? pool_find_key(broker->pool, term_number(reclaim, "key_owner"), key) : NULL;
+        *key ? pool_find_key(broker->pool, reclaim_number(reclaim, "key_owner"), key) : NULL;
 
     if (ended)
         verdict = refuse_ended(reclaim, json_string_value(json_object_get(ended, "reason")));
     json_decref(ended);
     if (verdict == RECLAIM_WAITS && other)
         verdict = reclaim_refuse(reclaim, "lease %s has been taken in its place", other->id);
-    ended = !*key || other ? NULL
-                           : store_ended_key(broker->store, term_number(reclaim, "key_owner"), key);
+    ended = !*key || other
+                ? NULL
+                : store_ended_key(broker->store, reclaim_number(reclaim, "key_owner"), key);
     if (verdict == RECLAIM_WAITS && ended)
         verdict = refuse_ended(reclaim, json_string_value(json_object_get(ended, "reason")));
     json_decref(ended);
@@ -383,7 +185,7 @@ static enum reclaim_verdict judge_time(struct reclaim *reclaim, enum outcome *er
     const struct ticket *ticket = &reclaim->ticket;
     struct broker *broker = reclaim->broker;
 
-    if (history_has(broker, term_text(reclaim, "run"), term_number(reclaim, "event")) &&
+    if (history_has(broker, reclaim_text(reclaim, "run"), reclaim_number(reclaim, "event")) &&
         !(reclaim->lease && reclaim->lease->epoch < broker->epoch))
         return refuse_ended(reclaim, NULL);
     if (ticket->epoch > clock_wall_seconds() + HISTORY_AHEAD_MAX)
@@ -409,6 +211,8 @@ static enum reclaim_verdict reclaim_judge(struct reclaim *reclaim, const json_t 
     if (strcmp(reclaim->ticket.box, reclaim->box->name))
         return reclaim_refuse(reclaim, "its ticket is for box %s", reclaim->ticket.box);
     reclaim->lease = pool_find_lease(broker->pool, reclaim->ticket.lease);
+    if (reclaim->lease && reclaim->lease->state != LEASE_QUEUED)
+        reclaim->suspended &= reclaim->lease->suspension == LEASE_AWAY;
     verdict = reclaim->lease ? judge_known(reclaim) : judge_unknown(reclaim);
     if (verdict != RECLAIM_WAITS)
         return verdict;
@@ -419,8 +223,17 @@ static enum reclaim_verdict reclaim_judge(struct reclaim *reclaim, const json_t 
     if (verdict == RECLAIM_ADOPTED && epoch == broker->epoch)
         verdict = settle_gpus(reclaim, &request, running, error);
     if (verdict == RECLAIM_ADOPTED && !*error)
-        *error = reclaim->lease ? adopt_known(reclaim) : adopt_new(reclaim, &request);
+        *error = reclaim->lease ? reclaim_adopt_known(reclaim)
+                                : reclaim_adopt_new(reclaim, &request);
     return verdict;
+}
+
+static void read_suspension(struct reclaim *reclaim, const char *id)
+{
+    const json_t *said = catch_up_suspension(reclaim->report, id);
+
+    reclaim->suspended = said && !json_is_true(json_object_get(said, "returns"));
+    reclaim->idle = json_is_true(json_object_get(said, "idle"));
 }
 
 static enum outcome take_reclaim(struct reclaim *reclaim, const json_t *said, const json_t *running,
@@ -439,6 +252,7 @@ static enum outcome take_reclaim(struct reclaim *reclaim, const json_t *said, co
                                     &reclaim->ticket, &terms)
                     : -EBADMSG;
     reclaim->runs = list_has(running, id);
+    read_suspension(reclaim, id);
     reclaim->terms = problem ? NULL : json_loads(terms, 0, NULL);
     if (problem == -EKEYREJECTED || problem == -ENOKEY)
         verdict = reclaim_refuse(reclaim, "its ticket is not sealed by this broker");
@@ -459,9 +273,10 @@ static enum outcome take_reclaim(struct reclaim *reclaim, const json_t *said, co
     return OUTCOME_DONE;
 }
 
-enum outcome adoption_hear(struct broker *broker, struct pool_box *box, const json_t *list,
+enum outcome adoption_hear(struct broker *broker, struct pool_box *box, const json_t *report,
                            const json_t *running, const char *actor, json_t **verdicts)
 {
+    const json_t *list = json_object_get(report, "reclaim");
     struct reclaim *reclaim = json_array_size(list) ? calloc(1, sizeof(*reclaim)) : NULL;
     enum outcome error = json_array_size(list) && !reclaim ? OUTCOME_NO_MEMORY : OUTCOME_DONE;
     const json_t *said;
@@ -471,7 +286,7 @@ enum outcome adoption_hear(struct broker *broker, struct pool_box *box, const js
     json_array_foreach(list, i, said) {
         if (error || i >= ADOPTIONS_AT_ONCE)
             break;
-        *reclaim = (struct reclaim){.broker = broker, .box = box, .actor = actor};
+        *reclaim = (struct reclaim){.broker = broker, .box = box, .report = report, .actor = actor};
         error = take_reclaim(reclaim, said, running, *verdicts);
     }
     free(reclaim);

@@ -12,11 +12,11 @@
 // of a context on each GPU of the ticket.
 char *adoption_terms(const struct broker *broker, const struct pool_lease *lease, json_t *contexts);
 
-// Judges the leases that a box reclaims, [{"lease":, "ticket":}]. RUNNING: ids of the leases with
-// sessions on the box. Sets *VERDICTS to an object with a member for each lease. It is true if the
-// lease holds the GPUs in its ticket, or a text with the reason for a refusal. It is null if the
-// box must reclaim the lease again, because another lease has to end first.
-enum outcome adoption_hear(struct broker *broker, struct pool_box *box, const json_t *list,
+// Judges the leases that a box reclaims in its REPORT, [{"lease":, "ticket":}]. RUNNING: ids of the
+// leases with sessions on the box. Sets *VERDICTS to an object with a member for each lease. It is
+// true if the lease holds the GPUs in its ticket, or a text with the reason for a refusal. It is
+// null if the box must reclaim the lease again, because another lease has to end first.
+enum outcome adoption_hear(struct broker *broker, struct pool_box *box, const json_t *report,
                            const json_t *running, const char *actor, json_t **verdicts)
     __attribute__((warn_unused_result));
 

@@ -50,6 +50,7 @@ struct broker {
     struct ticket_keyring keys; // cluster keys; if there are none, no tickets are issued
     char run[33];               // random id of this start of the broker, see history.h
     int64_t epoch;
+    bool lost;              // this epoch began because a part of the history was lost
     uint64_t last_sequence; // highest sequence number in the queue
     int64_t last_event;
     bool queue_dirty; // a queued lease may have become grantable

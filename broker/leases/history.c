@@ -15,6 +15,18 @@
 // For messages that a box can cause with each report.
 static struct log_limit repeated = LOG_LIMIT(20, 60);
 
+// Returns true if nothing has changed since the database was restored from a copy.
+static bool is_restored(struct broker *broker)
+{
+    json_t *events = store_events(broker->store, broker->last_event - 1, 1, -1);
+    const json_t *last = json_array_get(events, 0);
+    const char *kind = json_string_value(json_object_get(last, "kind"));
+    bool restored = kind && !strcmp(kind, HISTORY_RESTORED);
+
+    json_decref(events);
+    return restored;
+}
+
 enum outcome history_start(struct broker *broker)
 {
     uint8_t random[(sizeof(broker->run) - 1) / 2];
@@ -24,6 +36,7 @@ enum outcome history_start(struct broker *broker)
         return OUTCOME_FAILED;
     hex_encode(random, sizeof(random), broker->run);
     broker->epoch = store_epoch(broker->store);
+    broker->lost = is_restored(broker);
     error = store_begin(broker->store);
     if (error)
         return error;
@@ -83,6 +96,7 @@ enum outcome history_leave(struct broker *broker, const struct pool_box *box, in
 {
     enum outcome error = begin_epoch(broker, "history.lost", box, seen, why, actor);
 
+    broker->lost |= !error;
     if (!error)
         log_warn("box=%s has seen what this database has not: it was restored from an older copy; "
                  "leases that it does not know are adopted from the boxes that serve them "

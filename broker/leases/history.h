@@ -14,6 +14,9 @@
 
 #define HISTORY_AHEAD_MAX 86400 // maximum lead of an epoch's number over this clock, in seconds
 
+// Event with which a copy of the database begins a new epoch (restoration.h).
+#define HISTORY_RESTORED "database.restored"
+
 // Begins a run. Must be called once, after the pool is loaded.
 enum outcome history_start(struct broker *broker) __attribute__((warn_unused_result));
 

@@ -151,10 +151,25 @@ static enum outcome move_aside(struct broker *broker, struct pool_lease *lease,
     return OUTCOME_DONE;
 }
 
-enum outcome broker_move_lease(struct broker *broker, struct pool_lease *lease,
+static enum outcome begin_move(struct broker *broker, struct pool_lease *lease,
                                struct pool_hold *hold, struct pool_gpu *to, const char *actor)
 {
     struct pool_hold changed = *hold;
+
+    changed.target = to;
+    enum outcome error = write_hold(broker, lease, &changed, false, "lease.moving",
+                                    moving_describe(hold, to), actor);
+    if (error)
+        return error;
+    fault_point("move.ordered");
+    pool_reserve(hold, to);
+    log_info("lease=%s is to go from gpu=%s to gpu=%s", lease->id, hold->gpu->uuid, to->uuid);
+    return OUTCOME_DONE;
+}
+
+enum outcome broker_move_lease(struct broker *broker, struct pool_lease *lease,
+                               struct pool_hold *hold, struct pool_gpu *to, const char *actor)
+{
     char text[256];
 
     if (move_objection(lease, hold, to, text, sizeof(text)))
@@ -163,16 +178,10 @@ enum outcome broker_move_lease(struct broker *broker, struct pool_lease *lease,
     lease->stays = NULL;
     if (!hold->held)
         return move_aside(broker, lease, hold, to, actor);
-    changed.target = to;
-    enum outcome error = write_hold(broker, lease, &changed, false, "lease.moving",
-                                    moving_describe(hold, to), actor);
-    if (error)
-        return error;
-    fault_point("move.ordered");
-    pool_reserve(hold, to);
-    moving_tell_box(broker, hold->box);
-    log_info("lease=%s is to go from gpu=%s to gpu=%s", lease->id, hold->gpu->uuid, to->uuid);
-    return OUTCOME_DONE;
+    enum outcome error = begin_move(broker, lease, hold, to, actor);
+    if (!error)
+        moving_tell_box(broker, hold->box);
+    return error;
 }
 
 // ---- off a GPU that is drained ----
@@ -266,6 +275,15 @@ static enum outcome arrive(struct broker *broker, struct pool_lease *lease, stru
     pool_settle(hold);
     broker->queue_dirty = true;
     return OUTCOME_DONE;
+}
+
+enum outcome broker_take_place(struct broker *broker, struct pool_lease *lease,
+                               struct pool_hold *hold, struct pool_gpu *to, const char *actor)
+{
+    if (!hold->held)
+        return move_aside(broker, lease, hold, to, actor);
+    enum outcome error = begin_move(broker, lease, hold, to, actor);
+    return error ? error : arrive(broker, lease, hold, actor);
 }
 
 static enum outcome moving_stay(struct broker *broker, struct pool_lease *lease,

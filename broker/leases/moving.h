@@ -29,4 +29,9 @@ json_t *broker_moves(const struct broker *broker, const struct pool_box *box);
 enum outcome broker_hear_moves(struct broker *broker, struct pool_box *box, const json_t *list,
                                const char *actor) __attribute__((warn_unused_result));
 
+// Notes that a lease was moved to GPU TO of its box in a lost part of the history (catch_up.h).
+enum outcome broker_take_place(struct broker *broker, struct pool_lease *lease,
+                               struct pool_hold *hold, struct pool_gpu *to, const char *actor)
+    __attribute__((warn_unused_result));
+
 #endif

@@ -53,9 +53,7 @@ static enum outcome write_epoch(struct restoration *self, struct store *store)
 {
     char actor[64];
     json_t *detail = json_pack("{s:s, s:I}", "copy", self->copy, "epoch", (json_int_t)self->epoch);
-    const struct store_event event = {.kind = "database.restored",
-                                      .actor = actor,
-                                      .detail = detail};
+    const struct store_event event = {.kind = HISTORY_RESTORED, .actor = actor, .detail = detail};
     enum outcome error = store_begin(store);
 
     snprintf(actor, sizeof(actor), "admin uid=%u", (unsigned)getuid());

@@ -159,6 +159,7 @@ struct pool_box {
     bool has_orders;      // orders wait for immediate delivery; the box is in pool->orders
     bool impostor;        // another address tried to register under this name
     int64_t epoch;        // epoch of its registration (history.h)
+    int64_t caught_up;    // epoch in which its leases are as it has them (catch_up.h)
     // Registered since the broker's start: this process knows all orders that it has sent to the
     // box.
     bool registered_here;

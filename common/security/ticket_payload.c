@@ -15,7 +15,7 @@ const char *const ticket_mode_names[] = {
 
 // Copies a string member; a missing, empty (unless allowed) or too long one is an error.
 static bool ticket_payload_take_string(const json_t *object, const char *name, bool may_be_empty,
-                                     char *out, size_t size)
+                                       char *out, size_t size)
 {
     const char *text = json_string_value(json_object_get(object, name));
 
@@ -26,7 +26,7 @@ static bool ticket_payload_take_string(const json_t *object, const char *name, b
 }
 
 static bool ticket_payload_take_number(const json_t *object, const char *name, int64_t max,
-                                     int64_t *out)
+                                       int64_t *out)
 {
     const json_t *value = json_object_get(object, name);
 
@@ -53,7 +53,8 @@ static bool ticket_payload_take_gpu(const json_t *object, struct ticket_gpu *gpu
     gpu->memory = (uint64_t)memory;
     gpu->compute = (uint32_t)compute;
     gpu->mode = !strcmp(mode, ticket_mode_names[TICKET_SHARED]) ? TICKET_SHARED : TICKET_EXCLUSIVE;
-    return !strcmp(mode, ticket_mode_names[gpu->mode]) && (gpu->mode != TICKET_SHARED || memory > 0);
+    return !strcmp(mode, ticket_mode_names[gpu->mode]) &&
+           (gpu->mode != TICKET_SHARED || memory > 0);
 }
 
 static bool take_protection(const json_t *payload, enum control_protection *out)
@@ -80,7 +81,7 @@ bool ticket_read_payload(const json_t *payload, struct ticket *ticket)
         !ticket_payload_take_string(payload, "aud", false, ticket->box, sizeof(ticket->box)) ||
         !ticket_payload_take_string(payload, "job", true, ticket->job, sizeof(ticket->job)) ||
         !ticket_payload_take_string(payload, "addresses", true, ticket->addresses,
-                                  sizeof(ticket->addresses)) ||
+                                    sizeof(ticket->addresses)) ||
         !take_protection(payload, &ticket->protection) ||
         !ticket_payload_take_number(payload, "iat", INT64_MAX / 2, &ticket->issued) ||
         !ticket_payload_take_number(payload, "exp", INT64_MAX / 2, &ticket->expires) ||

@@ -87,10 +87,15 @@ come_back
 ok "a restart of the broker changes nothing" all_answer 3
 ok "it has all leases" await "the leases" has_all
 
-# With an empty database.
+# With an empty database, and a broker that is killed while it adopts.
 leases_now >"$TMP/before"
 crash
 rm -f "$BROKER_DIR"/pool.sqlite*
+for point in adopt.lease_written adopt.committed; do
+    start_broker RGPU_FAULT=$point:kill@5
+    ok "a broker is killed at $point" await "its end" ended "$BROKER_PID"
+    wait "$BROKER_PID" 2>/dev/null || true
+done
 come_back
 ok "with an empty database, too, all programs go on" all_answer 4
 ok "and the broker has all leases as they were, also the one between two programs" await "the leases" eval \

@@ -64,15 +64,18 @@ static int read_request(const struct command *command, const struct command_line
     return 0;
 }
 
+static bool is_unanswered(int error)
+{
+    return error == -ECONNREFUSED || error == -EHOSTUNREACH || error == -ETIMEDOUT ||
+           error == -EPROTO;
+}
+
 static int leased_run_explain(const struct broker_client *client, int error)
 {
     fprintf(stderr, "rgpuctl run: %s\n", broker_client_error(client));
     if (error == -EINVAL)
         return EXIT_USAGE;
-    return error == -ECONNREFUSED || error == -EHOSTUNREACH || error == -ETIMEDOUT ||
-                   error == -EPROTO || error == -ENOENT
-               ? EXIT_UNREACHABLE
-               : EXIT_ANSWER_NO;
+    return is_unanswered(error) || error == -ENOENT ? EXIT_UNREACHABLE : EXIT_ANSWER_NO;
 }
 
 // ---- signals: blocked from before the lease is taken, and taken one by one ----
@@ -114,6 +117,7 @@ static int renew_in_time(struct broker_client *client, const char *id, double *n
 struct notice {
     char reason[sizeof(((struct broker_lease *)0)->pending)];
     double next; // time, before which nothing more is said
+    double away; // time since which the broker has not answered; 0: it answers
 };
 
 // Prints the reason, and another one as well, but not each of many in a row.
@@ -129,6 +133,26 @@ static void tell_reason(const struct broker_lease *lease, struct notice *notice)
             lease->pending);
     strcpy(notice->reason, lease->pending);
     notice->next = now + TELL_EVERY;
+}
+
+// Returns true if the wait goes on although the broker has not answered (ERROR). A broker that is
+// started again has all waiting requests, each with its whole lifetime.
+static bool leased_run_rides_out(const struct broker_client *client, int error,
+                                 struct notice *notice)
+{
+    const struct timespec pause = {.tv_nsec = 500000000};
+
+    if (!is_unanswered(error)) {
+        notice->away = 0;
+        return false;
+    }
+    if (notice->away == 0) {
+        notice->away = clock_seconds();
+        fprintf(stderr, "rgpuctl run: %s; the request waits for it for %d s\n",
+                broker_client_error(client), LIFETIME);
+    }
+    nanosleep(&pause, NULL);
+    return clock_seconds() - notice->away < LIFETIME;
 }
 
 static int leased_run_await_grant(struct broker_client *client, struct broker_lease *lease,
@@ -153,7 +177,12 @@ static int leased_run_await_grant(struct broker_client *client, struct broker_le
         if (!error)
             // Short steps, so that an interrupt does not go unheard for long.
             error = broker_client_await(client, id, WAIT_STEP / 10, lease);
-        if (!error && !strcmp(lease->state, "queued"))
+        if (leased_run_rides_out(client, error, &notice)) {
+            broker_lease_clear(lease);
+            strcpy(lease->id, id);
+            strcpy(lease->state, "queued");
+            error = 0;
+        } else if (!error && !strcmp(lease->state, "queued"))
             tell_reason(lease, &notice);
     }
     if (!error && strcmp(lease->state, "granted"))

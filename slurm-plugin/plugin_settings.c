@@ -56,6 +56,10 @@ const struct config_option slurm_settings_table[] = {
     CONFIG_ENUM("jobs", "lost_gpus", S, lost_gpus, "requeue", lost_gpus_words,
                 "what happens to a running job whose GPUs are taken away by revoke, drain --force "
                 "or gone: requeue (what cannot be requeued is ended), end, or notify only"),
+    CONFIG_DURATION("jobs", "lost_after", S, lost_after, "0",
+                    "how long a box may be away before lost_gpus holds for the jobs that have GPUs "
+                    "there; 0: for ever, as their sessions may go on beside a cut line",
+                    .zero = true),
     CONFIG_ENUM(
         "jobs", "impossible", S, impossible, "refuse", impossible_words,
         "what happens at submission to a job that all boxes together, drained and absent ones "

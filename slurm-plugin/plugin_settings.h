@@ -19,6 +19,7 @@ struct slurm_settings {
     uint64_t acquire_wait, interactive_wait, interactive_hold, release_wait;
     char *library, *ticket_dir;
     int ranks, lost_gpus, impossible;
+    uint64_t lost_after;
     char **gpus_partitions;
     bool count;
     uint64_t interval;

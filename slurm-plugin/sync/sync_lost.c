@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "slurm-plugin/job_lease.h"
 #include "slurm-plugin/sync/sync_slurm.h"
@@ -76,6 +77,66 @@ static void deal_with(const struct slurm_settings *settings, const struct live_j
         log_warn("job=%" PRIu32 " cannot be ended: %s", job->id, sync_slurm_error());
 }
 
+// ---- boxes that are away ----
+
+// Returns how long the box of a lease has been away, as far as this program has seen it.
+static double away_for(const struct lost_jobs *lost, const char *id)
+{
+    const json_t *since = json_object_get(lost->away, id);
+
+    return since ? clock_boot_seconds() - json_real_value(since) : 0;
+}
+
+static const char *away_box(const json_t *lease)
+{
+    const json_t *first = json_array_get(json_object_get(lease, "gpus"), 0);
+
+    return lease_text(first, "box");
+}
+
+// Returns the leases in state "lost", each with the time when this program first saw it so.
+static json_t *note_away(const struct lost_jobs *lost, const json_t *leases)
+{
+    json_t *away = json_object();
+    const json_t *lease;
+    size_t i;
+
+    json_array_foreach(leases, i, lease) {
+        const char *id = lease_text(lease, "id");
+        if (!strcmp(lease_text(lease, "state"), "lost"))
+            json_object_set_new(away, id, json_real(clock_boot_seconds() - away_for(lost, id)));
+    }
+    return away;
+}
+
+// Deals with jobs that have GPUs on a box that has been away for longer than `lost_after`.
+static void deal_with_away(const struct lost_jobs *lost, const struct slurm_settings *settings,
+                           const json_t *leases, const struct job_table *jobs, json_t *handled)
+{
+    const json_t *lease;
+    size_t i;
+
+    json_array_foreach(leases, i, lease) {
+        const char *id = lease_text(lease, "id");
+        const struct live_job *job;
+        char reason[200];
+        uint32_t number;
+        time_t start;
+        if (settings->lost_after == 0 || !json_object_get(lost->away, id) ||
+            away_for(lost, id) * 1e6 < (double)settings->lost_after ||
+            !lease_key_parse(settings, lease_text(lease, "key"), &number, &start))
+            continue;
+        job = job_table_find(jobs, number);
+        if (!job || !job->runs || job->start != start)
+            continue;
+        snprintf(reason, sizeof(reason), "box %.100s has been away for %.0f s", away_box(lease),
+                 away_for(lost, id));
+        if (!sync_lost_names(lost->handled, id))
+            deal_with(settings, job, reason);
+        json_array_append_new(handled, json_string(id));
+    }
+}
+
 int lost_jobs_round(struct lost_jobs *lost, const struct slurm_settings *settings,
                     struct broker_client *client, const json_t *leases,
                     const struct job_table *jobs)
@@ -104,6 +165,10 @@ int lost_jobs_round(struct lost_jobs *lost, const struct slurm_settings *setting
             deal_with(settings, job, why_lost(lease));
         json_array_append_new(handled, json_string(id));
     }
+    json_t *away = note_away(lost, leases);
+    json_decref(lost->away);
+    lost->away = away;
+    deal_with_away(lost, settings, leases, jobs, handled);
     json_decref(answer);
     json_decref(bare);
     // Without an answer the list is kept as it was.
@@ -116,5 +181,6 @@ int lost_jobs_round(struct lost_jobs *lost, const struct slurm_settings *setting
 void lost_jobs_clear(struct lost_jobs *lost)
 {
     json_decref(lost->handled);
-    lost->handled = NULL;
+    json_decref(lost->away);
+    lost->handled = lost->away = NULL;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Jobs whose GPUs are gone while they run: their lease was revoked, drained by force, or its box
-// will not come back. Their users get a message, and the jobs are requeued or ended, as the
+// will not come back or has been away for too long. Their users get a message, and the jobs are requeued or ended, as the
 // settings say.
 #ifndef RGPU_SLURM_SYNC_LOST_H
 #define RGPU_SLURM_SYNC_LOST_H
@@ -9,6 +9,7 @@
 
 struct lost_jobs {
     json_t *handled; // ids of leases whose jobs have been dealt with
+    json_t *away;    // ids of leases whose boxes are away, each with the time when that was seen
 };
 
 // `leases` as for plan_orphans. -errno of the broker.

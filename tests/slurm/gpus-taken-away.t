@@ -19,7 +19,7 @@ begin() {
 lease() { api GET "/v1/leases?state=granted" | at leases.0.id; }
 restarted() { [ "$(job_field "$job" Restarts)" = 1 ] && job_is "$job" RUNNING; }
 told() { grep -q "remote GPUs were taken away ($1)" out; }
-policy() { stop "$SYNC_PID"; rgpu_settings "lost_gpus = $1"; start_sync; }
+policy() { stop "$SYNC_PID"; rgpu_settings "lost_gpus = $1" "${@:2}"; start_sync; }
 
 begin --gres=rgpu:2
 "$ctl" revoke "$(lease)" >/dev/null
@@ -58,6 +58,20 @@ await "an srun" test -e ready2
 wait "$!" || true
 like "$(cat srun.out)" 'taken away \(revoked\)' "an srun ends with the reason"
 
+stop "$BROKER_PID"
+start_broker --munge yes --munge-socket "$MUNGE_SOCKET" --away-after 3s
+for box in box1 box2; do await "box $box" box_is $box up; done
+policy end "lost_after = 2s"
+begin --gres=rgpu:1 --no-requeue
+box=$(api GET "/v1/leases?state=granted" | at leases.0.gpus.0.box)
+declare -n box_pid=BOX_PID_$box
+kill -STOP "$box_pid"
+ok "a box that is away for longer than lost_after ends a job" await "its end" job_is "$job" CANCELLED
+ok "whose output says so" await "the word" told "box $box has been away for [0-9]* s"
+kill -CONT "$box_pid"
+ok "when the box is back the lease ends" await "no leases" no_leases
+await "the box" box_is "$box" up
+
 policy notify
 begin --gres=rgpu:1
 "$ctl" revoke "$(lease)" >/dev/null
@@ -69,6 +83,6 @@ begin --gres=rgpu:1
 is "$(grep -c "taken away" out)" 0 "another job is not told"
 scancel -u $ALICE
 ok "all end" await "no leases" no_leases
-is "$(grep -c 'has lost its GPUs' "$TMP/sync.log")" 6 "each loss is dealt with once"
+is "$(grep -c 'has lost its GPUs' "$TMP/sync.log")" 7 "each loss is dealt with once"
 ok "the invariants hold" invariants --idle
 done_testing

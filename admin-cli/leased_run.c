@@ -240,7 +240,9 @@ static bool explain_end(struct broker_client *client, const char *id)
     const char *state = json_string_value(json_object_get(lease, "state"));
     is_explained = reason && *reason && state && !strncmp(state, "end", 3);
     if (is_explained)
-        fprintf(stderr, "rgpuctl run: lease %s has ended: %s\n", id, reason);
+        fprintf(stderr,
+                "rgpuctl run: lease %s has ended: %s; run the program again to get another one\n",
+                id, reason);
     json_decref(answer);
     return is_explained;
 }

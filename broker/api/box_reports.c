@@ -107,6 +107,9 @@ static enum outcome take_report(struct api_call *call, struct pool_box *box, con
     if (!error)
         state->busy_kept =
             busy_time_take(server->broker, box, json_object_get(call->body, "gpu_time"));
+    if (!error)
+        error = broker_note_failed(server->broker, box, json_object_get(call->body, "failed"),
+                                   call->actor);
     if (!error && catch_up_is_due(server->broker, box))
         error = catch_up_hear(server->broker, box, call->body, running, call->actor);
     if (!error)

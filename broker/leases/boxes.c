@@ -115,6 +115,53 @@ static enum outcome find_box(struct broker *broker, struct pool_box *box, const 
     return OUTCOME_DONE;
 }
 
+// Returns true if the lease has, or had until its end, a GPU of the box.
+static bool boxes_had_lease(struct broker *broker, const struct pool_box *box, const char *id)
+{
+    const struct pool_lease *lease = pool_find_lease(broker->pool, id);
+    json_t *ended = lease ? NULL : store_ended_lease(broker->store, id);
+    const json_t *hold;
+    bool had = lease && lease_holds_on(lease, box);
+    size_t i;
+
+    json_array_foreach(json_object_get(ended, "gpus"), i, hold)
+        had |= !strcmp(json_string_value(json_object_get(hold, "box")), box->name);
+    json_decref(ended);
+    return had;
+}
+
+static enum outcome note_failed(struct broker *broker, struct pool_box *box, const json_t *said,
+                                const char *actor)
+{
+    const char *id = json_string_value(json_object_get(said, "lease"));
+    struct pool_lease named = {0};
+    struct change change = {.kind = "session.failed", .actor = actor, .box = box, .lease = &named};
+    char reason[BOX_REASON_MAX];
+    enum outcome error;
+
+    if (!id || strlen(id) >= sizeof(named.id) || !broker_read_reason(said, reason) ||
+        !boxes_had_lease(broker, box, id) || !box_may_write(box))
+        return OUTCOME_DONE;
+    strcpy(named.id, id);
+    error = broker_begin(broker, &change);
+    if (error)
+        return error;
+    change.detail = json_pack("{s:I, s:s}", "session",
+                              json_integer_value(json_object_get(said, "session")), "reason",
+                              reason);
+    return broker_commit(broker, OUTCOME_DONE, &change);
+}
+
+enum outcome broker_note_failed(struct broker *broker, struct pool_box *box, const json_t *list,
+                                const char *actor)
+{
+    enum outcome error = OUTCOME_DONE;
+
+    for (size_t i = 0; !error && i < json_array_size(list); i++)
+        error = note_failed(broker, box, json_array_get(list, i), actor);
+    return error;
+}
+
 // Returns true if every lease that the box runs holds something there.
 static bool boxes_is_settled(struct broker *broker, const struct pool_box *box,
                              const json_t *running)

@@ -22,6 +22,11 @@ enum outcome broker_hear(struct broker *broker, struct pool_box *box, const char
                          const json_t *running, const json_t *ended, bool accepting,
                          const char *actor) __attribute__((warn_unused_result));
 
+// Writes an event for each session in LIST, [{"session":, "lease":, "reason":}], whose worker has
+// ended without being asked to.
+enum outcome broker_note_failed(struct broker *broker, struct pool_box *box, const json_t *list,
+                                const char *actor) __attribute__((warn_unused_result));
+
 // Returns the leases that the box must end: [{"lease":, "until":, "reason":}]. RUNNING as for
 // broker_hear. VERDICTS: those of adoption.h, or NULL for a box of an earlier release.
 // Adds to ASK the unknown leases that the box must reclaim first.

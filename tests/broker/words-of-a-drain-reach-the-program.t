@@ -22,7 +22,7 @@ status=0
 wait $pid || status=$?
 ok "the program fails" [ $status != 0 ]
 like "$(grep -v '^rgpuctl' "$TMP/errors")" 'the lease has ended: drained by force: fan 3 rattles, case 4711' "its own error has the words"
-like "$(cat "$TMP/errors")" '^rgpuctl run: lease L[0-9a-z]+ has ended: drained by force: fan 3 rattles, case 4711$' "and so has the line of rgpuctl run"
+like "$(cat "$TMP/errors")" '^rgpuctl run: lease L[0-9a-z]+ has ended: drained by force: fan 3 rattles, case 4711; run the program again to get another one$' "and so has the line of rgpuctl run"
 "$ctl" undrain box1
 : >"$TMP/out"
 hold

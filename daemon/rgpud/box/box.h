@@ -17,6 +17,7 @@
 #include "common/security/ticket.h"
 #include "daemon/rgpud/box/devices.h"
 #include "daemon/rgpud/box/box_settings.h"
+#include "daemon/rgpud/box/failed_sessions.h"
 #include "daemon/rgpud/box/lease_turns.h"
 #include "daemon/rgpud/box/programs.h"
 
@@ -79,6 +80,7 @@ struct box {
     struct lease_places *places; // GPUs of leases that were moved
     uint32_t pauses;             // number of the last pause
     unsigned suspension_changes;
+    struct failed_sessions failed;
     unsigned faults; // counts faults that drain a GPU, of which the broker is informed at once
     struct tenant_list tenants; // leases that take turns on GPUs (overcommit.c)
     struct quota_request_list quota_requests;

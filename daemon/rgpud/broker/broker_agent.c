@@ -150,6 +150,7 @@ static void reported(struct broker_agent *agent, const json_t *answer)
 
     fault_point("agent.answered");
     health_reported(agent->box);
+    failed_sessions_reported(&agent->box->failed);
     if (json_is_true(json_object_get(answer, "gpu_time_kept")))
         gpu_time_reported(agent->box);
     agent->orders.ending_count =
@@ -236,13 +237,14 @@ static void broker_agent_register_box(struct broker_agent *agent)
 static void broker_agent_report(struct broker_agent *agent)
 {
     struct box *box = agent->box;
-    json_t *body =
-        json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "instance", agent->instance,
-                  "reclaim", served_report(agent->orders.served), "faults", health_report(box),
-                  "sessions", broker_report_sessions(box), "figures", broker_report_figures(box),
-                  "gpu_time", gpu_time_report(agent->box), "ended",
-                  broker_orders_endings(&agent->orders), "accepting", box->state == BOX_SERVING,
-                  "suspensions", suspension_report(box), "moves", moves_report(agent->box));
+    json_t *body = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "instance",
+                             agent->instance, "failed", failed_sessions_report(&box->failed),
+                             "reclaim", served_report(agent->orders.served), "faults",
+                             health_report(box), "sessions", broker_report_sessions(box), "figures",
+                             broker_report_figures(box), "gpu_time", gpu_time_report(agent->box),
+                             "ended", broker_orders_endings(&agent->orders), "accepting",
+                             box->state == BOX_SERVING, "suspensions", suspension_report(box),
+                             "moves", moves_report(agent->box));
 
     if (agent->orders.refused)
         json_object_set(body, "refused", agent->orders.refused);

@@ -229,7 +229,7 @@ static void detect_other_build(struct worker_process *worker, int status)
              worker->box->worker_path);
 }
 
-static void write_obituary(const struct worker_process *worker, int status)
+static void write_obituary(struct worker_process *worker, int status)
 {
     const struct session_record *session = &worker->session;
     const char *why = *worker->reason ? worker->reason : "no reason given";
@@ -247,6 +247,8 @@ static void write_obituary(const struct worker_process *worker, int status)
         why = *session->end.text ? session->end.text : control_end_reason_name(session->end.reason);
     else if (!*worker->reason)
         why = "the worker died without a word";
+    if (!(expected && session->ended) && !worker->asked_to_end && *session->grant.lease)
+        failed_sessions_add(&worker->box->failed, session->id, session->grant.lease, how, why);
     log_at(expected && session->ended ? LOG_LEVEL_INFO : LOG_LEVEL_WARN,
            "session=%llu ended pid=%d client=\"%s\" peer=%s how=\"%s\" reason=\"%s\" "
            "transport=%s seconds=%lld bytes_in=%llu bytes_out=%llu calls=%llu",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Jobs whose GPUs are gone while they run: their lease was revoked, drained by force, or its box
-// will not come back or has been away for too long. Their users get a message, and the jobs are requeued or ended, as the
-// settings say.
+// will not come back or has been away for too long. Their users get a message, and the jobs are
+// requeued or ended, as the settings say.
 #ifndef RGPU_SLURM_SYNC_LOST_H
 #define RGPU_SLURM_SYNC_LOST_H
 

@@ -26,10 +26,9 @@ json_t *failed_sessions_report(struct failed_sessions *failed)
 
     failed->reported = failed->count;
     for (size_t i = 0; i < failed->count; i++)
-        json_array_append_new(list, json_pack("{s:I, s:s, s:s}", "session",
-                                              (json_int_t)failed->list[i].id, "lease",
-                                              failed->list[i].lease, "reason",
-                                              failed->list[i].reason));
+        json_array_append_new(
+            list, json_pack("{s:I, s:s, s:s}", "session", (json_int_t)failed->list[i].id, "lease",
+                            failed->list[i].lease, "reason", failed->list[i].reason));
     return list;
 }
 

@@ -111,6 +111,8 @@ void catch_up_end(struct broker *broker, struct pool_box *box, const json_t *ver
     const char *name;
     json_t *verdict;
 
+    if (!catch_up_is_due(broker, box))
+        return;
     json_object_foreach((json_t *)verdicts, name, verdict)
         if (json_is_null(verdict))
             return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fuzz target: a ticket bundle, a key file, and header.payload as a box receives it from an unknown
-// client.
+// client, and a broker from a box.
 #include "common/security/ticket.h"
 
 #include <stdlib.h>
@@ -19,6 +19,7 @@ static void try_token(const char *token, size_t size)
         .ring = &ring, .box = "box1", .now = 1700000000, .skew = 60, .max_lifetime = 1000000};
     uint8_t secret[SHA256_SIZE];
     struct ticket ticket;
+    char *terms;
 
     // A token with a matching secret is a well-formed ticket, even if it is forged.
     if (ticket_recompute(&check, token, size, secret, &ticket) == 0 &&
@@ -27,6 +28,8 @@ static void try_token(const char *token, size_t size)
     if (ticket_verify(&check, token, &ticket) == 0)
         abort();
     if (ticket_parse(token, &ticket) == 0 && ticket.gpu_count > TICKET_GPUS_MAX)
+        abort();
+    if (ticket_unseal(&ring, 1700000000, token, &ticket, &terms) == 0)
         abort();
     if (ticket_secret(token, secret) == 0)
         secret[0] ^= 1;

@@ -111,7 +111,7 @@ json_t *broker_suspensions(const struct broker *broker, const struct pool_box *b
     json_t *list = json_array();
     const struct pool_lease *lease;
 
-    TAILQ_FOREACH(lease, &broker->pool->leases, all)
+    TAILQ_FOREACH(lease, &broker->pool->displaced, displaced)
         if (lease->suspension != LEASE_HERE && lease->idle == idle &&
             lease->state != LEASE_ENDING && lease_holds_on(lease, box))
             json_array_append_new(list, json_string(lease->id));

@@ -147,6 +147,7 @@ static enum outcome move_aside(struct broker *broker, struct pool_lease *lease,
     if (error)
         return error;
     *hold = changed;
+    pool_note_displaced(broker->pool, lease);
     moving_tell_box(broker, hold->box);
     return OUTCOME_DONE;
 }
@@ -163,6 +164,7 @@ static enum outcome begin_move(struct broker *broker, struct pool_lease *lease,
         return error;
     fault_point("move.ordered");
     pool_reserve(hold, to);
+    pool_note_displaced(broker->pool, lease);
     log_info("lease=%s is to go from gpu=%s to gpu=%s", lease->id, hold->gpu->uuid, to->uuid);
     return OUTCOME_DONE;
 }
@@ -244,7 +246,7 @@ json_t *broker_moves(const struct broker *broker, const struct pool_box *box)
     json_t *list = json_array();
     const struct pool_lease *lease;
 
-    TAILQ_FOREACH(lease, &broker->pool->leases, all)
+    TAILQ_FOREACH(lease, &broker->pool->displaced, displaced)
         for (size_t i = 0; i < lease->hold_count; i++) {
             const struct pool_hold *hold = &lease->holds[i];
             const struct pool_gpu *gpu = hold->target ? hold->target : hold->gpu;

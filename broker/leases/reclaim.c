@@ -113,6 +113,7 @@ static void reclaim_take_holds(struct reclaim *reclaim, struct pool_lease *lease
     for (size_t i = first; i < lease->hold_count; i++)
         if (!lease->holds[i].aside)
             pool_take(&lease->holds[i]);
+    pool_note_displaced(broker->pool, lease);
     broker->counters.adoptions++;
     broker->queue_dirty = true;
     log_info("lease=%s adopted from box=%s: owner=%u gpus=%zu", lease->id, reclaim->box->name,

@@ -87,6 +87,7 @@ struct pool *pool_new(void)
     TAILQ_INIT(&pool->leases);
     TAILQ_INIT(&pool->ending);
     TAILQ_INIT(&pool->returning);
+    TAILQ_INIT(&pool->displaced);
     TAILQ_INIT(&pool->orders);
     pool->queue = queue_new();
     if (!pool->queue) {
@@ -390,8 +391,21 @@ int pool_add_lease(struct pool *pool, struct pool_lease *lease)
         TAILQ_INSERT_TAIL(&pool->ending, lease, ending);
     if (lease->suspension == LEASE_RETURNING)
         TAILQ_INSERT_TAIL(&pool->returning, lease, returning);
+    pool_note_displaced(pool, lease);
     pool->lease_count++;
     return 0;
+}
+
+void pool_note_displaced(struct pool *pool, struct pool_lease *lease)
+{
+    bool displaced = lease->suspension != LEASE_HERE;
+
+    for (size_t i = 0; i < lease->hold_count; i++)
+        displaced |= lease->holds[i].moved || lease->holds[i].target;
+    if (!displaced || lease->is_displaced)
+        return;
+    lease->is_displaced = true;
+    TAILQ_INSERT_TAIL(&pool->displaced, lease, displaced);
 }
 
 void pool_move_lease(struct pool *pool, struct pool_lease *lease, enum lease_state state)
@@ -411,6 +425,7 @@ void pool_set_suspension(struct pool *pool, struct pool_lease *lease,
     if (lease->suspension != LEASE_RETURNING && suspension == LEASE_RETURNING)
         TAILQ_INSERT_TAIL(&pool->returning, lease, returning);
     lease->suspension = suspension;
+    pool_note_displaced(pool, lease);
 }
 
 bool pool_is_awaited(const struct pool *pool, const struct pool_gpu *gpu,
@@ -449,6 +464,8 @@ void pool_remove_lease(struct pool *pool, struct pool_lease *lease)
     if (lease->key)
         tdelete(lease, &pool->leases_by_key, compare_keys);
     TAILQ_REMOVE(&pool->leases, lease, all);
+    if (lease->is_displaced)
+        TAILQ_REMOVE(&pool->displaced, lease, displaced);
     pool->lease_count--;
     lease_free(&lease);
 }

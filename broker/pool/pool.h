@@ -195,7 +195,7 @@ struct pool_hold {
 };
 
 struct pool_lease {
-    TAILQ_ENTRY(pool_lease) all, waiting, ending, returning;
+    TAILQ_ENTRY(pool_lease) all, waiting, ending, returning, displaced;
     struct queue_class *queue_class; // while queued
     char id[POOL_NAME_MAX];
     char *key;         // key that the caller chose, or NULL
@@ -204,9 +204,10 @@ struct pool_lease {
     char account[65]; // account of the job, or ""
     char *reason;     // reason for its end, or NULL
     enum lease_suspension suspension;
-    bool idle;     // suspended by its box because its programs were idle
-    char *refusal; // error of the last suspension, or NULL
-    char *stays;   // error of the last move, or NULL
+    bool is_displaced; // in pool->displaced
+    bool idle;         // suspended by its box because its programs were idle
+    char *refusal;     // error of the last suspension, or NULL
+    char *stays;       // error of the last move, or NULL
     uid_t owner;
     enum lease_state state;
     struct request request;
@@ -239,6 +240,8 @@ struct pool {
     struct lease_list leases;    // all leases that have not ended
     struct lease_list ending;    // leases of state LEASE_ENDING
     struct lease_list returning; // leases of suspension LEASE_RETURNING, in order
+    // Leases that were ever suspended or moved. Boxes need their states with each answer.
+    struct lease_list displaced;
     struct box_list orders;
     size_t lease_count;
     struct queue *queue;
@@ -290,6 +293,8 @@ void pool_move_lease(struct pool *pool, struct pool_lease *lease, enum lease_sta
 // Sets the suspension of a lease. No other function does.
 void pool_set_suspension(struct pool *pool, struct pool_lease *lease,
                          enum lease_suspension suspension);
+// Adds a lease to pool->displaced if it is suspended or moved. To be called after a move.
+void pool_note_displaced(struct pool *pool, struct pool_lease *lease);
 // Returns true if a resuming lease waits for the GPU, which other leases must then not get. If
 // LEASE is not NULL, only leases that resume before LEASE count.
 bool pool_is_awaited(const struct pool *pool, const struct pool_gpu *gpu,

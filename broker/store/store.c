@@ -161,7 +161,11 @@ static enum outcome load_lease(struct store *store, sqlite3_stmt *row, struct po
     }
     request_set_tenant(&lease->request, lease->owner);
     error = outcome_of(pool_add_lease(pool, lease));
-    return error ? error : load_holds(store, pool, lease);
+    if (!error)
+        error = load_holds(store, pool, lease);
+    if (!error)
+        pool_note_displaced(pool, lease);
+    return error;
 }
 
 static enum outcome load_leases(struct store *store, struct pool *pool)

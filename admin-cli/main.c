@@ -11,7 +11,7 @@ static const struct command *const groups[] = {
     run_commands,      box_commands,         pool_list_commands,  pool_show_commands,
     pool_top_commands, pool_event_commands,  pool_steer_commands, suspend_commands,
     move_commands,     slurm_commands,       doctor_commands,     ping_commands,
-    vm_commands,       slurm_check_commands, test_commands,
+    vm_commands,       slurm_check_commands, test_commands,       cdi_commands,
 };
 enum { GROUPS = sizeof(groups) / sizeof(groups[0]) };
 

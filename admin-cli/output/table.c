@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <libsmartcols/libsmartcols.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,55 @@ void table_format_value(const json_t *value, enum table_format format, char *tex
 }
 
 struct table_space table_space(const char *width)
+static void table_print_field(const char *text)
+{
+    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+
+    if (quoted)
+        putchar('"');
+    for (; *text; text++) {
+        if (*text == '"')
+            putchar('"');
+        putchar(*text);
+    }
+    if (quoted)
+        putchar('"');
+}
+
+// Numbers are whole, without units.
+static void table_print_value(const json_t *value)
+{
+    char text[1024];
+
+    if (json_is_integer(value))
+        printf("%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        printf("%.10g", json_real_value(value));
+    else {
+        table_format_value(value, TABLE_TEXT, text, sizeof(text));
+        table_print_field(text);
+    }
+}
+
+void table_print_csv(const struct table_column *columns, const json_t *rows)
+{
+    json_t *row;
+    size_t r;
+
+    for (const struct table_column *c = columns; c->title; c++) {
+        printf("%s", c == columns ? "" : ",");
+        table_print_field(c->title);
+    }
+    printf("\r\n");
+    json_array_foreach(rows, r, row) {
+        for (const struct table_column *c = columns; c->title; c++) {
+            printf("%s", c == columns ? "" : ",");
+            table_print_value(json_object_get(row, c->key));
+        }
+        printf("\r\n");
+    }
+}
+
 {
     struct table_space space = {.out = stdout};
     struct winsize size;

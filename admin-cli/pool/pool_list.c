@@ -313,6 +313,7 @@ static const struct command_option usage_options[] = {
     {"user", "NAME", "of this user only; ordinary users see themselves", 0},
     {"from", "TIME", "2026-11-01, 2026-11-01T12:30, or a time ago such as 30d [7d]", 0},
     {"to", "TIME", "until then [now]", 0},
+    {"monthly", NULL, "a line for each month, of the last twelve unless --from is given", 0},
     TABLE_WISH_OPTIONS,
     {"json", NULL, "one JSON object per line instead of a table", 0},
     {0},

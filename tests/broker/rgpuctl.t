@@ -72,16 +72,22 @@ is "$(at user <<<"$usage")" "$(id -un)" "usage, by user"
 is "$("$ctl" usage --from 2020-01-01 --to 2020-01-02T12:30 --json)" "" "nobody had anything then"
 is "$(status_of "$ctl" usage --from yesterday)" 2 "a time that is none"
 is "$(status_of "$ctl" usage --user nobody-of-this-name)" 2 "a user who is none"
-python3 - "$BROKER_DIR/pool.sqlite" <<'END' # two hours of two GPUs in 2021, after half an hour of waiting
+python3 - "$BROKER_DIR/pool.sqlite" <<'END' # two hours of two GPUs around New Year 2021, after half an hour of waiting
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1], timeout=30)
 (model,) = db.execute("SELECT id FROM leases WHERE state = 'ended' AND granted > 0 AND (SELECT count(*) FROM holds WHERE lease = id) = 2 LIMIT 1").fetchone()
-db.execute("UPDATE leases SET created = 1609459200, granted = 1609461000, ended = 1609468200 WHERE id = ?", (model,))
+db.execute("UPDATE leases SET created = 1609455600, granted = 1609457400, ended = 1609464600 WHERE id = ?", (model,))
 db.commit()
 END
 usage=$("$ctl" usage --json --from 2020-12-01 --to 2021-02-01)
 is "$(at gpu_hours <<<"$usage") $(at waited_seconds <<<"$usage")" "4.0 1800" "hours of GPUs and of waiting"
 like "$("$ctl" usage --from 2020-12-01 --to 2021-02-01 --format user,gpu-hours)" "^$(id -un) +4.0" "as a table"
+winter=(usage --from 2020-11-01 --to 2021-03-01)
+is "$(TZ=UTC "$ctl" "${winter[@]}" --monthly --format month,gpu-hours | tr -s ' \n' '  ')" "MONTH GPU-HOURS 2020-12 1.0 2021-01 3.0 " "by month"
+is "$("$ctl" "${winter[@]}" --by lease --sort -idle-hours --format user,job,idle-hours | tr -s ' ' | sed -n 2p | sed 's/ *$//')" "$(id -un) a job 4.0" \
+    "leases by how long their GPUs were idle, and whose"
+is "$("$ctl" "${winter[@]}" --by lease --csv --format job,gpu-hours,waited,estimated | tr -d '\r' | tr '\n' ' ')" \
+    "JOB,GPU-HOURS,WAITED,ESTIMATED a job,4,1800,no " "as CSV, with whole numbers"
 
 "$ctl" events --lines 100 >"$TMP/events"
 like "$(cat "$TMP/events")" 'gpu.mode .*by="admin uid=0" \{"mode":"shared"\}' "events"
@@ -90,6 +96,26 @@ await_line follower gpu.undrained
 lease=$(take '{}')
 ok "events --follow" await_line follower "lease.granted .*lease=$lease"
 "$ctl" revoke "$lease"
+
+api POST /v1/leases '{"request": {"gpus": [{}]}, "job": "a \"b\", c"}' >/dev/null
+is "$("$ctl" leases --csv --format job --only 'job=a ?b*' | tr -d '\r' | tail -n 1)" '"a ""b"", c"' "a field with commas and quotes"
+"$ctl" revoke "$(api GET '/v1/leases?state=granted' | at leases.0.id)"
+
+# ---- the weekly report ----
+mkdir "$TMP/reports" "$TMP/path"
+sed "s|@BINDIR@|$BUILD/bin|" "$TOP/systemd/rgpu-usage-report.in" >"$TMP/report"
+printf '#!/bin/sh\ncat >"%s"\n' "$TMP/mail" >"$TMP/path/sendmail"
+chmod +x "$TMP/report" "$TMP/path/sendmail"
+report() { env STATE_DIRECTORY="$TMP/reports" PATH="$TMP/path:$PATH" "$@" "$TMP/report"; }
+ok "a report" report
+is "$(find "$TMP/reports" -type f | wc -l) $(ls "$TMP/mail" 2>/dev/null)" "1 " "is a file, and no mail"
+like "$(cat "$TMP"/reports/*)" "^$(id -un) +[1-9]" "with the users of the week"
+like "$(cat "$TMP"/reports/*)" '^L[0-9a-z]+ .* a job ' "and leases by name"
+ok "with an address" report MAIL_TO=hall@example.org
+like "$(cat "$TMP/mail")" '^To: hall@example.org' "it is mailed"
+is "$(sed '1,/^$/d' "$TMP/mail")" "$(cat "$TMP"/reports/*)" "as it is in the file"
+fails "without the broker" report RGPU_BROKER=unix:"$TMP/nobody"
+is "$(find "$TMP/reports" -type f | wc -l)" 1 "there is none that is half"
 
 is "$("$ctl" box-key box1)" "$(cat "$TMP/box1.boxkey")" "box-key"
 is "$(status_of "$ctl" gone box1)" 1 "a box that is there is not gone"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpuctl cdi: describes remote GPUs as a device of the Container Device Interface, by which containers get the client
-// library, the sockets of this host's box, and the ticket of a lease.
+// rgpuctl cdi: describes remote GPUs as a device of the Container Device Interface. Containers get
+// the client library, the sockets of this host's box, and the ticket of a lease.
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>

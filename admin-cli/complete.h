@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Completion of command lines by shells: `rgpuctl --complete WORD...` prints what the last word, which may be empty,
-// can become, one word a line, with a tab and its meaning. The tables of commands have all of it but names of boxes,
-// GPUs and leases, which the broker has.
+// Completion of command lines by shells: `rgpuctl --complete WORD...` prints what the last word,
+// which may be empty, can become, one word a line, with a tab and its meaning. The tables of
+// commands have all of it but names of boxes, GPUs and leases, which the broker has.
 #ifndef RGPU_ADMIN_CLI_COMPLETE_H
 #define RGPU_ADMIN_CLI_COMPLETE_H
 

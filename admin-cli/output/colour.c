@@ -13,11 +13,11 @@
 static const struct {
     const char *state, *colour;
 } colours[] = {
-    {"ok", GREEN},       {"up", GREEN},         {"granted", GREEN},  {"registered", GREEN},
-    {"serving", GREEN},  {"queued", YELLOW},    {"ending", YELLOW},  {"draining", YELLOW},
-    {"drained", YELLOW}, {"settling", YELLOW},  {"leaving", YELLOW}, {"starting", YELLOW},
-    {"suspended", YELLOW}, {"returning", YELLOW}, {"away", RED},     {"silent", RED},
-    {"missing", RED},    {"lost", RED},         {"problem", RED},    {"box-away", RED},
+    {"ok", GREEN},         {"up", GREEN},         {"granted", GREEN},  {"registered", GREEN},
+    {"serving", GREEN},    {"queued", YELLOW},    {"ending", YELLOW},  {"draining", YELLOW},
+    {"drained", YELLOW},   {"settling", YELLOW},  {"leaving", YELLOW}, {"starting", YELLOW},
+    {"suspended", YELLOW}, {"returning", YELLOW}, {"away", RED},       {"silent", RED},
+    {"missing", RED},      {"lost", RED},         {"problem", RED},    {"box-away", RED},
     {"no-key", RED},
 };
 

@@ -130,10 +130,15 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
                       " WHERE lease = id) AS busy FROM leases"
                       " WHERE state <> 'ended' AND granted > 0 ORDER BY sequence LIMIT ?",
                       NULL},
-    [EVENTS] =
-        {"SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
-         " WHERE sequence > ?1 AND (?3 < 0 OR lease IN (SELECT id FROM leases WHERE owner = ?3))"
-         " ORDER BY sequence LIMIT ?2",
+    [EVENTS] = {"SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
+                " WHERE sequence > ?1 ORDER BY sequence LIMIT ?2",
+                NULL},
+    // Without an index, which each event would pay for, so that the search is limited instead.
+    [EVENTS_ABOUT] =
+        {"SELECT * FROM (SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
+         " WHERE sequence > (SELECT max(sequence) FROM events) - 50000 AND NOT (" REPEATED ")"
+         " AND (lease = ?1 OR box = ?2 OR lease IN (SELECT lease FROM holds WHERE box = ?2))"
+         " ORDER BY sequence DESC LIMIT ?3) ORDER BY sequence",
          NULL},
 };
 

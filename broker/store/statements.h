@@ -43,6 +43,7 @@ enum statement {
     ENDED_LIST,
     REVOCATIONS,
     EVENTS,
+    EVENTS_ABOUT,
     EPOCH,
     ADD_EPOCH,
     ADD_RUN,

@@ -148,8 +148,12 @@ void store_busy_of_live(struct store *store, size_t most, store_busy_found *foun
 // from before EPOCH that ended after ENDED_AFTER, whose tickets may be unknown.
 json_t *store_revocations(struct store *store, const char *box, int64_t oldest, int64_t epoch,
                           int64_t ended_after);
-// Returns at most LIMIT events after event number AFTER. OWNER >= 0: only of leases of that user.
-json_t *store_events(struct store *store, int64_t after, size_t limit, int64_t owner);
+// Returns at most LIMIT events after event number AFTER.
+json_t *store_events(struct store *store, int64_t after, size_t limit);
+// Returns the last events, at most LIMIT, of lease LEASE, or of box BOX and the leases that had
+// GPUs there; the other name is "". Renewals and tickets are left out. Only the newest events are
+// searched.
+json_t *store_events_about(struct store *store, const char *lease, const char *box, size_t limit);
 int64_t store_last_event(struct store *store);
 
 #endif

@@ -16,8 +16,8 @@
         {"BUSY-HOURS", "busy_gpu_hours", TABLE_DECIMAL}, \
         {"IDLE-HOURS", "idle_gpu_hours", TABLE_DECIMAL}, \
         {"EFFICIENCY%", "efficiency", TABLE_NUMBER}, \
-        {"GIB-HOURS", "memory_gib_hours", TABLE_DECIMAL}, \
-        {"WAITED", "waited_seconds", TABLE_SECONDS}, \
+        {"GIB-HOURS", "memory_gib_hours", TABLE_DECIMAL}, {"NET-IN", "bytes_in", TABLE_BYTES}, \
+        {"NET-OUT", "bytes_out", TABLE_BYTES}, {"WAITED", "waited_seconds", TABLE_SECONDS}, \
     { \
         "ESTIMATED", "estimated", TABLE_TEXT \
     }

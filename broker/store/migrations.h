@@ -173,6 +173,12 @@ static const char *const migrations[] = {
     // 13: moves to another GPU of the box: the target, and holds whose tickets name another GPU.
     "ALTER TABLE holds ADD COLUMN target TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE holds ADD COLUMN moved INTEGER NOT NULL DEFAULT 0 CHECK (moved IN (0, 1));",
+
+    // 14: bytes that leases have sent and received over the network, beside their GPU time.
+    "ALTER TABLE busy_counts ADD COLUMN bytes_in INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE busy_counts ADD COLUMN bytes_out INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE busy_hours ADD COLUMN bytes_in INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE busy_hours ADD COLUMN bytes_out INTEGER NOT NULL DEFAULT 0;",
 };
 
 #endif

@@ -84,6 +84,7 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
     [USAGE] =
         {"SELECT owner, account, id, job, count(*) AS leases, sum(span * gpus) AS gpu_seconds,"
          " sum(span * mib) AS mib_seconds, sum(waited) AS waited, sum(busy) AS busy,"
+         " total(bytes_in) AS bytes_in, total(bytes_out) AS bytes_out,"
          " max(estimated) AS estimated FROM (SELECT owner, account, id, job,"
          " max(0, min(?2, iif(ended > 0, ended, ?3)) - max(?1, granted)) AS span,"
          " max(0, granted - created) AS waited,"
@@ -92,6 +93,10 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
          " FROM holds LEFT JOIN gpus ON uuid = gpu WHERE lease = leases.id) AS mib,"
          " (SELECT coalesce(sum(milliseconds), 0) FROM busy_hours WHERE lease = leases.id"
          " AND hour >= ?1 / 3600 AND hour * 3600 < ?2) AS busy,"
+         " (SELECT total(bytes_in) FROM busy_hours WHERE lease = leases.id"
+         " AND hour >= ?1 / 3600 AND hour * 3600 < ?2) AS bytes_in,"
+         " (SELECT total(bytes_out) FROM busy_hours WHERE lease = leases.id"
+         " AND hour >= ?1 / 3600 AND hour * 3600 < ?2) AS bytes_out,"
          " (SELECT coalesce(max(estimated), 0) FROM busy_counts WHERE lease = leases.id)"
          " AS estimated FROM leases"
          " WHERE granted > 0 AND granted < ?2 AND (ended = 0 OR ended > ?1)"
@@ -102,34 +107,44 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
     // which the lease had GPUs may add to it, and no more than the time since the grant on all of
     // its GPUs, with a minute for clocks. A clock that was set back since the grant bounds nothing.
     [ADD_BUSY_HOUR] =
-        {"INSERT INTO busy_hours (lease, hour, milliseconds)"
-         " SELECT id, ?5 / 3600, min(?4 - known, room) FROM (SELECT id,"
-         " coalesce((SELECT milliseconds FROM"
-         " busy_counts WHERE lease = ?1 AND box = ?2 AND name = ?3), 0) AS known,"
+        {"INSERT INTO busy_hours (lease, hour, milliseconds, bytes_in, bytes_out)"
+         " SELECT id, ?5 / 3600, max(0, min(?4 - known, room)), max(0, ?6 - known_in),"
+         " max(0, ?7 - known_out) FROM (SELECT id,"
+         " coalesce(last.milliseconds, 0) AS known, coalesce(last.bytes_in, 0) AS known_in,"
+         " coalesce(last.bytes_out, 0) AS known_out,"
          " iif(?5 < granted, ?4, (?5 - granted + 60) * 1000 *"
          " (SELECT count(*) FROM holds WHERE lease = id) -"
          " (SELECT coalesce(sum(milliseconds), 0) FROM busy_hours WHERE lease = id)) AS room"
-         " FROM leases"
+         " FROM leases LEFT JOIN busy_counts AS last"
+         " ON last.lease = id AND last.box = ?2 AND last.name = ?3"
          " WHERE id = ?1 AND EXISTS (SELECT 1 FROM holds WHERE lease = id AND box = ?2))"
-         " WHERE known < ?4 AND room > 0"
+         " WHERE (known < ?4 AND room > 0) OR known_in < ?6 OR known_out < ?7"
          " ON CONFLICT (lease, hour) DO UPDATE SET"
-         " milliseconds = milliseconds + excluded.milliseconds",
+         " milliseconds = milliseconds + excluded.milliseconds,"
+         " bytes_in = bytes_in + excluded.bytes_in, bytes_out = bytes_out + excluded.bytes_out",
          NULL},
     [PUT_BUSY_COUNT] =
-        {"INSERT INTO busy_counts (lease, box, name, milliseconds, estimated)"
-         " SELECT id, ?2, ?3, ?4, ?5 FROM leases"
+        {"INSERT INTO busy_counts (lease, box, name, milliseconds, estimated, bytes_in, bytes_out)"
+         " SELECT id, ?2, ?3, ?4, ?5, ?6, ?7 FROM leases"
          " WHERE id = ?1 AND EXISTS (SELECT 1 FROM holds WHERE lease = id AND box = ?2)"
          " ON CONFLICT (lease, box) DO UPDATE SET estimated = max(estimated, excluded.estimated),"
          " milliseconds = iif(name = excluded.name, max(milliseconds, excluded.milliseconds),"
-         " excluded.milliseconds), name = excluded.name",
+         " excluded.milliseconds),"
+         " bytes_in = iif(name = excluded.name, max(bytes_in, excluded.bytes_in),"
+         " excluded.bytes_in),"
+         " bytes_out = iif(name = excluded.name, max(bytes_out, excluded.bytes_out),"
+         " excluded.bytes_out), name = excluded.name",
          NULL},
-    [BUSY_OF_LEASE] = {"SELECT coalesce(sum(milliseconds), 0) AS busy FROM busy_hours"
-                       " WHERE lease = ?",
+    [BUSY_OF_LEASE] = {"SELECT ?1 AS id, -1 AS owner, coalesce(sum(milliseconds), 0) AS busy,"
+                       " total(bytes_in) AS bytes_in, total(bytes_out) AS bytes_out FROM busy_hours"
+                       " WHERE lease = ?1",
                        NULL},
-    [BUSY_OF_LIVE] = {"SELECT id, owner, (SELECT coalesce(sum(milliseconds), 0) FROM busy_hours"
-                      " WHERE lease = id) AS busy FROM leases"
-                      " WHERE state <> 'ended' AND granted > 0 ORDER BY sequence LIMIT ?",
-                      NULL},
+    [BUSY_OF_LIVE] =
+        {"SELECT id, owner, coalesce(sum(milliseconds), 0) AS busy, total(bytes_in) AS bytes_in,"
+         " total(bytes_out) AS bytes_out FROM (SELECT id, owner, sequence FROM leases"
+         " WHERE state <> 'ended' AND granted > 0 ORDER BY sequence LIMIT ?1)"
+         " LEFT JOIN busy_hours ON lease = id GROUP BY id ORDER BY sequence",
+         NULL},
     [EVENTS] = {"SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
                 " WHERE sequence > ?1 ORDER BY sequence LIMIT ?2",
                 NULL},

@@ -118,7 +118,8 @@ json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit);
 
 // Returns the usage between `from` and `to` (seconds since 1970), with one row for each owner,
 // account or lease: {"owner":, "account":, "lease":, "job":, "leases":, "gpu_hours":,
-// "memory_gib_hours":, "busy_gpu_hours":, "estimated":, "waited_seconds":}. Ended leases count
+// "memory_gib_hours":, "busy_gpu_hours":, "bytes_in":, "bytes_out":, "estimated":,
+// "waited_seconds":}. Ended leases count
 // until they are deleted.
 enum usage_by { USAGE_BY_OWNER, USAGE_BY_ACCOUNT, USAGE_BY_LEASE };
 struct usage_query {
@@ -128,19 +129,25 @@ struct usage_query {
 };
 json_t *store_usage(struct store *store, const struct usage_query *query);
 
-// GPU time of a lease, as counted by one of its boxes.
+// GPU time of a lease, and the bytes of its sessions over the network, as counted by one of its
+// boxes.
 struct busy_count {
     const char *lease, *box;
     const char *name; // name of the count; a new name starts at 0
-    int64_t milliseconds;
+    int64_t milliseconds, bytes_in, bytes_out;
     bool estimated;
     int64_t now; // seconds since 1970
 };
 enum outcome store_count_busy(struct store *store, const struct busy_count *count)
     __attribute__((warn_unused_result));
-int64_t store_busy_of(struct store *store, const char *lease); // busy milliseconds
-typedef void store_busy_found(void *argument, const char *lease, int64_t owner,
-                              int64_t milliseconds);
+// The sums of a lease.
+struct busy_sum {
+    const char *lease;
+    int64_t owner, milliseconds, bytes_in, bytes_out;
+};
+typedef void store_busy_found(void *argument, const struct busy_sum *sum);
+// Calls FOUND for a lease, without its owner.
+void store_busy_of(struct store *store, const char *lease, store_busy_found *found, void *argument);
 // Calls FOUND for each lease that has not ended, at most MOST times.
 void store_busy_of_live(struct store *store, size_t most, store_busy_found *found, void *argument);
 // Returns ended leases that the box must still refuse because a ticket may be valid: [{"lease":,

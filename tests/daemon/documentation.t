@@ -50,6 +50,7 @@ if command -v systemd-analyze >/dev/null; then
         # Units of others, such as slurmctld.service, need not be there.
         is "$(SYSTEMD_UNIT_PATH=$TMP: systemd-analyze verify "$TMP/$unit.service" 2>&1 | grep -F "$unit.service")" "" \
             "systemd finds nothing wrong with $unit.service"
+        like "$(cat "$TOP/systemd/$unit.service.in")" '^StartLimitIntervalSec=0$' "which starts it again for as long as it fails"
         most=15
         [ $unit != rgpu-workers ] || most=22
         ok "and its exposure is at most $most tenths" \

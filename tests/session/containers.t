@@ -79,6 +79,8 @@ else
         like "$(cat "$TMP/out")" 'transport=shm' "over shared memory"
         ok "its loader finds the libraries by itself" by_device rgpu/box=all sh -c 'test -z "$LD_LIBRARY_PATH"; ldd "$1"' sh "$BUILD/tests/programs/saxpy"
         like "$(cat "$TMP/out")" 'libcuda.so.1 => /(usr/)?lib' "where those of the system are"
+        ok "also where the image's variable names other folders, as NVIDIA's do" by_device rgpu/box=all \
+            env LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64 "$BUILD/tests/programs/saxpy"
         # A lease: a box that asks for tickets.
         printf 'k1 %064d\n' 7 >"$TMP/box.key"
         chmod 600 "$TMP/box.key"

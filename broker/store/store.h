@@ -105,7 +105,8 @@ enum outcome store_shift_expiry(struct store *store, int64_t seconds)
     __attribute__((warn_unused_result));
 // Writes a row that has no other use, to test the disk.
 enum outcome store_probe(struct store *store, int64_t now) __attribute__((warn_unused_result));
-// Deletes leases that ended before BEFORE, and all events but the last KEEP.
+// Deletes leases that ended before BEFORE, and all events but the last KEEP. The use by these
+// leases is kept, summed up by days.
 enum outcome store_trim(struct store *store, int64_t before, uint64_t keep)
     __attribute__((warn_unused_result));
 
@@ -119,8 +120,8 @@ json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit);
 // Returns the usage between `from` and `to` (seconds since 1970), with one row for each owner,
 // account or lease: {"owner":, "account":, "lease":, "job":, "leases":, "gpu_hours":,
 // "memory_gib_hours":, "busy_gpu_hours":, "bytes_in":, "bytes_out":, "estimated":,
-// "waited_seconds":}. Ended leases count
-// until they are deleted.
+// "waited_seconds":}. Leases that are
+// deleted count by whole days, and not by lease.
 enum usage_by { USAGE_BY_OWNER, USAGE_BY_ACCOUNT, USAGE_BY_LEASE };
 struct usage_query {
     int64_t from, to, now;

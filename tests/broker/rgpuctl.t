@@ -119,8 +119,28 @@ is "$(find "$TMP/reports" -type f | wc -l)" 1 "there is none that is half"
 
 is "$("$ctl" box-key box1)" "$(cat "$TMP/box1.boxkey")" "box-key"
 is "$(status_of "$ctl" gone box1)" 1 "a box that is there is not gone"
+
+# ---- use by leases that are no longer kept: an hour and a half of two GPUs, 40 days ago, half an hour of it before midnight ----
+midnight=$(($(date +%s) / 86400 * 86400 - 40 * 86400))
+past() { "$ctl" usage --json --from "$(date -d "@$(($midnight + $1))" +%FT%T)" --to "$(date -d "@$(($midnight + $2))" +%FT%T)" "${@:3}"; }
+python3 - "$BROKER_DIR/pool.sqlite" "$midnight" <<'END'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=30)
+midnight = int(sys.argv[2])
+(lease,) = db.execute("SELECT id FROM leases WHERE ended = 1609464600").fetchone()
+db.execute("UPDATE leases SET created = ?1 - 3600, granted = ?1 - 1800, ended = ?1 + 3600, ticket_until = 0 WHERE id = ?2", (midnight, lease))
+for hour, busy in ((midnight // 3600 - 1, 600000), (midnight // 3600, 1200000)):
+    db.execute("INSERT OR REPLACE INTO busy_hours (lease, hour, milliseconds, bytes_in, bytes_out) VALUES (?, ?, ?, 1000, 50)", (lease, hour, busy))
+db.commit()
+END
+all=$(past -86400 86400) before=$(past -86400 0 | at gpu_hours) after=$(past 0 86400 | at busy_gpu_hours)
+is "$(at gpu_hours <<<"$all") $(at busy_gpu_hours <<<"$all") $(at bytes_in <<<"$all") $(at waited_seconds <<<"$all")" "3.0 0.5 2000 1800" "what a lease has had"
 stop "$BROKER_PID"
 start_broker --away-after 3s
+ok "the lease is no longer kept" await "its end" eval '[ -z "$(past -86400 86400 --by lease)" ]'
+is "$(past -86400 86400)" "$all" "what its user has had is"
+is "$(past -86400 0 | at gpu_hours) $(past 0 86400 | at busy_gpu_hours)" "$before $after" "by the day"
+is "$(past 86400 172800)" "" "and in no other time"
 await "the box" box_is box1 up
 lease=$(take '{}')
 stop "$BOX_PID" KILL

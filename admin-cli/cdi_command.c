@@ -99,6 +99,11 @@ static void cdi_mount_libraries(json_t *mounts, const char *directory)
     }
 }
 
+static const char *cdi_kind(const struct cdi_lease *lease)
+{
+    return *lease->ticket ? "rgpu/lease" : "rgpu/box";
+}
+
 static json_t *cdi_describe(const char *directory, const struct cdi_lease *lease)
 {
     json_t *mounts = json_array(), *variables = json_array();
@@ -123,9 +128,8 @@ static json_t *cdi_describe(const char *directory, const struct cdi_lease *lease
     if (nccl_preload(directory, NULL, getenv("RGPU_NCCL"), lease->boxes, preload, sizeof(preload)))
         json_array_append_new(variables, json_sprintf("LD_PRELOAD=%s", preload));
     return json_pack("{s:s, s:s, s:[{s:s, s:{s:o, s:o}}]}", "cdiVersion", CDI_VERSION, "kind",
-                     leased ? "rgpu/lease" : "rgpu/box", "devices", "name",
-                     leased ? lease->id : "all", "containerEdits", "env", variables, "mounts",
-                     mounts);
+                     cdi_kind(lease), "devices", "name", leased ? lease->id : "all",
+                     "containerEdits", "env", variables, "mounts", mounts);
 }
 
 static int run_cdi(const struct command *command, int argc, char **argv)
@@ -137,12 +141,17 @@ static int run_cdi(const struct command *command, int argc, char **argv)
 
     if (status >= 0)
         return status;
-    if (line.argc != 1 || strcmp(line.argv[0], "generate")) {
-        fprintf(stderr, "rgpuctl cdi: the only verb is generate; see rgpuctl cdi --help\n");
+    bool name = line.argc == 1 && !strcmp(line.argv[0], "name");
+    if (line.argc != 1 || (!name && strcmp(line.argv[0], "generate") != 0)) {
+        fprintf(stderr, "rgpuctl cdi: generate or name; see rgpuctl cdi --help\n");
         return EXIT_USAGE;
     }
     const char *ticket = command_value(command, &line, "ticket-file");
     status = cdi_read_ticket(ticket ? ticket : getenv("RGPU_TICKET_FILE"), &lease);
+    if (!status && name) {
+        printf("%s=%s\n", cdi_kind(&lease), *lease.ticket ? lease.id : "all");
+        return 0;
+    }
     if (!status)
         status = cdi_find_libraries(directory);
     if (status)
@@ -160,8 +169,8 @@ static const struct command_option cdi_options[] = {
 };
 
 const struct command cdi_commands[] = {
-    {"cdi", "generate",
-     "Prints a CDI description, for containers with --device rgpu/box=all or rgpu/lease=ID.",
-     cdi_options, run_cdi},
+    {"cdi", "generate|name",
+     "Prints a CDI description, or the name for --device of what it describes.", cdi_options,
+     run_cdi},
     {0},
 };

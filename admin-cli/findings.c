@@ -26,13 +26,14 @@ bool findings_are_json(void)
 
 void finding_print_row(json_t *row, const char *topic, const char *state)
 {
-    // Texts of others may hold bytes that are not UTF-8.
-    if (!row)
-        row = json_object();
-    json_object_set_new(row, "topic", json_string(topic));
-    json_object_set_new(row, "state", json_string(state));
-    json_dumpf(row, stdout, JSON_COMPACT);
+    json_t *whole = json_pack("{s:s, s:s}", "topic", topic, "state", state);
+
+    // Texts of others may hold bytes that are not UTF-8, and then there is no row.
+    if (row)
+        json_object_update(whole, row);
+    json_dumpf(whole, stdout, JSON_COMPACT);
     putchar('\n');
+    json_decref(whole);
     json_decref(row);
 }
 

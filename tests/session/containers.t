@@ -93,6 +93,7 @@ else
         chmod 600 "$TMP/ticket"
         ok "a lease is described" env RGPU_TICKET_FILE="$TMP/ticket" RGPU_CLIENT_SOCKETS="$sockets" "$BUILD/bin/rgpuctl" cdi generate
         cp "$TMP/ok.out" "$TMP/cdi/lease.json"
+        is "$(RGPU_TICKET_FILE=$TMP/ticket "$BUILD/bin/rgpuctl" cdi name) $("$BUILD/bin/rgpuctl" cdi name)" "rgpu/lease=L1 rgpu/box=all" "with its name"
         user=
         ok "a program computes with --device rgpu/lease=L1" by_device rgpu/lease=L1 "$BUILD/tests/programs/saxpy"
         like "$(cat "$TMP/out")" 'transport=shm' "over shared memory"

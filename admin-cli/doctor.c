@@ -209,6 +209,8 @@ static bool ping_well(const struct conversation *pool, const char *box, unsigned
         words[n++] = "--key";
         words[n++] = key;
     }
+    if (findings_are_json())
+        words[n++] = "--json";
     fflush(stdout);
     pid_t child = fork();
     if (!child) {
@@ -279,6 +281,7 @@ static int run_doctor(const struct command *command, int argc, char **argv)
     }
     const char *box = pool.line.argc ? pool.line.argv[0] : NULL,
                *socket = pool_option(&pool, "socket");
+    findings_as_json(pool_option(&pool, "json") != NULL);
     look_at_versions();
     doctor_host();
     look_at_own_box(socket ? socket : RGPUD_SOCKET);
@@ -300,6 +303,7 @@ static int run_doctor(const struct command *command, int argc, char **argv)
 static const struct command_option doctor_options[] = {
     POOL_OPTIONS,
     {"socket", "PATH", "administration socket of rgpud [" RGPUD_SOCKET "]", 0},
+    {"json", NULL, "one JSON object per line", 0},
     {0},
 };
 

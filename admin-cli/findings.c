@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "admin-cli/findings.h"
 
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "admin-cli/output/colour.h"
 
 static int problems;
 static bool as_json;
@@ -18,20 +19,35 @@ void findings_as_json(bool json)
     as_json = json;
 }
 
-// Texts of others may hold bytes that are not UTF-8.
-static void finding_print_json(const char *topic, const char *state, const char *text,
-                               const char *to_do)
+bool findings_are_json(void)
 {
-    json_t *row = json_pack("{s:s, s:s, s:s, s:s*}", "topic", topic, "state", state, "text", text,
-                            "to_do", to_do);
+    return as_json;
+}
 
-    if (row) {
-        json_dumpf(row, stdout, JSON_COMPACT);
-        putchar('\n');
-    } else {
-        printf("{\"topic\":\"%s\",\"state\":\"%s\"}\n", topic, state);
-    }
+void finding_print_row(json_t *row, const char *topic, const char *state)
+{
+    json_t *whole = json_pack("{s:s, s:s}", "topic", topic, "state", state);
+
+    // Texts of others may hold bytes that are not UTF-8, and then there is no row.
+    if (row)
+        json_object_update(whole, row);
+    json_dumpf(whole, stdout, JSON_COMPACT);
+    putchar('\n');
+    json_decref(whole);
     json_decref(row);
+}
+
+static void finding_print(const char *topic, const char *state, const char *text, const char *to_do)
+{
+    const char *colour = colour_of(state);
+
+    if (as_json)
+        finding_print_row(json_pack("{s:s, s:s*}", "text", text, "to_do", to_do), topic, state);
+    else
+        printf("%-10s %s%-8s%s %s\n", topic, colour ? colour : "", state, colour ? COLOUR_OFF : "",
+               text);
+    if (!as_json && to_do)
+        printf("%-10s   to do  %s\n", "", to_do);
 }
 
 void finding_well(const char *topic, const char *format, ...)
@@ -42,10 +58,7 @@ void finding_well(const char *topic, const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
-    if (as_json)
-        finding_print_json(topic, "ok", text, NULL);
-    else
-        printf("%-10s ok       %s\n", topic, text);
+    finding_print(topic, "ok", text, NULL);
 }
 
 void finding_problem(const char *topic, const char *what, const char *format, ...)
@@ -57,8 +70,5 @@ void finding_problem(const char *topic, const char *what, const char *format, ..
     va_start(list, format);
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
-    if (as_json)
-        finding_print_json(topic, "problem", what, text);
-    else
-        printf("%-10s problem  %s\n%-10s   to do  %s\n", topic, what, "", text);
+    finding_print(topic, "problem", what, text);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "admin-cli/complete.h"
 #include "admin-cli/output/command.h"
 #include "common/base/descriptor.h"
 #include "common/service/program.h"
@@ -11,7 +12,7 @@ static const struct command *const groups[] = {
     run_commands,      box_commands,         pool_list_commands,  pool_show_commands,
     pool_top_commands, pool_event_commands,  pool_steer_commands, suspend_commands,
     move_commands,     slurm_commands,       doctor_commands,     ping_commands,
-    vm_commands,       slurm_check_commands, test_commands,
+    vm_commands,       slurm_check_commands, test_commands,       cdi_commands,
 };
 enum { GROUPS = sizeof(groups) / sizeof(groups[0]) };
 
@@ -29,13 +30,6 @@ static const struct program_about about = {
     .more = print_commands,
 };
 
-static void list_commands(void)
-{
-    for (int g = 0; g < GROUPS; g++)
-        for (const struct command *c = groups[g]; c->name; c++)
-            puts(c->name);
-}
-
 static const struct command *admin_cli_find(const char *name)
 {
     for (int g = 0; g < GROUPS; g++)
@@ -43,6 +37,17 @@ static const struct command *admin_cli_find(const char *name)
             if (!strcmp(c->name, name))
                 return c;
     return NULL;
+}
+
+// Called with the words after the program's name, of which the last is incomplete.
+static int admin_cli_complete(int count, char **words)
+{
+    const struct command *command = count > 1 ? admin_cli_find(words[0]) : NULL;
+
+    for (int g = 0; count < 2 && g < GROUPS; g++)
+        for (const struct command *c = groups[g]; c->name; c++)
+            complete_offer(c->name, count ? words[0] : "", c->help);
+    return command ? complete_words(command, count, words) : 0;
 }
 
 static int admin_cli_answer(int argc, char **argv)
@@ -57,10 +62,8 @@ static int admin_cli_answer(int argc, char **argv)
     }
     if (program_answer(&about, 2, argv))
         return 0;
-    if (!strcmp(argv[1], "--list-commands")) {
-        list_commands();
-        return 0;
-    }
+    if (!strcmp(argv[1], "--complete"))
+        return admin_cli_complete(argc - 2, argv + 2);
     fprintf(stderr, "rgpuctl: unknown command %s; see rgpuctl --help\n", argv[1]);
     return EXIT_USAGE;
 }

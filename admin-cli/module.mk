@@ -7,4 +7,6 @@ JANSSON := $(if $(wildcard /usr/lib/*/libjansson.a /usr/lib64/libjansson.a),-l:l
 $(call node_program,rgpuctl,$(RGPUCTL_SOURCES),rgpucommon,\
     $$(COMMON_LIBS) $(JANSSON) -lmunge -lsmartcols -ldl -lm)
 INSTALL_FILES += $(B)/bin/rgpuctl:$(BINDIR)/rgpuctl:0755:tools \
-                 admin-cli/rgpuctl.bash-completion:$(COMPLETIONDIR)/rgpuctl:0644:tools
+                 admin-cli/rgpuctl.bash-completion:$(COMPLETIONDIR)/rgpuctl:0644:tools \
+                 admin-cli/rgpuctl.zsh-completion:$(ZSHDIR)/_rgpuctl:0644:tools \
+                 admin-cli/rgpuctl.fish-completion:$(PREFIX)/share/fish/vendor_completions.d/rgpuctl.fish:0644:tools

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "admin-cli/findings.h"
 #include "admin-cli/output/conversation.h"
 #include "admin-cli/try_kernels.h"
 #include "common/base/clock.h"
@@ -98,7 +99,7 @@ static CUresult ping_measure(const struct driver_calls *library, char *bytes, do
     return result;
 }
 
-// The child: its last line is the result, or why there is none.
+// The child: its last line is the seconds of each question and copy, or why there are none.
 static int measure_transport(const char *transport)
 {
     struct driver_calls library;
@@ -113,8 +114,7 @@ static int measure_transport(const char *transport)
         fflush(stdout);
         return EXIT_ANSWER_NO;
     }
-    printf("round trip %.0f us, to the GPU %.2f GB/s, from it %.2f GB/s\n", took[0] * 1e6,
-           COPY_BYTES / took[1] / 1e9, COPY_BYTES / took[2] / 1e9);
+    printf("%.9f %.9f %.9f\n", took[0], took[1], took[2]);
     fflush(stdout);
     return 0;
 }
@@ -139,8 +139,8 @@ static void read_last_line(int fd, char *line, size_t size)
     snprintf(line, size, "%.*s", (int)size - 1, last ? last + 1 : text);
 }
 
-// 0: LINE says how fast, else why not.
-static int ping_by(const char *transport, char *line, size_t size)
+// Returns 0 with the seconds in TOOK, or -EIO with the reason in LINE.
+static int ping_by(const char *transport, double took[3], char *line, size_t size)
 {
     int ends[2], status = -1;
 
@@ -156,12 +156,32 @@ static int ping_by(const char *transport, char *line, size_t size)
     close(ends[1]);
     read_last_line(ends[0], line, size);
     close(ends[0]);
-    if (child < 0 || waitpid(child, &status, 0) < 0 || status) {
+    if (child < 0 || waitpid(child, &status, 0) < 0 || status ||
+        sscanf(line, "%lf %lf %lf", &took[0], &took[1], &took[2]) != 3) {
         if (!*line)
             snprintf(line, size, "the session ended without a word");
         return -EIO;
     }
     return 0;
+}
+
+// LINE is the reason for which the transport is not there, or NULL.
+static void ping_report(const char *transport, const double took[3], const char *line)
+{
+    if (!findings_are_json() && line)
+        printf("%-5s not here: %s\n", transport, line);
+    else if (!findings_are_json())
+        printf("%-5s round trip %.0f us, to the GPU %.2f GB/s, from it %.2f GB/s\n", transport,
+               took[0] * 1e6, COPY_BYTES / took[1] / 1e9, COPY_BYTES / took[2] / 1e9);
+    else if (line)
+        finding_print_row(json_pack("{s:s, s:s}", "transport", transport, "text", line),
+                          "transport", "absent");
+    else
+        finding_print_row(json_pack("{s:s, s:f, s:f, s:f}", "transport", transport,
+                                    "round_trip_seconds", took[0], "to_gpu_bytes_per_second",
+                                    COPY_BYTES / took[1], "from_gpu_bytes_per_second",
+                                    COPY_BYTES / took[2]),
+                          "transport", "ok");
 }
 
 // In a process of its own, by the transport that a program would get.
@@ -183,12 +203,13 @@ static int kernels_here(void)
 static int ping_here(void)
 {
     char line[700];
+    double took[3];
     int ways = 0;
 
     for (size_t i = 0; i < sizeof(transports) / sizeof(transports[0]); i++) {
-        int err = ping_by(transports[i], line, sizeof(line));
+        int err = ping_by(transports[i], took, line, sizeof(line));
         ways += !err;
-        printf("%-5s %s%s\n", transports[i], err ? "not here: " : "", line);
+        ping_report(transports[i], took, err ? line : NULL);
     }
     return ways ? kernels_here() : EXIT_UNREACHABLE;
 }
@@ -223,6 +244,8 @@ static int ping_with_lease(const struct command *command, const struct command_l
     words[n++] = "--";
     words[n++] = self;
     words[n++] = "ping";
+    if (findings_are_json())
+        words[n++] = "--json";
     return run_commands[0].run(&run_commands[0], n, words);
 }
 
@@ -242,6 +265,7 @@ static int run_ping(const struct command *command, int argc, char **argv)
         fprintf(stderr, "rgpuctl ping: too many arguments; see rgpuctl ping --help\n");
         return EXIT_USAGE;
     }
+    findings_as_json(command_value(command, &line, "json") != NULL);
     if (line.argc && !ping_is_address(line.argv[0]))
         return ping_with_lease(command, &line);
     if (line.argc && setenv("RGPU_BOXES", line.argv[0], 1))
@@ -252,6 +276,7 @@ static int run_ping(const struct command *command, int argc, char **argv)
 static const struct command_option ping_options[] = {
     POOL_OPTIONS,
     {"gpus", "N", "how many GPUs of a box of the pool to lease meanwhile [1]", 'n'},
+    {"json", NULL, "one JSON object per line", 0},
     {0},
 };
 

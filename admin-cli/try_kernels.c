@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "admin-cli/cuda_calls.h"
+#include "admin-cli/findings.h"
 #include "admin-cli/output/command.h"
 
 enum { THREADS = 256, PATTERN = 0x5a5a };
@@ -46,7 +47,7 @@ static CUresult run_kernel(const struct cuda_calls *calls, CUdevice device,
 static bool try_kernel(const struct cuda_calls *calls, int device)
 {
     unsigned numbers[THREADS] = {0};
-    char name[128] = "";
+    char name[128] = "", text[200];
     const char *error = "an unknown error";
     int wrong = 0;
 
@@ -56,13 +57,17 @@ static bool try_kernel(const struct cuda_calls *calls, int device)
         wrong += numbers[i] != (i ^ PATTERN);
     if (result) {
         calls->explain(result, &error);
-        printf("gpu   %d %s: a kernel failed: %s\n", device, name, error);
+        snprintf(text, sizeof(text), "a kernel failed: %s", error);
     } else if (wrong) {
-        printf("gpu   %d %s: %d of %d numbers of a kernel are wrong\n", device, name, wrong,
-               THREADS);
+        snprintf(text, sizeof(text), "%d of %d numbers of a kernel are wrong", wrong, THREADS);
     } else {
-        printf("gpu   %d %s: a kernel computed right\n", device, name);
+        snprintf(text, sizeof(text), "a kernel computed right");
     }
+    if (findings_are_json())
+        finding_print_row(json_pack("{s:i, s:s, s:s}", "gpu", device, "model", name, "text", text),
+                          "gpu", result || wrong ? "problem" : "ok");
+    else
+        printf("gpu   %d %s: %s\n", device, name, text);
     return !result && !wrong;
 }
 

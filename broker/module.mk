@@ -18,6 +18,9 @@ INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755:broker \
     systemd/rgpu-brokerd.service.in:$(UNITDIR)/rgpu-brokerd.service:0644:broker \
     systemd/rgpu-broker-backup.service.in:$(UNITDIR)/rgpu-broker-backup.service:0644:broker \
     systemd/rgpu-broker-backup.timer.in:$(UNITDIR)/rgpu-broker-backup.timer:0644:broker \
+    systemd/rgpu-usage-report.in:$(LIBEXECDIR)/rgpu-usage-report:0755:broker \
+    systemd/rgpu-usage-report.service.in:$(UNITDIR)/rgpu-usage-report.service:0644:broker \
+    systemd/rgpu-usage-report.timer:$(UNITDIR)/rgpu-usage-report.timer:0644:broker \
     systemd/rgpu-broker.sysusers:$(SYSUSERSDIR)/rgpu-broker.conf:0644:broker \
     config/rgpu-brokerd.conf:$(SYSCONFDIR)/rgpu/rgpu-brokerd.conf:config:broker \
     docs/man/rgpu-brokerd.8:$(MANDIR)/man8/rgpu-brokerd.8:0644:broker \

@@ -29,13 +29,6 @@ void command_print_help(const struct command *command)
     printf("  %-28s %s\n", "-h, --help", "this text");
 }
 
-static void list_options(const struct command *command)
-{
-    for (const struct command_option *o = options_of(command); o->name; o++)
-        printf("--%s\n", o->name);
-    printf("--help\n");
-}
-
 static int command_find_option(const struct command *command, const char *word, const char **value)
 {
     size_t n = strcspn(word, "=");
@@ -124,20 +117,6 @@ static int command_take_option(const struct command *command, int argc, char **a
     return -1;
 }
 
-// Negative: a question about the command was no word of it.
-static int answer_question(const struct command *command, const char *word, FILE *errors)
-{
-    bool help = !strcmp(word, "--help") || !strcmp(word, "-h");
-
-    if (!help && strcmp(word, "--list-options"))
-        return -1;
-    if (errors && help)
-        command_print_help(command);
-    else if (errors)
-        list_options(command);
-    return 0;
-}
-
 static int parse(const struct command *command, int argc, char **argv, struct command_line *out,
                  FILE *errors)
 {
@@ -151,9 +130,12 @@ static int parse(const struct command *command, int argc, char **argv, struct co
         if (dash && !strcmp(argv[i], "--")) {
             options = false;
         } else if (dash) {
-            status = answer_question(command, argv[i], errors);
-            if (status < 0)
-                status = command_take_option(command, argc, argv, &i, out, errors);
+            if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+                if (errors)
+                    command_print_help(command);
+                return 0;
+            }
+            status = command_take_option(command, argc, argv, &i, out, errors);
             if (status >= 0)
                 return status;
         } else if (command->wraps) {

@@ -74,5 +74,6 @@ extern const struct command doctor_commands[];
 extern const struct command ping_commands[];
 extern const struct command vm_commands[];
 extern const struct command test_commands[];
+extern const struct command cdi_commands[];
 
 #endif

@@ -15,7 +15,9 @@ int listing_print(const struct command *command, const struct command_line *line
 
     if (table_wish(&wish, columns, rows, shown, &chosen))
         return EXIT_USAGE;
-    if (!command_value(command, line, "json"))
+    if (command_value(command, line, "csv"))
+        table_print_csv(shown, chosen);
+    else if (!command_value(command, line, "json"))
         status = table_print(shown, chosen, &space) ? EXIT_ANSWER_NO : 0;
     else
         json_array_foreach(chosen, i, row) {

@@ -5,8 +5,8 @@
 #include "admin-cli/output/command.h"
 #include "admin-cli/output/table_wish.h"
 
-// Prints ROWS as a table, by the options TABLE_WISH_OPTIONS, or with --json as one JSON object per
-// line. Returns the exit status.
+// Prints ROWS as a table or as CSV, by the options TABLE_WISH_OPTIONS, or with --json as one JSON
+// object per line. Returns the exit status.
 int listing_print(const struct command *command, const struct command_line *line,
                   const json_t *rows, const struct table_column *columns);
 

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <libsmartcols/libsmartcols.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "admin-cli/output/colour.h"
 #include "admin-cli/output/table_fit.h"
 
 static void table_format_bytes(double bytes, char *text, size_t size)
@@ -79,6 +81,55 @@ void table_format_value(const json_t *value, enum table_format format, char *tex
                                            : "");
 }
 
+static void table_print_field(const char *text)
+{
+    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+
+    if (quoted)
+        putchar('"');
+    for (; *text; text++) {
+        if (*text == '"')
+            putchar('"');
+        putchar(*text);
+    }
+    if (quoted)
+        putchar('"');
+}
+
+// Numbers are whole, without units.
+static void table_print_value(const json_t *value)
+{
+    char text[1024];
+
+    if (json_is_integer(value))
+        printf("%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        printf("%.10g", json_real_value(value));
+    else {
+        table_format_value(value, TABLE_TEXT, text, sizeof(text));
+        table_print_field(text);
+    }
+}
+
+void table_print_csv(const struct table_column *columns, const json_t *rows)
+{
+    json_t *row;
+    size_t r;
+
+    for (const struct table_column *c = columns; c->title; c++) {
+        printf("%s", c == columns ? "" : ",");
+        table_print_field(c->title);
+    }
+    printf("\r\n");
+    json_array_foreach(rows, r, row) {
+        for (const struct table_column *c = columns; c->title; c++) {
+            printf("%s", c == columns ? "" : ",");
+            table_print_value(json_object_get(row, c->key));
+        }
+        printf("\r\n");
+    }
+}
+
 struct table_space table_space(const char *width)
 {
     struct table_space space = {.out = stdout};
@@ -122,6 +173,20 @@ static void clear_grid(struct table_grid *grid)
     free(grid->cells);
 }
 
+// States have colours, and names of jobs have none.
+static void table_paint(struct libscols_line *line, size_t place, const char *key, const char *text)
+{
+    static const char *const keys[] = {"state", "health", "status", "broker", "suspension"};
+    struct libscols_cell *cell = scols_line_get_cell(line, place);
+    const char *colour = NULL;
+
+    for (size_t i = 0; !colour && i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (!strcmp(key, keys[i]))
+            colour = colour_of(text);
+    if (cell && colour)
+        scols_cell_set_color(cell, colour);
+}
+
 static int table_fill(struct libscols_table *table, const struct table_grid *grid)
 {
     for (size_t i = 0; i < grid->column_count; i++)
@@ -132,11 +197,14 @@ static int table_fill(struct libscols_table *table, const struct table_grid *gri
     for (size_t r = 0; r < grid->row_count; r++) {
         struct libscols_line *line = scols_table_new_line(table, NULL);
         size_t place = 0;
-        for (size_t i = 0; i < grid->column_count; i++)
-            if (!grid->left_out[i] &&
-                (!line ||
-                 scols_line_set_data(line, place++, grid->cells[r * grid->column_count + i])))
+        for (size_t i = 0; i < grid->column_count; i++) {
+            const char *cell = grid->cells[r * grid->column_count + i];
+            if (grid->left_out[i])
+                continue;
+            if (!line || scols_line_set_data(line, place, cell))
                 return -ENOMEM;
+            table_paint(line, place++, grid->columns[i].key, cell);
+        }
     }
     return 0;
 }
@@ -162,6 +230,7 @@ int table_print(const struct table_column *columns, const json_t *rows,
     // It fits, and where it does not the library would make other columns narrow than we have.
     scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER);
     scols_table_set_stream(table, space->out);
+    scols_table_enable_colors(table, 1);
     if (!err)
         err = scols_print_table(table);
     clear_grid(&grid);

@@ -28,5 +28,7 @@ void table_format_value(const json_t *value, enum table_format format, char *tex
 // -errno.
 int table_print(const struct table_column *columns, const json_t *rows,
                 const struct table_space *space) __attribute__((warn_unused_result));
+// Prints ROWS to standard output as RFC 4180 has it, with a line of titles.
+void table_print_csv(const struct table_column *columns, const json_t *rows);
 
 #endif

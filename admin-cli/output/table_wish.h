@@ -15,6 +15,7 @@ struct table_wish {
     {"format", "COLUMN,...", "these columns in this order", 0}, \
         {"sort", "COLUMN", "by this column; with - in front the largest first", 0}, \
         {"only", "COLUMN=GLOB,...", "rows whose columns are so", 0}, \
+        {"csv", NULL, "comma-separated values, with unabridged numbers", 0}, \
     { \
         "width", "N", "characters in a line; 0: as many as it takes [the terminal's]", 0, \
             "0..10000" \

@@ -7,15 +7,17 @@
 #include <time.h>
 
 #include "admin-cli/output/conversation.h"
+#include "admin-cli/output/listing.h"
 #include "admin-cli/output/table_wish.h"
 #include "common/base/units.h"
 
 #define USAGE_COLUMNS \
     {"LEASES", "leases", TABLE_TEXT}, {"GPU-HOURS", "gpu_hours", TABLE_DECIMAL}, \
         {"BUSY-HOURS", "busy_gpu_hours", TABLE_DECIMAL}, \
+        {"IDLE-HOURS", "idle_gpu_hours", TABLE_DECIMAL}, \
         {"EFFICIENCY%", "efficiency", TABLE_NUMBER}, \
-        {"GIB-HOURS", "memory_gib_hours", TABLE_DECIMAL}, \
-        {"WAITED", "waited_seconds", TABLE_SECONDS}, \
+        {"GIB-HOURS", "memory_gib_hours", TABLE_DECIMAL}, {"NET-IN", "bytes_in", TABLE_BYTES}, \
+        {"NET-OUT", "bytes_out", TABLE_BYTES}, {"WAITED", "waited_seconds", TABLE_SECONDS}, \
     { \
         "ESTIMATED", "estimated", TABLE_TEXT \
     }
@@ -93,7 +95,8 @@ static int usage_read_user(const char *name, long long *uid)
     return EXIT_USAGE;
 }
 
-// The part of the GPUs' time for which they were busy, in percent. Unknown without such a time.
+// The part of the GPUs' time for which they were busy, in percent, and the rest of it in hours.
+// Unknown without such a time.
 static void usage_add_efficiency(json_t *rows)
 {
     size_t i;
@@ -102,10 +105,12 @@ static void usage_add_efficiency(json_t *rows)
     json_array_foreach(rows, i, row) {
         double held = json_number_value(json_object_get(row, "gpu_hours"));
         double busy = json_number_value(json_object_get(row, "busy_gpu_hours"));
-        if (held > 0)
-            json_object_set_new(row, "efficiency",
-                                json_integer(busy < held ? (json_int_t)(100 * busy / held + 0.5)
-                                                         : 100));
+        if (held <= 0)
+            continue;
+        if (busy > held)
+            busy = held;
+        json_object_set_new(row, "efficiency", json_integer((json_int_t)(100 * busy / held + 0.5)));
+        json_object_set_new(row, "idle_gpu_hours", json_real(held - busy));
     }
 }
 
@@ -128,37 +133,108 @@ static int usage_keep_job(json_t *rows, const char *job)
     return EXIT_ANSWER_NO;
 }
 
+// ---- months ----
+
+// Returns the begin of the month COUNT months after that of TIME, in local time.
+static time_t usage_month(time_t time, int count)
+{
+    struct tm parts;
+
+    localtime_r(&time, &parts);
+    parts = (struct tm){
+        .tm_year = parts.tm_year, .tm_mon = parts.tm_mon + count, .tm_mday = 1, .tm_isdst = -1};
+    return mktime(&parts);
+}
+
+struct usage_wish {
+    const struct usage_table *table;
+    long long uid;
+    time_t from, to;
+};
+
+// Adds the rows of a time to ROWS, each with the month in which it begins.
+static int usage_ask(struct conversation *pool, const struct usage_wish *wish, json_t *rows)
+{
+    char path[192], month[16];
+    struct tm parts;
+    json_t *answer, *row;
+    size_t i;
+    int status;
+
+    snprintf(path, sizeof(path), "/v1/usage?from=%lld&to=%lld&owner=%lld&by=%s",
+             (long long)wish->from, (long long)wish->to, wish->uid, wish->table->by);
+    status = pool_call(pool, "GET", path, NULL, &answer);
+    if (status)
+        return status;
+    localtime_r(&wish->from, &parts);
+    strftime(month, sizeof(month), "%Y-%m", &parts);
+    json_array_foreach(json_object_get(answer, wish->table->list), i, row)
+        json_object_set_new(row, "month", json_string(month));
+    json_array_extend(rows, json_object_get(answer, wish->table->list));
+    json_decref(answer);
+    return 0;
+}
+
+static int usage_ask_monthly(struct conversation *pool, const struct usage_wish *wish, json_t *rows)
+{
+    struct usage_wish part = *wish;
+    int status = 0;
+
+    for (; !status && part.from < wish->to; part.from = part.to) {
+        part.to = usage_month(part.from, 1);
+        if (part.to > wish->to)
+            part.to = wish->to;
+        status = usage_ask(pool, &part, rows);
+    }
+    return status;
+}
+
+static int usage_print(const struct conversation *pool, const struct usage_table *table,
+                       const json_t *rows)
+{
+    struct table_column columns[TABLE_COLUMNS_MAX] = {{"MONTH", "month", TABLE_TEXT}};
+    bool monthly = pool_option(pool, "monthly") != NULL;
+
+    for (size_t i = 0; table->columns[i].title; i++)
+        columns[i + 1] = table->columns[i];
+    return listing_print(pool->command, &pool->line, rows, columns + !monthly);
+}
+
+static int usage_read_wish(const struct conversation *pool, struct usage_wish *out)
+{
+    time_t now = time(NULL);
+    bool monthly = pool_option(pool, "monthly") != NULL;
+    int status = read_time(pool_option(pool, "from"),
+                           monthly ? usage_month(now, -11) : now - 7 * 86400, &out->from);
+
+    out->table = usage_find_table(pool_option(pool, "job") ? "lease" : pool_option(pool, "by"));
+    if (!status)
+        status = read_time(pool_option(pool, "to"), now + 1, &out->to);
+    return status ? status : usage_read_user(pool_option(pool, "user"), &out->uid);
+}
+
 int pool_usage(const struct command *command, int argc, char **argv)
 {
     struct conversation pool;
-    json_t *answer;
-    long long uid = -1;
-    time_t from = 0, to = 0;
-    char path[192];
+    struct usage_wish wish;
     int status = pool_open(&pool, command, argc, argv, 0, 0);
 
     if (status >= 0)
         return status;
     const char *job = pool_option(&pool, "job");
-    const struct usage_table *table = usage_find_table(job ? "lease" : pool_option(&pool, "by"));
-    status = read_time(pool_option(&pool, "from"), time(NULL) - 7 * 86400, &from);
+    json_t *rows = json_array();
+    status = usage_read_wish(&pool, &wish);
+    if (!status && pool_option(&pool, "monthly"))
+        status = usage_ask_monthly(&pool, &wish, rows);
+    else if (!status)
+        status = usage_ask(&pool, &wish, rows);
+    pool_name_owners(rows);
+    usage_add_efficiency(rows);
+    if (!status && job)
+        status = usage_keep_job(rows, job);
     if (!status)
-        status = read_time(pool_option(&pool, "to"), time(NULL) + 1, &to);
-    if (!status)
-        status = usage_read_user(pool_option(&pool, "user"), &uid);
-    snprintf(path, sizeof(path), "/v1/usage?from=%lld&to=%lld&owner=%lld&by=%s", (long long)from,
-             (long long)to, uid, table->by);
-    if (!status)
-        status = pool_call(&pool, "GET", path, NULL, &answer);
-    if (!status) {
-        json_t *rows = json_object_get(answer, table->list);
-        pool_name_owners(rows);
-        usage_add_efficiency(rows);
-        status = job ? usage_keep_job(rows, job) : 0;
-        if (!status)
-            status = pool_print(&pool, answer, table->list, table->columns);
-        json_decref(answer);
-    }
+        status = usage_print(&pool, wish.table, rows);
+    json_decref(rows);
     pool_close(&pool);
     return status;
 }

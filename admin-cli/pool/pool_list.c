@@ -47,17 +47,20 @@ static const struct table_column gpu_columns[] = {
     {0},
 };
 
-static const struct table_column lease_columns[] = {
-    {"LEASE", "id", TABLE_TEXT, 9},
-    {"STATE", "state", TABLE_TEXT, 8},
-    {"OWNER", "user", TABLE_TEXT, 7},
-    {"JOB", "job", TABLE_TEXT, 4},
-    {"GPUS", "where", TABLE_SENTENCE, 5},
-    {"AGE", "age", TABLE_SECONDS, 3},
-    {"REASON", "reason", TABLE_SENTENCE, 6},
-    {"SUSPENSION", "suspension", TABLE_TEXT, 7},
-    {0},
-};
+#define LEASE_COLUMNS \
+    {"LEASE", "id", TABLE_TEXT, 9}, {"STATE", "state", TABLE_TEXT, 8}, \
+        {"OWNER", "user", TABLE_TEXT, 7}, {"JOB", "job", TABLE_TEXT, 4}, \
+        {"GPUS", "where", TABLE_SENTENCE, 5}, {"AGE", "age", TABLE_SECONDS, 3}, \
+        {"REASON", "reason", TABLE_SENTENCE, 6}, \
+    { \
+        "SUSPENSION", "suspension", TABLE_TEXT, 7 \
+    }
+
+static const struct table_column lease_columns[] = {LEASE_COLUMNS, {0}};
+static const struct table_column top_lease_columns[] = {LEASE_COLUMNS,
+                                                        {"NET-IN", "bytes_in", TABLE_BYTES, 2},
+                                                        {"NET-OUT", "bytes_out", TABLE_BYTES, 2},
+                                                        {0}};
 
 static const struct table_column session_columns[] = {
     {"BOX", "box", TABLE_TEXT, 9},
@@ -81,7 +84,7 @@ static const struct table_column session_columns[] = {
 const struct pool_list_row pool_lists[LISTS] = {
     [LIST_BOXES] = {"/v1/boxes", "boxes", box_columns},
     [LIST_GPUS] = {"/v1/gpus", "gpus", gpu_columns},
-    [LIST_LEASES] = {"/v1/leases", "leases", lease_columns},
+    [LIST_LEASES] = {"/v1/leases", "leases", top_lease_columns},
     [LIST_SESSIONS] = {"/v1/sessions", "sessions", session_columns},
 };
 
@@ -313,6 +316,7 @@ static const struct command_option usage_options[] = {
     {"user", "NAME", "of this user only; ordinary users see themselves", 0},
     {"from", "TIME", "2026-11-01, 2026-11-01T12:30, or a time ago such as 30d [7d]", 0},
     {"to", "TIME", "until then [now]", 0},
+    {"monthly", NULL, "a line for each month, of the last twelve unless --from is given", 0},
     TABLE_WISH_OPTIONS,
     {"json", NULL, "one JSON object per line instead of a table", 0},
     {0},

@@ -26,6 +26,29 @@ struct top {
     json_t *rows[LISTS]; // those that are shown
 };
 
+// Adds to each lease what its running sessions have sent and received over the network.
+static void pool_top_add_bytes(json_t *leases, const json_t *sessions)
+{
+    static const char *const members[] = {"bytes_in", "bytes_out"};
+    json_t *by_id = json_object(), *row;
+    size_t i;
+
+    json_array_foreach(leases, i, row)
+        json_object_set(by_id, table_text(row, "id"), row);
+    json_array_foreach(sessions, i, row) {
+        const char *transport = table_text(row, "transport");
+        json_t *lease = json_object_get(by_id, table_text(row, "lease"));
+        bool networked = !strcmp(transport, "tcp") || !strcmp(transport, "rdma");
+
+        for (size_t m = 0; lease && networked && m < 2; m++) {
+            json_int_t bytes = json_integer_value(json_object_get(lease, members[m])) +
+                               json_integer_value(json_object_get(row, members[m]));
+            json_object_set_new(lease, members[m], json_integer(bytes));
+        }
+    }
+    json_decref(by_id);
+}
+
 // Sessions are those of the boxes' last reports: thousands of boxes need not report every other
 // second.
 static int pool_top_ask(struct top *top)
@@ -40,6 +63,8 @@ static int pool_top_ask(struct top *top)
         if (!status)
             pool_list_complete(list, json_object_get(top->answers[list], pool_lists[list].member));
     }
+    pool_top_add_bytes(json_object_get(top->answers[LIST_LEASES], "leases"),
+                       json_object_get(top->answers[LIST_SESSIONS], "sessions"));
     return status;
 }
 

@@ -9,6 +9,7 @@
 
 enum { EVERY_SECONDS = 60, COUNTS_MAX = 8192 };
 #define MILLISECONDS_MAX (INT64_C(1) << 48)
+#define BYTES_MAX (INT64_C(1) << 58)
 
 static bool any_is_over(const json_t *list)
 {
@@ -27,10 +28,13 @@ static enum outcome store_entry(struct broker *broker, const struct pool_box *bo
     const char *lease = json_string_value(json_object_get(entry, "lease"));
     json_int_t number = json_integer_value(json_object_get(entry, "count"));
     json_int_t milliseconds = json_integer_value(json_object_get(entry, "milliseconds"));
+    json_int_t in = json_integer_value(json_object_get(entry, "bytes_in"));
+    json_int_t out = json_integer_value(json_object_get(entry, "bytes_out"));
     char name[POOL_NAME_MAX + 32];
 
     // Invalid counts count nothing.
-    if (!lease || number < 0 || milliseconds <= 0 || milliseconds > MILLISECONDS_MAX)
+    if (!lease || number < 0 || milliseconds < 0 || milliseconds > MILLISECONDS_MAX || in < 0 ||
+        out < 0 || in > BYTES_MAX || out > BYTES_MAX || !(milliseconds || in || out))
         return OUTCOME_DONE;
     snprintf(name, sizeof(name), "%s/%lld", box->instance, (long long)number);
     return store_count_busy(broker->store,
@@ -39,6 +43,8 @@ static enum outcome store_entry(struct broker *broker, const struct pool_box *bo
                                 .box = box->name,
                                 .name = name,
                                 .milliseconds = milliseconds,
+                                .bytes_in = in,
+                                .bytes_out = out,
                                 .estimated = json_is_true(json_object_get(entry, "estimated")),
                                 .now = clock_wall_seconds(),
                             });

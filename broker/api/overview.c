@@ -7,12 +7,13 @@
 
 #include "broker/pool/explain.h"
 #include "broker/pool/names.h"
+#include "broker/pool/pool_figures.h"
 #include "broker/pool/queue.h"
 #include "common/base/clock.h"
 #include "common/base/scope.h"
 #include "broker/api/view.h"
 
-enum { PROBLEMS_SHOWN = 50, EVENTS_SHOWN = 30, EVENTS_READ = 150 };
+enum { MAP_SHOWN = 1000, PROBLEMS_SHOWN = 50, EVENTS_SHOWN = 30, EVENTS_READ = 150 };
 
 #define HEAD_SECONDS 1.0 // an answer up to this age is used again, even if events have happened
 
@@ -158,7 +159,7 @@ static json_t *recent_events(const struct broker *broker)
     json_t *shown = json_array(), *events;
     int64_t after = broker->last_event > EVENTS_READ ? broker->last_event - EVENTS_READ : 0;
 
-    events = store_events(broker->store, after, EVENTS_READ, -1);
+    events = store_events(broker->store, after, EVENTS_READ);
     for (size_t i = json_array_size(events); i-- > 0 && json_array_size(shown) < EVENTS_SHOWN;)
         if (!is_noise(json_array_get(events, i)))
             json_array_append(shown, json_array_get(events, i));
@@ -199,9 +200,10 @@ static json_t *window_close(struct window *window)
     return json_pack("{s:I, s:o}", "count", (json_int_t)window->count, "rows", window->rows);
 }
 
+// A text that begins with = is a whole name.
 static bool overview_has(const char *text, const char *find)
 {
-    return text && strcasestr(text, find);
+    return text && (*find == '=' ? !strcasecmp(text, find + 1) : strcasestr(text, find) != NULL);
 }
 
 static bool box_has(const struct pool_box *box, const char *find)
@@ -253,27 +255,53 @@ static json_t *overview_show_box(const struct overview *overview, const struct p
     return row;
 }
 
+// Returns a digit, tens of percent for which a held GPU is busy, or else the first letter of its
+// state, such as f for free.
+static char map_letter(const struct pool_gpu *gpu)
+{
+    const char *state = view_gpu_state(gpu);
+    double busy;
+
+    if (strcmp(state, "used") != 0 || !pool_figures_get(gpu, FIGURE_UTILIZATION, &busy))
+        return *state;
+    return busy < 100 ? (char)('0' + (int)(busy / 10)) : '9';
+}
+
+static json_t *map_box(const struct pool_box *box)
+{
+    char gpus[TICKET_GPUS_MAX + 1];
+    uint32_t count = 0;
+
+    for (; count < box->gpu_count && count < TICKET_GPUS_MAX; count++)
+        gpus[count] = map_letter(box->gpus[count]);
+    gpus[count] = '\0';
+    return json_pack("[s, s, s]", box->name, view_box_state(box), gpus);
+}
+
 static int compare_box_names(const void *one, const void *other)
 {
     return strverscmp((*(struct pool_box *const *)one)->name,
                       (*(struct pool_box *const *)other)->name);
 }
 
-// In the order of their names, in which box9 comes before box10.
-static json_t *show_boxes(const struct overview *overview, const struct pool *pool,
-                          const struct overview_query *query)
+// Fills one of the windows, in the order of the boxes' names, in which box9 comes before box10.
+static void walk_boxes(const struct overview *overview, const struct pool *pool, const char *find,
+                       struct window *rows, struct window *map)
 {
-    struct window window = {query->boxes, query->limit, 0, json_array()};
     SCOPED_FREE struct pool_box **boxes = calloc(pool->box_count + 1, sizeof(struct pool_box *));
 
     for (size_t i = 0; boxes && i < pool->box_count; i++)
         boxes[i] = pool->boxes[i];
     if (boxes)
         qsort(boxes, pool->box_count, sizeof(struct pool_box *), compare_box_names);
-    for (size_t i = 0; boxes && i < pool->box_count; i++)
-        if (box_has(boxes[i], query->find) && overview_is_shown(&window))
-            json_array_append_new(window.rows, overview_show_box(overview, boxes[i]));
-    return window_close(&window);
+    for (size_t i = 0; boxes && i < pool->box_count; i++) {
+        if (!box_has(boxes[i], find))
+            continue;
+        if (overview_is_shown(rows))
+            json_array_append_new(rows->rows, overview_show_box(overview, boxes[i]));
+        if (overview_is_shown(map))
+            json_array_append_new(map->rows, map_box(boxes[i]));
+    }
 }
 
 static json_t *show_leases(const struct overview *overview, const struct pool *pool,
@@ -333,15 +361,24 @@ json_t *overview_answer(struct overview *overview, const struct broker *broker, 
                         const struct overview_query *query)
 {
     const struct pool *pool = broker->pool;
+    struct window boxes = {query->boxes, query->limit, 0, json_array()};
+    struct window map = {0, query->map ? MAP_SHOWN : 0, 0, json_array()};
+    json_t *answer;
 
     make_head(overview, broker);
-    return json_pack("{s:I, s:I, s:O, s:{s:I, s:O}, s:{s:I, s:O}, s:o, s:o, s:o, s:o}", "last",
-                     (json_int_t)overview->event, "time", (json_int_t)clock_wall_seconds(),
-                     "figures", overview->figures, "problems", "count",
-                     (json_int_t)overview->problem_count, "rows", overview->problems, "events",
-                     "count", (json_int_t)json_array_size(overview->events), "rows",
-                     overview->events, "waiting", show_leases(overview, pool, query, true), "boxes",
-                     show_boxes(overview, pool, query), "leases",
-                     show_leases(overview, pool, query, false), "sessions",
-                     show_sessions(sessions, query));
+    walk_boxes(overview, pool, query->find, &boxes, &map);
+    answer = json_pack("{s:I, s:I, s:O, s:{s:I, s:O}, s:{s:I, s:O}, s:o, s:o, s:o, s:o}", "last",
+                       (json_int_t)overview->event, "time", (json_int_t)clock_wall_seconds(),
+                       "figures", overview->figures, "problems", "count",
+                       (json_int_t)overview->problem_count, "rows", overview->problems, "events",
+                       "count", (json_int_t)json_array_size(overview->events), "rows",
+                       overview->events, "waiting", show_leases(overview, pool, query, true),
+                       "boxes", window_close(&boxes), "leases",
+                       show_leases(overview, pool, query, false), "sessions",
+                       show_sessions(sessions, query));
+    if (query->map)
+        json_object_set_new(answer, "map", window_close(&map));
+    else
+        json_decref(map.rows);
+    return answer;
 }

@@ -10,9 +10,11 @@
 #include "broker/leases/core.h"
 
 struct overview_query {
-    const char *find;                        // only rows with this text in a name; "" for all rows
+    // Only rows with this text in a name, or a name that is this text after "="; "" for all rows.
+    const char *find;
     size_t limit;                            // maximum number of rows of each list
     size_t boxes, leases, waiting, sessions; // number of rows to skip in each list
+    bool map;                                // also the state of each GPU, in a letter
 };
 
 // Returns NULL if memory is exhausted.

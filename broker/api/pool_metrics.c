@@ -243,13 +243,25 @@ static size_t put_lease_series(FILE *out, const struct pool *pool)
     return count;
 }
 
-static void put_busy_lease(void *out, const char *lease, int64_t owner, int64_t milliseconds)
+static void put_busy_lease(void *out, const struct busy_sum *sum)
 {
     char number[24];
-    const char *const labels[][2] = {{"lease", lease}, {"owner", number}};
+    const char *const labels[][2] = {{"lease", sum->lease}, {"owner", number}};
 
-    snprintf(number, sizeof(number), "%lld", (long long)owner);
-    metrics_put_sample(out, "lease_busy_gpu_seconds_total", labels, 2, (double)milliseconds / 1000);
+    snprintf(number, sizeof(number), "%lld", (long long)sum->owner);
+    metrics_put_sample(out, "lease_busy_gpu_seconds_total", labels, 2,
+                       (double)sum->milliseconds / 1000);
+}
+
+static void put_network_lease(void *out, const struct busy_sum *sum)
+{
+    char number[24];
+    const char *labels[][2] = {{"lease", sum->lease}, {"owner", number}, {"direction", "in"}};
+
+    snprintf(number, sizeof(number), "%lld", (long long)sum->owner);
+    metrics_put_sample(out, "lease_network_bytes_total", labels, 3, (double)sum->bytes_in);
+    labels[2][1] = "out";
+    metrics_put_sample(out, "lease_network_bytes_total", labels, 3, (double)sum->bytes_out);
 }
 
 static void put_busy_series(FILE *out, struct store *store)
@@ -257,6 +269,10 @@ static void put_busy_series(FILE *out, struct store *store)
     metrics_describe(out, "lease_busy_gpu_seconds_total", "counter",
                      "Time in which GPUs were busy for a lease, all of its GPUs together.");
     store_busy_of_live(store, LEASES_MAX, put_busy_lease, out);
+    metrics_describe(out, "lease_network_bytes_total", "counter",
+                     "Bytes that a lease's programs have sent to its boxes over the network (in), "
+                     "and received (out).");
+    store_busy_of_live(store, LEASES_MAX, put_network_lease, out);
 }
 
 static void put_left_out(FILE *out, const char *kind, size_t count, size_t most)

@@ -312,11 +312,16 @@ static bool no_longer_queued(const struct api_call *call)
 
 // With ?wait=SECONDS the answer comes when the lease no longer waits, or when the time is up.
 // Thousands may wait so, and a look at all GPUs for each would take the broker's time.
+static void set_busy(void *object, const struct busy_sum *sum)
+{
+    json_object_set_new(object, "busy_gpu_seconds", json_real((double)sum->milliseconds / 1000));
+    json_object_set_new(object, "bytes_in", json_integer(sum->bytes_in));
+    json_object_set_new(object, "bytes_out", json_integer(sum->bytes_out));
+}
+
 static void put_busy(const struct api_call *call, json_t *object, const char *lease)
 {
-    int64_t milliseconds = store_busy_of(call->server->broker->store, lease);
-
-    json_object_set_new(object, "busy_gpu_seconds", json_real((double)milliseconds / 1000));
+    store_busy_of(call->server->broker->store, lease, set_busy, object);
 }
 
 static void get_lease(struct api_call *call)

@@ -18,6 +18,18 @@ static bool has_news(const struct api_call *call)
     return call->server->broker->last_event > call->mark;
 }
 
+// ?lease=ID or ?box=NAME: the last events about it.
+static void get_events_about(struct api_call *call, const char *lease, const char *box)
+{
+    struct broker *broker = call->server->broker;
+
+    api_answer(call, 200,
+               json_pack("{s:o, s:I}", "events",
+                         store_events_about(broker->store, lease ? lease : "", box ? box : "",
+                                            EVENTS_MAX),
+                         "last", (json_int_t)broker->last_event));
+}
+
 // ?after=SEQUENCE (default: only future events), &wait=SECONDS, &limit=N.
 static void get_events(struct api_call *call)
 {
@@ -25,8 +37,13 @@ static void get_events(struct api_call *call)
     int64_t after = api_query_number(call, "after", -1);
     int64_t wait = api_query_number(call, "wait", 0);
     int64_t limit = api_query_number(call, "limit", EVENTS_MAX);
+    const char *lease = api_query(call, "lease"), *box = api_query(call, "box");
     json_t *events;
 
+    if (lease || box) {
+        get_events_about(call, lease, box);
+        return;
+    }
     if (after < 0) // -N: the last N-1 events and future ones
         after = broker->last_event + 1 + after > 0 ? broker->last_event + 1 + after : 0;
     if (call->waits)
@@ -37,7 +54,7 @@ static void get_events(struct api_call *call)
         return;
     }
     events = store_events(broker->store, after,
-                          (size_t)(limit > 0 && limit < EVENTS_MAX ? limit : EVENTS_MAX), -1);
+                          (size_t)(limit > 0 && limit < EVENTS_MAX ? limit : EVENTS_MAX));
     api_answer(call, 200,
                json_pack("{s:o, s:I}", "events", events, "last", (json_int_t)broker->last_event));
 }
@@ -100,7 +117,7 @@ static size_t first_row(const struct api_call *call, const char *name, int64_t s
     return (size_t)(number < 0 ? 0 : number > most ? most : number);
 }
 
-// ?find=TEXT&limit=ROWS&boxes=FIRST&leases=FIRST..., and &after=EVENT&wait=SECONDS for later
+// ?find=TEXT&limit=ROWS&boxes=FIRST&leases=FIRST...&map=1, and &after=EVENT&wait=SECONDS for later
 // changes.
 static void get_overview(struct api_call *call)
 {
@@ -114,6 +131,7 @@ static void get_overview(struct api_call *call)
         .leases = first_row(call, "leases", 0, FIRST_MAX),
         .waiting = first_row(call, "waiting", 0, FIRST_MAX),
         .sessions = first_row(call, "sessions", 0, FIRST_MAX),
+        .map = api_query_number(call, "map", 0) > 0,
     };
 
     call->mark = api_query_number(call, "after", -1);

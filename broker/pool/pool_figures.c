@@ -7,8 +7,9 @@
 const struct figure_row figure_rows[POOL_FIGURES] = {
     {"driver_bytes", 0, 1e15, true, FIGURE_SUM, "pool_box_driver_bytes",
      "Memory of the GPUs that is taken by everybody, as their driver says."},
-    {"utilization", 0, 100, true, FIGURE_MEAN, "pool_box_utilization_percent",
-     "Part of the time in which kernels ran, the mean of the GPUs."},
+    [FIGURE_UTILIZATION] = {"utilization", 0, 100, true, FIGURE_MEAN,
+                            "pool_box_utilization_percent",
+                            "Part of the time in which kernels ran, the mean of the GPUs."},
     {"processes", 0, 65536, true, FIGURE_SUM, "pool_box_processes",
      "Processes that have memory of the GPUs."},
     {"temperature", -100, 300, true, FIGURE_MOST, "pool_box_temperature_celsius",

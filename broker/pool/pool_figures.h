@@ -19,6 +19,7 @@ struct figure_row {
     const char *metric, *help;
 };
 
+enum { FIGURE_UTILIZATION = 1 };
 // One row for each of POOL_FIGURES.
 extern const struct figure_row figure_rows[POOL_FIGURES];
 

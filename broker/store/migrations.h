@@ -173,6 +173,19 @@ static const char *const migrations[] = {
     // 13: moves to another GPU of the box: the target, and holds whose tickets name another GPU.
     "ALTER TABLE holds ADD COLUMN target TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE holds ADD COLUMN moved INTEGER NOT NULL DEFAULT 0 CHECK (moved IN (0, 1));",
+
+    // 14: bytes that leases have sent and received over the network, beside their GPU time; and the
+    // use by leases that are no longer kept, by days since 1970.
+    "ALTER TABLE busy_counts ADD COLUMN bytes_in INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE busy_counts ADD COLUMN bytes_out INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE busy_hours ADD COLUMN bytes_in INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE busy_hours ADD COLUMN bytes_out INTEGER NOT NULL DEFAULT 0;"
+    "CREATE TABLE usage_days ("
+    "  day INTEGER NOT NULL, owner INTEGER NOT NULL, account TEXT NOT NULL,"
+    "  leases INTEGER NOT NULL, gpu_seconds INTEGER NOT NULL, mib_seconds INTEGER NOT NULL,"
+    "  waited INTEGER NOT NULL, busy INTEGER NOT NULL, bytes_in REAL NOT NULL,"
+    "  bytes_out REAL NOT NULL, estimated INTEGER NOT NULL,"
+    "  PRIMARY KEY (day, owner, account)) STRICT, WITHOUT ROWID;",
 };
 
 #endif

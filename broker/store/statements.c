@@ -14,6 +14,13 @@
     "DELETE FROM events WHERE " group " AND sequence <= (SELECT sequence FROM events WHERE " group \
     " ORDER BY sequence DESC LIMIT 1 OFFSET ?1)"
 
+#define IS_OLD_LEASE "state = 'ended' AND ended < ?1 AND ticket_until < ?1"
+#define PARTS_OF_LEASE \
+    " (SELECT count(*) FROM holds WHERE lease = leases.id) AS gpus," \
+    " (SELECT coalesce(sum(iif(holds.mode = 'shared', holds.memory, gpus.memory) >> 20), 0)" \
+    " FROM holds LEFT JOIN gpus ON uuid = gpu WHERE lease = leases.id) AS mib," \
+    " (SELECT coalesce(max(estimated), 0) FROM busy_counts WHERE lease = leases.id) AS estimated,"
+
 const struct statement_text statement_texts[STATEMENT_COUNT] = {
     [BEGIN] = {"BEGIN IMMEDIATE", NULL},
     [COMMIT] = {"COMMIT", NULL},
@@ -44,9 +51,7 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
     [SHIFT_EXPIRY] = {"UPDATE leases SET expires = expires + ?1"
                       " WHERE state <> 'ended' AND expires <> 0",
                       NULL},
-    [TRIM_LEASES] = {"DELETE FROM leases WHERE state = 'ended' AND ended < ?1"
-                     " AND ticket_until < ?1",
-                     NULL},
+    [TRIM_LEASES] = {"DELETE FROM leases WHERE " IS_OLD_LEASE, NULL},
     [TRIM_REPEATED_EVENTS] = {EVENTS_BEYOND(REPEATED), NULL},
     [TRIM_LEASE_EVENTS] = {EVENTS_BEYOND(OF_LEASES), NULL},
     [TRIM_OTHER_EVENTS] = {EVENTS_BEYOND(OTHER), NULL},
@@ -80,60 +85,107 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
                     " ORDER BY number LIMIT 1) FROM runs WHERE id = ?",
                     NULL},
     // Memory in MiB, so that sums stay within 64 bits. ?5: 0 by owner, 1 by account, 2 by lease.
-    // GPU time is known by the hour.
+    // GPU time is known by the hour. Leases that are no longer kept are known by the day, which
+    // counts if its noon is within the time.
     [USAGE] =
-        {"SELECT owner, account, id, job, count(*) AS leases, sum(span * gpus) AS gpu_seconds,"
-         " sum(span * mib) AS mib_seconds, sum(waited) AS waited, sum(busy) AS busy,"
-         " max(estimated) AS estimated FROM (SELECT owner, account, id, job,"
+        {"SELECT owner, account, id, job, sum(leases) AS leases, sum(gpu_seconds) AS gpu_seconds,"
+         " sum(mib_seconds) AS mib_seconds, sum(waited) AS waited, sum(busy) AS busy,"
+         " total(bytes_in) AS bytes_in, total(bytes_out) AS bytes_out,"
+         " max(estimated) AS estimated FROM (SELECT owner, account, id, job, 1 AS leases,"
+         " span * gpus AS gpu_seconds, span * mib AS mib_seconds, waited, busy, bytes_in,"
+         " bytes_out, estimated FROM (SELECT owner, account, id, job,"
          " max(0, min(?2, iif(ended > 0, ended, ?3)) - max(?1, granted)) AS span,"
-         " max(0, granted - created) AS waited,"
-         " (SELECT count(*) FROM holds WHERE lease = leases.id) AS gpus,"
-         " (SELECT coalesce(sum(iif(holds.mode = 'shared', holds.memory, gpus.memory) >> 20), 0)"
-         " FROM holds LEFT JOIN gpus ON uuid = gpu WHERE lease = leases.id) AS mib,"
+         " max(0, granted - created) AS waited," PARTS_OF_LEASE
          " (SELECT coalesce(sum(milliseconds), 0) FROM busy_hours WHERE lease = leases.id"
          " AND hour >= ?1 / 3600 AND hour * 3600 < ?2) AS busy,"
-         " (SELECT coalesce(max(estimated), 0) FROM busy_counts WHERE lease = leases.id)"
-         " AS estimated FROM leases"
+         " (SELECT total(bytes_in) FROM busy_hours WHERE lease = leases.id"
+         " AND hour >= ?1 / 3600 AND hour * 3600 < ?2) AS bytes_in,"
+         " (SELECT total(bytes_out) FROM busy_hours WHERE lease = leases.id"
+         " AND hour >= ?1 / 3600 AND hour * 3600 < ?2) AS bytes_out FROM leases"
          " WHERE granted > 0 AND granted < ?2 AND (ended = 0 OR ended > ?1)"
+         " AND (?4 < 0 OR owner = ?4)) UNION ALL SELECT owner, account, '', '', leases,"
+         " gpu_seconds, mib_seconds, waited, busy, bytes_in, bytes_out, estimated FROM usage_days"
+         " WHERE ?5 < 2 AND day * 86400 + 43200 >= ?1 AND day * 86400 + 43200 < ?2"
          " AND (?4 < 0 OR owner = ?4)) GROUP BY CASE ?5 WHEN 0 THEN owner WHEN 1 THEN account"
          " ELSE id END ORDER BY gpu_seconds DESC LIMIT 10000",
          NULL},
+    // Keeps the use by the leases that TRIM_LEASES deletes, split into days.
+    [KEEP_USAGE] =
+        {"INSERT INTO usage_days (day, owner, account, leases, gpu_seconds, mib_seconds, waited,"
+         " busy, bytes_in, bytes_out, estimated) WITH RECURSIVE gone AS (SELECT id, owner, account,"
+         " granted, ended, max(0, granted - created) AS waited," PARTS_OF_LEASE
+         " granted / 86400 AS first FROM leases WHERE " IS_OLD_LEASE " AND granted > 0),"
+         " parts AS (SELECT id, first AS day FROM gone UNION ALL SELECT parts.id, day + 1"
+         " FROM parts JOIN gone ON gone.id = parts.id WHERE (day + 1) * 86400 < ended)"
+         " SELECT day, owner, account, sum(day = first),"
+         " sum(gpus * max(0, min(ended, (day + 1) * 86400) - max(granted, day * 86400))),"
+         " sum(mib * max(0, min(ended, (day + 1) * 86400) - max(granted, day * 86400))),"
+         " sum((day = first) * waited),"
+         " sum((SELECT coalesce(sum(milliseconds), 0) FROM busy_hours WHERE lease = gone.id"
+         " AND hour / 24 = day)),"
+         " sum((SELECT total(bytes_in) FROM busy_hours WHERE lease = gone.id AND hour / 24 = day)),"
+         " sum((SELECT total(bytes_out) FROM busy_hours WHERE lease = gone.id AND hour / 24 = day)),"
+         " max(estimated) FROM parts JOIN gone ON gone.id = parts.id WHERE true"
+         " GROUP BY day, owner, account ON CONFLICT (day, owner, account) DO UPDATE SET"
+         " leases = leases + excluded.leases, gpu_seconds = gpu_seconds + excluded.gpu_seconds,"
+         " mib_seconds = mib_seconds + excluded.mib_seconds, waited = waited + excluded.waited,"
+         " busy = busy + excluded.busy, bytes_in = bytes_in + excluded.bytes_in,"
+         " bytes_out = bytes_out + excluded.bytes_out,"
+         " estimated = max(estimated, excluded.estimated)",
+         NULL},
+    // Two years.
+    [TRIM_USAGE] = {"DELETE FROM usage_days WHERE day < ?1 / 86400 - 731", NULL},
     // The increase of the count since the last time; all of it for another count. Only a box on
     // which the lease had GPUs may add to it, and no more than the time since the grant on all of
     // its GPUs, with a minute for clocks. A clock that was set back since the grant bounds nothing.
     [ADD_BUSY_HOUR] =
-        {"INSERT INTO busy_hours (lease, hour, milliseconds)"
-         " SELECT id, ?5 / 3600, min(?4 - known, room) FROM (SELECT id,"
-         " coalesce((SELECT milliseconds FROM"
-         " busy_counts WHERE lease = ?1 AND box = ?2 AND name = ?3), 0) AS known,"
+        {"INSERT INTO busy_hours (lease, hour, milliseconds, bytes_in, bytes_out)"
+         " SELECT id, ?5 / 3600, max(0, min(?4 - known, room)), max(0, ?6 - known_in),"
+         " max(0, ?7 - known_out) FROM (SELECT id,"
+         " coalesce(last.milliseconds, 0) AS known, coalesce(last.bytes_in, 0) AS known_in,"
+         " coalesce(last.bytes_out, 0) AS known_out,"
          " iif(?5 < granted, ?4, (?5 - granted + 60) * 1000 *"
          " (SELECT count(*) FROM holds WHERE lease = id) -"
          " (SELECT coalesce(sum(milliseconds), 0) FROM busy_hours WHERE lease = id)) AS room"
-         " FROM leases"
+         " FROM leases LEFT JOIN busy_counts AS last"
+         " ON last.lease = id AND last.box = ?2 AND last.name = ?3"
          " WHERE id = ?1 AND EXISTS (SELECT 1 FROM holds WHERE lease = id AND box = ?2))"
-         " WHERE known < ?4 AND room > 0"
+         " WHERE (known < ?4 AND room > 0) OR known_in < ?6 OR known_out < ?7"
          " ON CONFLICT (lease, hour) DO UPDATE SET"
-         " milliseconds = milliseconds + excluded.milliseconds",
+         " milliseconds = milliseconds + excluded.milliseconds,"
+         " bytes_in = bytes_in + excluded.bytes_in, bytes_out = bytes_out + excluded.bytes_out",
          NULL},
     [PUT_BUSY_COUNT] =
-        {"INSERT INTO busy_counts (lease, box, name, milliseconds, estimated)"
-         " SELECT id, ?2, ?3, ?4, ?5 FROM leases"
+        {"INSERT INTO busy_counts (lease, box, name, milliseconds, estimated, bytes_in, bytes_out)"
+         " SELECT id, ?2, ?3, ?4, ?5, ?6, ?7 FROM leases"
          " WHERE id = ?1 AND EXISTS (SELECT 1 FROM holds WHERE lease = id AND box = ?2)"
          " ON CONFLICT (lease, box) DO UPDATE SET estimated = max(estimated, excluded.estimated),"
          " milliseconds = iif(name = excluded.name, max(milliseconds, excluded.milliseconds),"
-         " excluded.milliseconds), name = excluded.name",
+         " excluded.milliseconds),"
+         " bytes_in = iif(name = excluded.name, max(bytes_in, excluded.bytes_in),"
+         " excluded.bytes_in),"
+         " bytes_out = iif(name = excluded.name, max(bytes_out, excluded.bytes_out),"
+         " excluded.bytes_out), name = excluded.name",
          NULL},
-    [BUSY_OF_LEASE] = {"SELECT coalesce(sum(milliseconds), 0) AS busy FROM busy_hours"
-                       " WHERE lease = ?",
+    [BUSY_OF_LEASE] = {"SELECT ?1 AS id, -1 AS owner, coalesce(sum(milliseconds), 0) AS busy,"
+                       " total(bytes_in) AS bytes_in, total(bytes_out) AS bytes_out FROM busy_hours"
+                       " WHERE lease = ?1",
                        NULL},
-    [BUSY_OF_LIVE] = {"SELECT id, owner, (SELECT coalesce(sum(milliseconds), 0) FROM busy_hours"
-                      " WHERE lease = id) AS busy FROM leases"
-                      " WHERE state <> 'ended' AND granted > 0 ORDER BY sequence LIMIT ?",
-                      NULL},
-    [EVENTS] =
-        {"SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
-         " WHERE sequence > ?1 AND (?3 < 0 OR lease IN (SELECT id FROM leases WHERE owner = ?3))"
-         " ORDER BY sequence LIMIT ?2",
+    [BUSY_OF_LIVE] =
+        {"SELECT id, owner, coalesce(sum(milliseconds), 0) AS busy, total(bytes_in) AS bytes_in,"
+         " total(bytes_out) AS bytes_out FROM (SELECT id, owner, sequence FROM leases"
+         " WHERE state <> 'ended' AND granted > 0 ORDER BY sequence LIMIT ?1)"
+         " LEFT JOIN busy_hours ON lease = id GROUP BY id ORDER BY sequence",
+         NULL},
+    [EVENTS] = {"SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
+                " WHERE sequence > ?1 ORDER BY sequence LIMIT ?2",
+                NULL},
+    // Without an index, which each event would pay for, so that the search is limited instead.
+    [EVENTS_ABOUT] =
+        {"SELECT * FROM (SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
+         " WHERE sequence > (SELECT max(sequence) FROM events) - 50000 AND NOT (" REPEATED ")"
+         " AND (lease = ?1 OR box = ?2 OR lease IN (SELECT lease FROM holds WHERE box = ?2))"
+         " ORDER BY sequence DESC LIMIT ?3) ORDER BY sequence",
          NULL},
 };
 

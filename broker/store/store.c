@@ -366,8 +366,10 @@ enum outcome store_probe(struct store *store, int64_t now)
 
 enum outcome store_trim(struct store *store, int64_t before, uint64_t keep)
 {
-    enum outcome error = statement_run(store, TRIM_LEASES, "n", before);
+    enum outcome error = OUTCOME_DONE;
 
+    for (int i = KEEP_USAGE; !error && i <= TRIM_USAGE; i++)
+        error = statement_run(store, (enum statement)i, "n", before);
     for (int i = TRIM_REPEATED_EVENTS; !error && i <= TRIM_OTHER_EVENTS; i++)
         error = statement_run(store, (enum statement)i, "n", (int64_t)keep);
     return error;

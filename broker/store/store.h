@@ -107,7 +107,8 @@ enum outcome store_shift_expiry(struct store *store, int64_t seconds)
     __attribute__((warn_unused_result));
 // Writes a row that has no other use, to test the disk.
 enum outcome store_probe(struct store *store, int64_t now) __attribute__((warn_unused_result));
-// Deletes leases that ended before BEFORE, and all events but the last KEEP.
+// Deletes leases that ended before BEFORE, and all events but the last KEEP. The use by these
+// leases is kept, summed up by days.
 enum outcome store_trim(struct store *store, int64_t before, uint64_t keep)
     __attribute__((warn_unused_result));
 
@@ -120,8 +121,9 @@ json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit);
 
 // Returns the usage between `from` and `to` (seconds since 1970), with one row for each owner,
 // account or lease: {"owner":, "account":, "lease":, "job":, "leases":, "gpu_hours":,
-// "memory_gib_hours":, "busy_gpu_hours":, "estimated":, "waited_seconds":}. Ended leases count
-// until they are deleted.
+// "memory_gib_hours":, "busy_gpu_hours":, "bytes_in":, "bytes_out":, "estimated":,
+// "waited_seconds":}. Leases that are
+// deleted count by whole days, and not by lease.
 enum usage_by { USAGE_BY_OWNER, USAGE_BY_ACCOUNT, USAGE_BY_LEASE };
 struct usage_query {
     int64_t from, to, now;
@@ -130,19 +132,25 @@ struct usage_query {
 };
 json_t *store_usage(struct store *store, const struct usage_query *query);
 
-// GPU time of a lease, as counted by one of its boxes.
+// GPU time of a lease, and the bytes of its sessions over the network, as counted by one of its
+// boxes.
 struct busy_count {
     const char *lease, *box;
     const char *name; // name of the count; a new name starts at 0
-    int64_t milliseconds;
+    int64_t milliseconds, bytes_in, bytes_out;
     bool estimated;
     int64_t now; // seconds since 1970
 };
 enum outcome store_count_busy(struct store *store, const struct busy_count *count)
     __attribute__((warn_unused_result));
-int64_t store_busy_of(struct store *store, const char *lease); // busy milliseconds
-typedef void store_busy_found(void *argument, const char *lease, int64_t owner,
-                              int64_t milliseconds);
+// The sums of a lease.
+struct busy_sum {
+    const char *lease;
+    int64_t owner, milliseconds, bytes_in, bytes_out;
+};
+typedef void store_busy_found(void *argument, const struct busy_sum *sum);
+// Calls FOUND for a lease, without its owner.
+void store_busy_of(struct store *store, const char *lease, store_busy_found *found, void *argument);
 // Calls FOUND for each lease that has not ended, at most MOST times.
 void store_busy_of_live(struct store *store, size_t most, store_busy_found *found, void *argument);
 // Returns ended leases that the box must still refuse because a ticket may be valid: [{"lease":,
@@ -150,8 +158,12 @@ void store_busy_of_live(struct store *store, size_t most, store_busy_found *foun
 // from before EPOCH that ended after ENDED_AFTER, whose tickets may be unknown.
 json_t *store_revocations(struct store *store, const char *box, int64_t oldest, int64_t epoch,
                           int64_t ended_after);
-// Returns at most LIMIT events after event number AFTER. OWNER >= 0: only of leases of that user.
-json_t *store_events(struct store *store, int64_t after, size_t limit, int64_t owner);
+// Returns at most LIMIT events after event number AFTER.
+json_t *store_events(struct store *store, int64_t after, size_t limit);
+// Returns the last events, at most LIMIT, of lease LEASE, or of box BOX and the leases that had
+// GPUs there; the other name is "". Renewals and tickets are left out. Only the newest events are
+// searched.
+json_t *store_events_about(struct store *store, const char *lease, const char *box, size_t limit);
 int64_t store_last_event(struct store *store);
 
 #endif

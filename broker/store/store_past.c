@@ -88,13 +88,22 @@ static json_t *show_event(sqlite3_stmt *row)
     return event;
 }
 
-json_t *store_events(struct store *store, int64_t after, size_t limit, int64_t owner)
+static json_t *show_events(sqlite3_stmt *row)
 {
-    sqlite3_stmt *row = statement_query(store, EVENTS, "nnn", after, (int64_t)limit, owner);
     json_t *list = json_array();
 
     while (sqlite3_step(row) == SQLITE_ROW)
         json_array_append_new(list, show_event(row));
     sqlite3_reset(row);
     return list;
+}
+
+json_t *store_events(struct store *store, int64_t after, size_t limit)
+{
+    return show_events(statement_query(store, EVENTS, "nn", after, (int64_t)limit));
+}
+
+json_t *store_events_about(struct store *store, const char *lease, const char *box, size_t limit)
+{
+    return show_events(statement_query(store, EVENTS_ABOUT, "ttn", lease, box, (int64_t)limit));
 }

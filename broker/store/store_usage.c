@@ -12,10 +12,12 @@ static double hours(sqlite3_stmt *row, const char *name, double parts)
 static json_t *show_row(sqlite3_stmt *row, enum usage_by by)
 {
     json_t *object =
-        json_pack("{s:I, s:f, s:f, s:f, s:b, s:I}", "leases", (json_int_t)row_number(row, "leases"),
-                  "gpu_hours", hours(row, "gpu_seconds", 1), "memory_gib_hours",
-                  hours(row, "mib_seconds", 1024), "busy_gpu_hours", hours(row, "busy", 1000),
-                  "estimated", (int)row_number(row, "estimated"), "waited_seconds",
+        json_pack("{s:I, s:f, s:f, s:f, s:I, s:I, s:b, s:I}", "leases",
+                  (json_int_t)row_number(row, "leases"), "gpu_hours", hours(row, "gpu_seconds", 1),
+                  "memory_gib_hours", hours(row, "mib_seconds", 1024), "busy_gpu_hours",
+                  hours(row, "busy", 1000), "bytes_in", (json_int_t)row_number(row, "bytes_in"),
+                  "bytes_out", (json_int_t)row_number(row, "bytes_out"), "estimated",
+                  (int)row_number(row, "estimated"), "waited_seconds",
                   (json_int_t)row_number(row, "waited"));
 
     if (by != USAGE_BY_ACCOUNT)
@@ -43,28 +45,40 @@ json_t *store_usage(struct store *store, const struct usage_query *query)
 
 enum outcome store_count_busy(struct store *store, const struct busy_count *count)
 {
-    enum outcome error = statement_run(store, ADD_BUSY_HOUR, "tttnn", count->lease, count->box,
-                                       count->name, count->milliseconds, count->now);
+    enum outcome error = statement_run(store, ADD_BUSY_HOUR, "tttnnnn", count->lease, count->box,
+                                       count->name, count->milliseconds, count->now,
+                                       count->bytes_in, count->bytes_out);
 
     return error ? error
-                 : statement_run(store, PUT_BUSY_COUNT, "tttnn", count->lease, count->box,
-                                 count->name, count->milliseconds, (int64_t)count->estimated);
+                 : statement_run(store, PUT_BUSY_COUNT, "tttnnnn", count->lease, count->box,
+                                 count->name, count->milliseconds, (int64_t)count->estimated,
+                                 count->bytes_in, count->bytes_out);
 }
 
-int64_t store_busy_of(struct store *store, const char *lease)
+static struct busy_sum read_sum(sqlite3_stmt *row)
+{
+    return (struct busy_sum){row_text(row, "id"), row_number(row, "owner"), row_number(row, "busy"),
+                             row_number(row, "bytes_in"), row_number(row, "bytes_out")};
+}
+
+void store_busy_of(struct store *store, const char *lease, store_busy_found *found, void *argument)
 {
     sqlite3_stmt *row = statement_query(store, BUSY_OF_LEASE, "t", lease);
-    int64_t milliseconds = sqlite3_step(row) == SQLITE_ROW ? row_number(row, "busy") : 0;
 
+    if (sqlite3_step(row) == SQLITE_ROW) {
+        const struct busy_sum sum = read_sum(row);
+        found(argument, &sum);
+    }
     sqlite3_reset(row);
-    return milliseconds;
 }
 
 void store_busy_of_live(struct store *store, size_t most, store_busy_found *found, void *argument)
 {
     sqlite3_stmt *row = statement_query(store, BUSY_OF_LIVE, "n", (int64_t)most);
 
-    while (sqlite3_step(row) == SQLITE_ROW)
-        found(argument, row_text(row, "id"), row_number(row, "owner"), row_number(row, "busy"));
+    while (sqlite3_step(row) == SQLITE_ROW) {
+        const struct busy_sum sum = read_sum(row);
+        found(argument, &sum);
+    }
     sqlite3_reset(row);
 }

@@ -113,11 +113,14 @@ int broker_client_renew(struct broker_client *client, const char *id, uint64_t s
     __attribute__((warn_unused_result));
 void broker_lease_clear(struct broker_lease *lease);
 
-// Adds constraints to a "request" object. TEXT is a list such as
-// "model=*H200*,same-box,policy=spread" of:
-// model=, box=, locality= (globs), min-memory=SIZE, min-capability=8.0, near=PLACE|PLACE,
-// policy=pack|spread|best-fit, same-box, different-boxes, protection=authenticate|privacy.
-// On -EINVAL, BAD (SIZE bytes) contains the invalid word.
+// The constraints, for people; a part of formats.
+#define BROKER_CONSTRAINTS \
+    "model=, box=, locality= (patterns), near=PLACE, min-memory=SIZE, min-capability=8.0, " \
+    "compute=25%%, policy=pack|spread|best-fit, protection=authenticate|privacy, index=NUMBER, " \
+    "same-box, different-boxes, drained"
+
+// Adds constraints to a "request" object. TEXT is a list of BROKER_CONSTRAINTS such as
+// "model=*H200*,same-box,policy=spread". On -EINVAL, BAD (SIZE bytes) contains the invalid word.
 int broker_request_constrain(json_t *request, const char *text, char *bad, size_t size)
     __attribute__((warn_unused_result));
 

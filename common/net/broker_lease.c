@@ -51,12 +51,6 @@ static int set_compute(json_t *request, const char *text)
     return json_object_set_new(request, "compute", json_integer(percent));
 }
 
-// The constraints that set_constraint knows, for people.
-#define CONSTRAINT_WORDS \
-    "model=, box=, locality= (patterns), near=PLACE, min-memory=SIZE, min-capability=8.0, " \
-    "compute=25%%, policy=pack|spread|best-fit, protection=authenticate|privacy, index=NUMBER, " \
-    "same-box, different-boxes and drained"
-
 static int set_constraint(json_t *request, const char *name, const char *value)
 {
     static const char *const patterns[] = {"model", "box", "locality", "policy", "protection"};
@@ -166,7 +160,8 @@ int broker_client_acquire(struct broker_client *client, const struct broker_acqu
 
     if (error == -EINVAL)
         return broker_client_explain(
-            client, error, "constraint \"%s\" is not understood; there are " CONSTRAINT_WORDS, bad);
+            client, error, "constraint \"%s\" is not understood; there are " BROKER_CONSTRAINTS,
+            bad);
     if (error)
         return error;
     body = json_pack("{s:o, s:I, s:I, s:b, s:b}", "request", request, "owner",

@@ -15,6 +15,7 @@ UNITDIR     ?= $(PREFIX)/lib/systemd/system
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR      ?= $(PREFIX)/share/zsh/site-functions
 
 INSTALL_FILES   :=
 INSTALL_TARGETS += install-files

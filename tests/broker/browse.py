@@ -4,7 +4,7 @@
 
     browse.py PROFILE-DIRECTORY URL STEP...
 
-A step is a text, or `js:EXPRESSION` that must become true in the page, or `width:PIXELS` of the window,
+A step is a text, or `js:EXPRESSION` that must become true in the page, or `width:PIXELS` of the window, `scheme:dark`, `key:NAME`,
 or `shot:FILE` for a picture of the page, `go:URL` for another page, or `resolve:NAME=ADDRESS`
 for the browser's name service. Says "seen STEP" for each, and at the end prints the page. Status 1 where one does not appear;
 what the browser itself complained of is then on standard error. A browser that does not come up
@@ -121,6 +121,16 @@ class Browser:
         if kind == "width" and colon:
             self.call("Emulation.setDeviceMetricsOverride", {
                 "width": int(value), "height": 900, "deviceScaleFactor": 1, "mobile": False})
+            return True
+        if kind == "scheme" and colon:
+            self.call("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": value}]})
+            return True
+        if kind == "key" and colon:
+            text = {"text": value} if len(value) == 1 else {"text": "\r"} if value == "Enter" else {}
+            for stage in ("keyDown", "keyUp"):
+                self.call("Input.dispatchKeyEvent", {"type": stage, "key": value, "code": value if len(value) > 1 else "",
+                                                     "windowsVirtualKeyCode": {"Enter": 13, "Escape": 27}.get(value, 0),
+                                                     **(text if stage == "keyDown" else {})})
             return True
         if kind == "shot" and colon:
             with open(value, "wb") as file:

@@ -27,6 +27,15 @@ done
 is "$(grep -c '^gpu .*: a kernel computed right' <<<"$FOUND")" 2 "a kernel runs on each of its GPUs"
 is "$("$ctl" leases | grep -c granted)" 0 "no lease is left behind"
 await "the end of the lease" is_idle
+json() { "$ctl" "$@" --json | python3 -c '
+import json, sys
+rows = [json.loads(line) for line in sys.stdin]
+print(*sorted({"%s=%s" % (row["topic"], row["state"]) for row in rows}))
+print(*(row["round_trip_seconds"] < 60 and row["to_gpu_bytes_per_second"] > 0 for row in rows if row.get("transport") == "tcp"))'; }
+is "$(json ping box1 | xargs)" "gpu=ok transport=absent transport=ok True" "ping as JSON"
+await "the end of the lease" is_idle
+like "$(json doctor box1)" 'broker=ok .*gpu=ok .*transport=absent transport=ok version=ok' "and doctor"
+await "the end of the lease" is_idle
 ok "a GPU that is drained" "$ctl" drain box1:1
 doctor "$ctl" doctor box1
 is "$DOCTOR $(grep -c '^gpu .*: a kernel computed right' <<<"$FOUND")" "0 1" "keeps the others from nothing"

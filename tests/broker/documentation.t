@@ -30,6 +30,9 @@ if command -v systemd-analyze >/dev/null; then
     sed 's|=@SBINDIR@/.*|=/bin/true|; /^Documentation=/d; s|@[A-Z]*@||' \
         "$TOP/systemd/rgpu-brokerd.service.in" >"$TMP/rgpu-brokerd.service"
     is "$(systemd-analyze verify "$TMP/rgpu-brokerd.service" 2>&1)" "" "systemd finds nothing wrong with the unit"
+    sed 's|=@LIBEXECDIR@/.*|=/bin/true|; /^Documentation=/d' "$TOP/systemd/rgpu-usage-report.service.in" >"$TMP/rgpu-usage-report.service"
+    sed '/^Documentation=/d' "$TOP/systemd/rgpu-usage-report.timer" >"$TMP/rgpu-usage-report.timer"
+    is "$(systemd-analyze verify "$TMP/rgpu-usage-report.timer" 2>&1)" "" "nor with the report's"
     ok "and its exposure is low" systemd-analyze security --offline=true --threshold=15 "$TMP/rgpu-brokerd.service"
     for unit in service timer; do
         sed -e '/^Documentation=/d' -e "s|@SBINDIR@|$BUILD/bin|" -e "s|@SYSCONFDIR@|/etc|" "$TOP/systemd/rgpu-broker-backup.$unit.in" >"$TMP/rgpu-broker-backup.$unit"

@@ -76,8 +76,18 @@ ok "the lease is over" await "its end" is_over "$lease"
 say mine two "$(count "$lease" 2 1700 true)" >/dev/null
 is "$(busy "$lease")" 10000 "what is told after its end is still its"
 
+bytes() { api GET "/v1/leases/$lease" | python3 -c 'import json, sys; lease = json.load(sys.stdin)["lease"]; print(lease["bytes_in"], lease["bytes_out"])'; }
+network() { echo "{\"lease\": \"$lease\", \"count\": $1, \"milliseconds\": 0, \"bytes_in\": $2, \"bytes_out\": $3, \"over\": true}"; }
+say mine two "$(network 3 1000 20)" >/dev/null
+say mine two "$(network 3 1500 20), $(network 3 1400 30)" >/dev/null
+is "$(bytes) $(busy "$lease")" "1500 30 10000" "bytes over the network are counted likewise"
+say mine two "$(network 4 -1 5), $(network 4 5 9000000000000000000)" >/dev/null
+is "$(bytes)" "1500 30" "and none that make no sense"
+say mine two "$(network 4 1048576 0)" >/dev/null
 row() { "$ctl" usage --by "$1" --json --from 1d | head -n 1; }
 is "$(row lease | at lease) $(row lease | at account) $(row lease | at job)" "$lease physics slurm job 7" "usage by lease"
+is "$(row lease | at bytes_in) $(row lease | at bytes_out)" "1050076 30" "with its bytes"
+is "$("$ctl" usage --job 7 --format net-in,net-out | tr -s ' ' | sed -n 2p | xargs)" "1.0M 30" "as a table"
 is "$(row account | at account) $(row account | at leases)" "physics 1" "by account"
 is "$(row user | at user)" "$(id -un)" "by user"
 for by in lease account user; do
@@ -98,6 +108,16 @@ lease=$(api POST /v1/leases '{"request": {"gpus": [{}], "box": "box1"}, "ticket"
 id=$(at lease.id <<<"$lease")
 start busy env LD_LIBRARY_PATH="$BUILD/lib" RGPU_TICKET="$(at ticket <<<"$lease")" "$BUILD/tests/programs/endure" --busy
 await_line busy 'round 0' || bail "no session"
+RGPU_TRANSPORT=tcp LD_LIBRARY_PATH="$BUILD/lib" RGPU_TICKET="$(at ticket <<<"$lease")" "$BUILD/tests/programs/copies" >/dev/null
+moved() { api GET "/v1/leases/$id" | at lease.bytes_in; }
+ok "a program that ran over tcp has moved bytes" await "its bytes" eval '[ "$(moved)" -gt 100000 ]'
+is "$("$ctl" top --json | grep '"list":"leases"' | grep -c bytes_in || true)" 0 "one over shared memory moves none, and top has those of running sessions"
+start networked env RGPU_TRANSPORT=tcp LD_LIBRARY_PATH="$BUILD/lib" RGPU_TICKET="$(at ticket <<<"$lease")" "$BUILD/tests/programs/endure" --busy
+await_line networked 'round 0' || bail "no session"
+running() { "$ctl" top --json | grep '"list":"leases"' | grep -q '"bytes_in":[1-9]'; }
+ok "top has the bytes of a lease" await "its bytes" running
+stop "$PID" KILL
+PID=${line_pid[busy]}
 works() { api GET /v1/sessions | grep -Eq '"utilization": ?[1-9]'; }
 await "kernels to be seen" works
 stop "$PID" KILL
@@ -108,6 +128,7 @@ seen=$(busy "$id")
 ok "its time was told by then" test "$seen" -gt 0
 ok "metrics have it" grep -q "rgpu_lease_busy_gpu_seconds_total{lease=\"$id\",owner=\"[0-9]*\"} [0-9.]*[1-9]" \
     <(web "http://$BROKER/metrics")
+ok "and its bytes" grep -q "rgpu_lease_network_bytes_total{lease=\"$id\",owner=\"[0-9]*\",direction=\"in\"} [1-9]" <(web "http://$BROKER/metrics")
 invariants >/dev/null
 stop "$BROKER_PID" KILL
 start_broker --anonymous-read=yes

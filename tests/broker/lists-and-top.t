@@ -44,6 +44,13 @@ like "$(cat "$TMP/gpus.80")" ' a long [^ ]* ?[^ ]*\.\.$' "sentences keep their b
 like "$(cat "$TMP/gpus.200")" '^gpubox-with-a-long-name01 +0 ' "where there is room nothing is shortened"
 like "$("$ctl" gpus)" ' GPU-gpubox-with-a-long-name01-0 ' "nor where the output is no terminal"
 
+# ---- colours ----
+drawn() { env "$@" TERM="${TERMINAL:-xterm}" python3 "$TOP/tests/broker/terminal.py" 200x40 -- "$ctl" boxes; }
+like "$(drawn -u NO_COLOR)" $'small +\033\\[32mup *\033\\[0m' "a state has a colour on a terminal"
+unlike "$(drawn NO_COLOR=1)" $'\033' "but not with NO_COLOR"
+unlike "$(TERMINAL=dumb drawn)" $'\033' "nor where there are none"
+unlike "$("$ctl" boxes)" $'\033' "nor where the output is no terminal"
+
 # ---- columns, order, rows, names ----
 is "$("$ctl" sessions --format owner,box --sort owner --only 'box=gpu*' | tr -s ' ' | head -2 | tail -1)" "$one gpubox-with-a-long-name01" "sessions: columns, order, rows, users by name"
 is "$("$ctl" boxes --sort -used --format box | sed -n 2p)" small "boxes by what is used"

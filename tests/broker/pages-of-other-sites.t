@@ -52,13 +52,13 @@ start browser python3 "$TOP/tests/broker/browse.py" "$TMP/profile" "http://evil.
     resolve:evil.example=127.0.0.1 "$(page_at "evil.example:$other")" \
     "go:http://localhost:$other/" "$(page_at "localhost:$other")" \
     "go:http://evil.example:$forwarded/attack" "$(page_at "evil.example:$forwarded")" \
-    "go:http://localhost:$forwarded/" '>live</span>' '<td>box1</td><td>up</td>' "<code>$lease</code></td><td>granted"
+    "go:http://localhost:$forwarded/" '>live</span>' '>box1</a></td><td data-column="State">up</td>' "<code>$lease</code></a></td><td data-column=\"State\">granted"
 seen() { await_line browser "^seen $1"; }
 ok "a page of another site has tried all and read no keys" seen "js.*evil.example:$other"
 ok "so has a page at another port of the same host" seen "js.*localhost:$other"
 ok "and one whose name leads to the forwarded port" seen "js.*evil.example:$forwarded"
 ok "the status page is live through the forwarded port" seen ".*live"
-ok "no box is drained" seen '<td>box1</td><td>up</td>'
+ok "no box is drained" seen '>box1</a></td><td data-column="State">up</td>'
 ok "no lease is revoked" seen ".*$lease"
 unlike "$(api GET '/v1/events?after=0')" '"(box.drained|lease.ending)"' "nor was any meanwhile"
 done_testing

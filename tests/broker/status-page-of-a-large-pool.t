@@ -44,6 +44,24 @@ apart='[...document.querySelectorAll("tbody tr")].every(row => { const all = [..
 # Words of ordinary length are not torn: a cell of one word has one line.
 untorn='[...document.querySelectorAll("#boxes td:first-child, #waiting td:nth-child(2)")].every(cell => Math.max(...[...cell.childNodes].map(n => { const r = document.createRange(); r.selectNodeContents(n); return r.getClientRects().length; })) === 1)'
 last='[...document.querySelectorAll("#boxes .gpus")].every(g => g.lastChild.getBoundingClientRect().right <= innerWidth)'
+narrow='document.documentElement.scrollWidth <= innerWidth'
+# The steps that look at a page at three widths, light and dark.
+looks=()
+look_at() { # NAME
+    local scheme width
+    for scheme in light dark; do
+        looks+=("scheme:$scheme" "js:getComputedStyle(document.body).color === \"rgb($([ $scheme = dark ] && echo 255, 255, 255 || echo 0, 0, 0))\"")
+        for width in 1400 800 390; do
+            looks+=("width:$width" "js:innerWidth === $width && $narrow" "js:$apart" ${SHOTS:+"shot:$SHOTS/$1-$width-$scheme.png"})
+        done
+    done
+    looks+=(scheme:light width:1400)
+}
+look_at box
+looks_at_box=("${looks[@]}") looks=()
+look_at lease
+looks_at_lease=("${looks[@]}") looks=()
+look_at pool
 start browser python3 "$TOP/tests/broker/browse.py" "$TMP/profile" "http://$BROKER/" \
     '>live</span>' '1000 boxes, 8000 GPUs' 'GPU 7 is missing' '1–25 of 1000' \
     'drained: fan 3 rattles' 'js:/fan 3 rattles.* \(root, /.test(document.querySelector("#boxes").textContent)' \
@@ -57,8 +75,18 @@ start browser python3 "$TOP/tests/broker/browse.py" "$TMP/profile" "http://$BROK
     width:390 "js:innerWidth === 390 && $fits" "js:$last" "js:$apart" ${SHOTS:+"shot:$SHOTS/page-390.png"} \
     'js:document.documentElement.scrollHeight < 9000' \
     'js:document.querySelector("#boxes button:last-of-type").click() === undefined' '26–50 of 1000' \
+    width:1400 'js:document.querySelectorAll("div.map a").length === 1000' key:m 'js:document.activeElement.textContent === "gpubox0000"' \
+    key:ArrowDown key:ArrowUp key:ArrowRight key:ArrowRight key:ArrowRight 'js:document.activeElement.textContent === "gpubox0003"' \
+    'js:/^gpubox0003: drained, 8 GPUs, 0 free$/.test(document.activeElement.title)' key:Enter 'js:location.hash === "#box/gpubox0003"' \
+    'State</dt><dd>drained: fan 3 rattles' 'js:document.querySelectorAll("#gpus tbody tr").length === 8 && document.querySelector("#boxes").hidden' \
+    'js:/box.drained/.test(document.querySelector("#timeline li.bad").textContent)' "${looks_at_box[@]}" \
+    key:Escape 'js:location.hash === "" && !document.querySelector("#boxes").hidden' 'key:/' 'js:document.activeElement.id === "find"' key:Escape \
+    'js:document.querySelector("#leases tbody a").click() === undefined' 'js:location.hash.startsWith("#lease/L")' 'Had GPUs</dt>' \
+    'js:/that-does-not-end/.test(document.querySelector("#facts").textContent)' 'js:/lease.granted/.test(document.querySelector("#timeline").textContent)' \
+    "${looks_at_lease[@]}" 'key:?' 'js:document.querySelector("dialog").open' key:Escape 'js:!document.querySelector("dialog").open' \
+    key:Escape 'js:location.hash === ""' "${looks[@]}" \
     'js:(find => { find.value = "box061"; find.dispatchEvent(new Event("input")); return true; })(document.getElementById("find"))' \
-    '<td>gpubox0617</td>' 'js:document.querySelectorAll("#boxes tbody tr").length === 10'
+    '>gpubox0617</a></td>' 'js:document.querySelectorAll("#boxes tbody tr").length === 10'
 READY_SECONDS=130
 seen() { await_line browser "^seen .*$1"; }
 ok "figures" seen '8000 GPUs'
@@ -79,5 +107,16 @@ ok "all fits on a smaller one" seen 'innerWidth === 800'
 ok "and nothing lies over anything" seen 'every.row'
 ok "and on the window of a phone, eight GPUs beside each other" seen 'scrollHeight < 9000'
 ok "the next page" seen '26–50'
+ok "a map of all boxes" seen 'div.map a'
+ok "through which the keyboard goes" seen 'js:document.activeElement.textContent === .gpubox0003'
+ok "to the page of a box" seen 'js:location.hash === .#box/gpubox0003'
+ok "with its GPUs" seen 'js:.*#gpus tbody tr'
+ok "and what has happened to it" seen 'js:/box.drained/'
+ok "which fits the window of a phone, and is dark where that is wanted" seen 'innerWidth === 390'
+ok "back, and to the search" seen 'js:document.activeElement.id === .find'
+ok "a lease has a page, too" seen 'js:location.hash.startsWith'
+ok "with its job" seen 'js:/that-does-not-end'
+ok "and what has happened to it" seen 'js:/lease.granted/'
+ok "the keys are explained" seen 'js:document.querySelector..dialog...open'
 ok "what is looked for is found" seen 'tr.*length === 10'
 done_testing

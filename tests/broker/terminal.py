@@ -8,6 +8,7 @@ terminal. Prints "seen STEP" for each, the last screen, and the program's exit s
 import fcntl
 import os
 import pty
+import re
 import select
 import struct
 import sys
@@ -22,7 +23,7 @@ def screens(text):
 
 
 def check(screen, width, height):
-    lines = screen.replace("\r", "").split("\n")
+    lines = re.sub("\033\\[[0-9;]*m", "", screen).replace("\r", "").split("\n") # without colours
     if len(lines) > height or max(map(len, lines)) > width:
         sys.exit("a screen of %d lines, the longest of %d:\n%s" % (
             len(lines), max(map(len, lines)), screen))

@@ -6,6 +6,21 @@
 
 command -v prometheus >/dev/null || skip_all "prometheus is not there"
 ok "the alerts are well-formed" promtool check rules "$TOP/config/rgpu-alerts.yml"
+cat >"$TMP/standby.yml" <<END
+rule_files: ["$TOP/config/rgpu-alerts.yml"]
+tests:
+  - interval: 1m
+    input_series:
+      - {series: 'up{job="rgpu-brokerd",instance="one"}', values: "1x9 0x10"}
+      - {series: 'up{job="rgpu-brokerd",instance="two"}', values: "0x20"}
+    alert_rule_test:
+      - {alertname: RgpuBrokerDown, eval_time: 9m}
+      - alertname: RgpuBrokerDown
+        eval_time: 15m
+        exp_alerts: [{exp_labels: {severity: critical, job: rgpu-brokerd}, exp_annotations: {summary: "No broker answers.",
+                      description: "Sessions and valid tickets go on; nobody gets a new lease. See journalctl -u rgpu-brokerd."}}]
+END
+ok "a broker that stands by raises no alert, and two that are away do" promtool test rules "$TMP/standby.yml"
 start_broker --anonymous-read=yes --synchronous full
 start_pool_box box1 --metrics-listen 127.0.0.1:0
 port=$(grep -o 'metrics_listen=.* port=[0-9]*' "$BOX_LOG" | grep -o '[0-9]*$')

@@ -24,10 +24,10 @@ start box "$rgpud" --config "$TMP/all.conf" --devices sim:1 --listen 127.0.0.1:0
     --worker-program "$BUILD/tests/stub-worker"
 ok "the sample file with every line in force is accepted" await_line box ready
 
-for command in $("$rgpuctl" --list-commands); do
+for command in $("$rgpuctl" --complete "" | cut -f 1); do
     grep -Eq "^\.(It )?Cm (.* )?$command( |\$)" "$TOP/docs/man/rgpuctl.1" || fail "rgpuctl.1 lacks $command"
     "$rgpuctl" "$command" --help | grep -q "^usage: rgpuctl $command " || fail "$command --help"
-    for option in $("$rgpuctl" "$command" --list-options); do
+    for option in $("$rgpuctl" --complete "$command" - | cut -f 1 | grep -vx -e --); do
         grep -q -- "Fl -${option#--}\( \|\$\)" "$TOP/docs/man/rgpuctl.1" || fail "rgpuctl.1 lacks $command $option"
     done
 done
@@ -44,20 +44,13 @@ else
     skip "mandoc is not there"
 fi
 
-complete_words() {
-    bash -c '. "$1"; COMP_WORDS=("${@:2}"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _rgpuctl "$2"; echo "${COMPREPLY[*]}"' \
-        sh "$TOP/admin-cli/rgpuctl.bash-completion" "$@"
-}
-is "$(complete_words "$rgpuctl" sess)" sessions "completion knows the commands"
-is "$(complete_words "$rgpuctl" sessions --js)" --json "completion knows a command's options"
-is "$(complete_words "$rgpuctl" run --transport t)" tcp "completion knows the transports"
-
 if command -v systemd-analyze >/dev/null; then
     for unit in rgpu-workers rgpud rgpu-brokerd rgpu-slurm-sync; do
         sed 's%=@\(SBINDIR\|LIBEXECDIR\)@/.*%=/bin/true%; /^Documentation=/d' "$TOP/systemd/$unit.service.in" >"$TMP/$unit.service"
         # Units of others, such as slurmctld.service, need not be there.
         is "$(SYSTEMD_UNIT_PATH=$TMP: systemd-analyze verify "$TMP/$unit.service" 2>&1 | grep -F "$unit.service")" "" \
             "systemd finds nothing wrong with $unit.service"
+        like "$(cat "$TOP/systemd/$unit.service.in")" '^StartLimitIntervalSec=0$' "which starts it again for as long as it fails"
         most=15
         [ $unit != rgpu-workers ] || most=22
         ok "and its exposure is at most $most tenths" \

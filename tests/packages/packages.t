@@ -31,7 +31,7 @@ debs() { ls "$packages"/rgpu-{client,tools,box,broker,slurm}_"$1"_amd64.deb; }
 like "$(for deb in $(debs "$old"); do dpkg-deb -f "$deb" Maintainer; done | sort -u)" '^The authors of rgpu <[^ ]+>$' \
     "they name one maintainer"
 is "$(lintian --allow-root --fail-on error,warning "$packages/rgpu_${old}_amd64.changes" 2>&1)" "" "lintian has nothing to say"
-places="PREFIX=/usr UNITDIR=/lib/systemd/system SLURM=yes"
+places="PREFIX=/usr UNITDIR=/lib/systemd/system ZSHDIR=/usr/share/zsh/vendor-completions SLURM=yes"
 for part in client tools box broker slurm; do
     # shellcheck disable=SC2086
     make -s -C "$TOP" --no-print-directory $places ONLY=$part install-list

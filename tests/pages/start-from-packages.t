@@ -73,9 +73,19 @@ steps host node
 install -m 755 "$BUILD/tests/programs/saxpy" "${machine_root[node]}/root/your-program"
 steps node try
 like "$(on host rgpuctl usage --json)" '"leases":[1-9]' "the leases are counted"
+if [ "${machine_inner[host]}" = / ]; then
+    ok "the weekly report has its timer" on host systemctl enable --now rgpu-usage-report.timer
+    ok "and is made" on host systemctl start rgpu-usage-report.service
+    like "$(on host bash -c 'cat /var/lib/rgpu-usage/*.txt')" '^root +[1-9]' "with the users of the week"
+else
+    skip "no cgroups for systemd, so no timer"
+fi
 # ---- what pages and settings name is there ----
+# Pages are those of all packages, which the host has.
 for machine in host node; do
-    missing=$(on $machine bash -c "grep -rhoE '/usr/share/(doc/)?rgpu[a-z0-9/._-]*[a-z]' /etc/rgpu /usr/share/doc/rgpu-*/ /usr/lib/systemd/system/rgpu* 2>/dev/null |
+    pages=
+    [ $machine = node ] || pages='/usr/share/doc/rgpu-*/'
+    missing=$(on $machine bash -c "grep -rhoE '/usr/share/(doc/)?rgpu[a-z0-9/._-]*[a-z]' /etc/rgpu $pages /usr/lib/systemd/system/rgpu* 2>/dev/null |
         sort -u | while read -r file; do [ -e \"\$file\" ] || echo \"\$file\"; done")
     is "$missing" "" "on $machine there is each file of ours that a page or a setting names"
 done

@@ -62,20 +62,45 @@ else
         ok "$program computes in Podman" in_podman "$BUILD/tests/programs/$program"
         like "$(cat "$TMP/out")" 'transport=shm' "$program: over shared memory"
     done
-    # As a device of the Container Device Interface, with the paths of this test.
+    # As a device of the Container Device Interface: libraries where the image's loader looks, without a variable.
     mkdir "$TMP/cdi"
-    sed "s|hostPath: /run/rgpu-clients|hostPath: $sockets|; s|hostPath: /usr/lib/rgpu|hostPath: $BUILD/lib|" \
-        "$TOP/config/containers/cdi.yaml" >"$TMP/cdi/rgpu.yaml"
-    by_device() {
+    RGPU_CLIENT_SOCKETS=$sockets "$BUILD/bin/rgpuctl" cdi generate >"$TMP/cdi/rgpu.json"
+    by_device() { # DEVICE COMMAND...
         unshare --mount --propagation private bash -c 'mount -t tmpfs run /run && mkdir /run/cdi && mount --bind "$1" /run/cdi && exec "${@:2}"' \
-            by_device "$TMP/cdi" podman --runtime runc run --rm --network none --user 1234:1234 --read-only --read-only-tmpfs=false --ulimit nofile=1024:1024 \
-            --ulimit nproc=4096:4096 --env RGPU_LOG=info --device rgpu.local/box=all --rootfs /:O "$@" >"$TMP/out" 2>&1 </dev/null
+            by_device "$TMP/cdi" podman --runtime runc run --rm --network none ${user:+--user $user} --read-only --read-only-tmpfs=false \
+            --ulimit nofile=1024:1024 --ulimit nproc=4096:4096 --env RGPU_LOG=info --device "$1" --rootfs /:O "${@:2}" \
+            >"$TMP/out" 2>&1 </dev/null
     }
-    if ! by_device true; then
+    user=1234:1234
+    if ! by_device rgpu/box=all true; then
         skip "Podman has no Container Device Interface here: $(tail -n 1 "$TMP/out")"
     else
-        ok "a program computes in Podman with --device rgpu.local/box=all" by_device "$BUILD/tests/programs/saxpy"
+        ok "a program computes in Podman with --device rgpu/box=all" by_device rgpu/box=all "$BUILD/tests/programs/saxpy"
         like "$(cat "$TMP/out")" 'transport=shm' "over shared memory"
+        ok "its loader finds the libraries by itself" by_device rgpu/box=all sh -c 'test -z "$LD_LIBRARY_PATH"; ldd "$1"' sh "$BUILD/tests/programs/saxpy"
+        like "$(cat "$TMP/out")" 'libcuda.so.1 => /(usr/)?lib' "where those of the system are"
+        ok "also where the image's variable names other folders, as NVIDIA's do" by_device rgpu/box=all \
+            env LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64 "$BUILD/tests/programs/saxpy"
+        # A lease: a box that asks for tickets.
+        printf 'k1 %064d\n' 7 >"$TMP/box.key"
+        chmod 600 "$TMP/box.key"
+        standalone=$BOX_PID
+        start_box --name leased --auth ticket --key-file "$TMP/box.key" --admin-socket "$TMP/admin" --devices sim:1 --client-sockets "$sockets" \
+            --listen "127.0.0.1:0,unix:$sockets/leased"
+        gpu=$("$BUILD/bin/rgpuctl" devices --socket "$TMP/admin" --json 2>/dev/null | sed -n 's/.*"uuid":"\([^"]*\)".*/\1/p')
+        "$BUILD/tests/issue-ticket" "$TMP/box.key" unix:/run/rgpu-clients/leased leased 3600 lease=L1 "$gpu" >"$TMP/ticket"
+        fails "a ticket that others can read describes nothing" env RGPU_TICKET_FILE="$TMP/ticket" "$BUILD/bin/rgpuctl" cdi generate
+        chmod 600 "$TMP/ticket"
+        ok "a lease is described" env RGPU_TICKET_FILE="$TMP/ticket" RGPU_CLIENT_SOCKETS="$sockets" "$BUILD/bin/rgpuctl" cdi generate
+        cp "$TMP/ok.out" "$TMP/cdi/lease.json"
+        is "$(RGPU_TICKET_FILE=$TMP/ticket "$BUILD/bin/rgpuctl" cdi name) $("$BUILD/bin/rgpuctl" cdi name)" "rgpu/lease=L1 rgpu/box=all" "with its name"
+        user=
+        ok "a program computes with --device rgpu/lease=L1" by_device rgpu/lease=L1 "$BUILD/tests/programs/saxpy"
+        like "$(cat "$TMP/out")" 'transport=shm' "over shared memory"
+        fails "and with the other device the box asks for a ticket" by_device rgpu/box=all env RGPU_BOXES=unix:/run/rgpu-clients/leased \
+            "$BUILD/tests/programs/saxpy"
+        stop "$BOX_PID"
+        BOX_PID=$standalone
     fi
 fi
 

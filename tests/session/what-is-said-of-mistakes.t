@@ -6,7 +6,7 @@ rgpud=$BUILD/bin/rgpud rgpuctl=$BUILD/bin/rgpuctl
 within() { timeout --kill-after=5 60 "$@"; }
 
 # ---- output that cannot be written ----
-for command in --help "--list-commands" "run --help"; do
+for command in --help --complete "run --help"; do
     status=0
     # shellcheck disable=SC2086
     "$rgpuctl" $command >/dev/full 2>"$TMP/errors" || status=$?

@@ -140,6 +140,26 @@ void gpu_time_leave(const struct worker_process *worker)
     }
 }
 
+// ---- bytes ----
+
+void gpu_time_add_bytes(const struct worker_process *worker, const struct control_stats *now)
+{
+    const struct session_record *session = &worker->session;
+    const struct control_stats *before = &session->stats;
+    bool networked = !strcmp(now->transport, "tcp") || !strcmp(now->transport, "rdma");
+    uint64_t in = now->bytes_in > before->bytes_in ? now->bytes_in - before->bytes_in : 0;
+    uint64_t out = now->bytes_out > before->bytes_out ? now->bytes_out - before->bytes_out : 0;
+    struct gpu_time *entry = networked && *session->grant.lease && (in || out)
+                                 ? of_lease(worker->box, session->grant.lease)
+                                 : NULL;
+
+    if (!entry)
+        return;
+    entry->bytes_in += in;
+    entry->bytes_out += out;
+    entry->reported = false;
+}
+
 // ---- reports ----
 
 static bool has_sessions(const struct box *box, const char *lease)
@@ -159,10 +179,12 @@ json_t *gpu_time_report(struct box *box)
 
     TAILQ_FOREACH(entry, &box->gpu_times, link) {
         entry->reported = !has_sessions(box, entry->lease);
-        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:b, s:b}", "lease", entry->lease,
-                                              "count", (json_int_t)entry->number, "milliseconds",
-                                              (json_int_t)(entry->microseconds / 1000), "estimated",
-                                              entry->estimated, "over", entry->reported));
+        json_array_append_new(
+            list, json_pack("{s:s, s:I, s:I, s:I, s:I, s:b, s:b}", "lease", entry->lease, "count",
+                            (json_int_t)entry->number, "milliseconds",
+                            (json_int_t)(entry->microseconds / 1000), "bytes_in",
+                            (json_int_t)entry->bytes_in, "bytes_out", (json_int_t)entry->bytes_out,
+                            "estimated", entry->estimated, "over", entry->reported));
     }
     return list;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // GPU time of leases: the time in which GPUs executed work of their sessions, summed over the GPUs
-// of the lease. It is updated whenever the figures are read. The broker stores it.
+// of the lease. It is updated whenever the figures are read. Beside it the bytes that their
+// sessions have sent and received over the network. The broker stores both.
 #ifndef RGPU_DAEMON_GPU_TIME_H
 #define RGPU_DAEMON_GPU_TIME_H
 
@@ -14,8 +15,9 @@ struct gpu_time {
     char lease[128];
     uint64_t number; // unique in this run of rgpud
     uint64_t microseconds;
-    bool estimated; // a part is computed from the whole GPU's activity
-    bool reported;  // the last report has named this count as final
+    uint64_t bytes_in, bytes_out; // over the network, from the clients and to them
+    bool estimated;               // a part is computed from the whole GPU's activity
+    bool reported;                // the last report has named this count as final
     // Lease with a time share (shares.c): its debt, and `microseconds` when it was last settled.
     int64_t debt_us;
     uint64_t settled;
@@ -29,6 +31,10 @@ void gpu_time_taken(struct box *box); // must be called after all devices
 // Adds the work of an ending worker since the last reading. The session must still count on its
 // devices.
 void gpu_time_leave(const struct worker_process *worker);
+
+// Adds the bytes that have gone over the network since the session's last statistics. Must be
+// called before these change.
+void gpu_time_add_bytes(const struct worker_process *worker, const struct control_stats *now);
 
 // Returns the entry of a lease, or NULL if there is none yet.
 struct gpu_time *gpu_time_find(struct box *box, const char *lease);

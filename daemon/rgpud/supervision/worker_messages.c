@@ -13,6 +13,7 @@
 #include "common/base/scope.h"
 #include "daemon/rgpud/workers/box_calls.h"
 #include "daemon/rgpud/gpus/exported.h"
+#include "daemon/rgpud/gpus/gpu_time.h"
 #include "daemon/rgpud/workers/mps_daemon.h"
 #include "daemon/rgpud/box/offered_transports.h"
 #include "daemon/rgpud/sharing/overcommit.h"
@@ -106,6 +107,7 @@ static int take_stats(struct worker_process *worker, const struct control_stats 
     if (stats->calls != session->stats.calls || stats->bytes_in != session->stats.bytes_in ||
         stats->bytes_out != session->stats.bytes_out)
         worker->active_ms = clock_ms();
+    gpu_time_add_bytes(worker, stats);
     session->stats = *stats;
     return 0;
 }

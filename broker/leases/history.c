@@ -18,7 +18,7 @@ static struct log_limit repeated = LOG_LIMIT(20, 60);
 // Returns true if nothing has changed since the database was restored from a copy.
 static bool is_restored(struct broker *broker)
 {
-    json_t *events = store_events(broker->store, broker->last_event - 1, 1, -1);
+    json_t *events = store_events(broker->store, broker->last_event - 1, 1);
     const json_t *last = json_array_get(events, 0);
     const char *kind = json_string_value(json_object_get(last, "kind"));
     bool restored = kind && !strcmp(kind, HISTORY_RESTORED);

@@ -5,7 +5,7 @@ from house.declare import USUAL, Headline, Need, Plot, Program, Study
 WAITS = ("launch, wait for its stream", "launch, wait for the default stream", "launch, wait for the device",
          "launch in a stream, wait for the device", "memset of 1 MiB, wait for the device",
          "eight launches, wait for the device", "launch, query an event", "launch, query its stream",
-         "timed pair of events", "4 B pinned back behind a kernel", "1 MiB pageable to the GPU")
+         "timed pair of events", "4 B pinned back after a kernel", "1 MiB pageable to the GPU")
 MEMORY = ("cudaMalloc and cudaFree of 4 KiB", "cudaMalloc and cudaFree of 1 MiB",
           "cudaMalloc and cudaFree of 16 MiB", "cudaMalloc and cudaFree of 100 sizes",
           "cudaMalloc, launch, cudaFree of 1 MiB", "cudaMallocHost and cudaFreeHost of 64 KiB",

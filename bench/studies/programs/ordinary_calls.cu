@@ -209,7 +209,7 @@ static const struct row {
     {"launch, query an event", launch_event_query, 1},
     {"launch, query its stream", launch_stream_query, 1},
     {"timed pair of events", timed_events, 1},
-    {"4 B pinned back behind a kernel", pinned_word_back, 1},
+    {"4 B pinned back after a kernel", pinned_word_back, 1},
     {"cudaMalloc and cudaFree of 4 KiB", malloc_free_4k, 1},
     {"cudaMalloc and cudaFree of 1 MiB", malloc_free_1m, 1},
     {"cudaMalloc and cudaFree of 16 MiB", malloc_free_16m, 2},

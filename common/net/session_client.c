@@ -437,10 +437,11 @@ static int64_t reply_deadline(void)
 }
 
 int session_propose_transport(const struct control_stream *stream, const char *transport,
-                              const char *reason, struct session_error *error)
+                              const char *reason, uint32_t reconnect_ms,
+                              struct session_error *error)
 {
     struct control_transport_reply reply = {0};
-    struct control_transport_proposal proposal = {0};
+    struct control_transport_proposal proposal = {.reconnect_ms = reconnect_ms};
     int64_t deadline = reply_deadline();
 
     snprintf(proposal.transport, sizeof(proposal.transport), "%s", transport);

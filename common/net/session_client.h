@@ -75,9 +75,10 @@ void session_welcome_free(struct session_welcome *welcome);
 // Proposes a transport to the worker, with the reason for it, and waits for the answer. Returns 0
 // or -1. If error->result is 0, the worker has refused, and another transport can be proposed;
 // otherwise the connection is unusable.
+// RECONNECT_MS is how long the worker is to wait for a lost connection.
 int session_propose_transport(const struct control_stream *stream, const char *transport,
-                              const char *reason, struct session_error *error)
-    __attribute__((warn_unused_result));
+                              const char *reason, uint32_t reconnect_ms,
+                              struct session_error *error) __attribute__((warn_unused_result));
 
 // Prepares the connection for data, after both sides have agreed to use it as transport. TLS ends
 // if PROTECTION does not cover data; otherwise it continues, and *TLS is for the link.

@@ -12,8 +12,9 @@
 #include "client-lib/cuda/report/tell.h"
 #include "common/base/log.h"
 #include "common/base/copy_path.h"
+#include "common/base/units.h"
 
-enum { SPIN_PROCESSORS = 8, SPIN_FOR_GPU_US = 2000 };
+enum { SPIN_PROCESSORS = 8, SPIN_FOR_GPU_US = 2000, RECONNECT_SECONDS = 60 };
 
 int transport_choice(const struct transport **choice)
 {
@@ -112,6 +113,22 @@ static unsigned connections_choice(void)
     return connections;
 }
 
+// Returns how long a lost connection is waited for. A box of an earlier release does not wait.
+static uint32_t reconnect_choice(const struct control_welcome *box)
+{
+    static const uint8_t none[sizeof(box->resume_token)];
+    const char *text = secure_getenv("RGPU_RECONNECT");
+    uint64_t us = RECONNECT_SECONDS * 1000000;
+
+    if (text && *text && units_parse_duration(text, &us)) {
+        tell("RGPU_RECONNECT is not a time, such as 60 or 5min; it is ignored");
+        us = RECONNECT_SECONDS * 1000000;
+    }
+    if (!memcmp(box->resume_token, none, sizeof(none)))
+        return 0;
+    return us / 1000 < CONTROL_RECONNECT_MS_MAX ? (uint32_t)(us / 1000) : CONTROL_RECONNECT_MS_MAX;
+}
+
 static const char *sockets_directory(void)
 {
     const char *directory = secure_getenv("RGPU_CLIENT_SOCKETS");
@@ -189,7 +206,8 @@ static enum attempt choose_transport_try(struct choice *choice, const struct tra
         return note_obstacle(choice, row, obstacle);
     state_reason(choice, row, speaks);
     // If a worker declines what it has offered, another session may still succeed.
-    if (session_propose_transport(side->stream, row->name, choice->reason, choice->error) != 0)
+    if (session_propose_transport(side->stream, row->name, choice->reason, side->reconnect_ms,
+                                  choice->error) != 0)
         return OVER;
     int err = row->connect(side, &choice->session->link, text, sizeof(text));
     if (err)
@@ -232,6 +250,9 @@ int session_choose_link(struct box_session *session, const struct session_welcom
                  .session = session->id,
                  .forced = wanted != NULL,
                  .connections = connections_choice(),
+                 .address = session->address,
+                 .resume_token = welcome->offer.resume_token,
+                 .reconnect_ms = reconnect_choice(&welcome->offer),
                  .stream = &session->stream,
                  .options = link_settings()},
         .error = error,

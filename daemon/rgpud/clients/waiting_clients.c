@@ -134,13 +134,15 @@ static enum control_protection protection_of(const struct client *client)
 }
 
 // Allows further connections of the session. Without random bytes it has only one, which also
-// works.
+// works, and ends with it.
 static void grant_extra(const struct box *box, struct control_grant *grant)
 {
     ssize_t size = sizeof(grant->extra_token);
 
     if (getrandom(grant->extra_token, (size_t)size, 0) == size)
         grant->extra_connections = (uint8_t)(box->settings.tcp_connections - 1);
+    size = sizeof(grant->resume_token);
+    grant->reconnects = getrandom(grant->resume_token, (size_t)size, 0) == size;
 }
 
 static int fill_grant(const struct client *client, uint64_t session, struct control_grant *grant)

@@ -117,6 +117,7 @@ static int send_welcome(int64_t deadline)
     welcome_make_offers();
     welcome.snapshot = snapshot;
     welcome.snapshot_size = (uint32_t)size;
+    memcpy(welcome.resume_token, side.grant->resume_token, sizeof(welcome.resume_token));
     return control_send(side.stream, CONTROL_WELCOME, &welcome, deadline);
 }
 
@@ -163,6 +164,7 @@ static int welcome_take_proposal(int64_t deadline)
     err = control_send(side.stream, CONTROL_TRANSPORT_REPLY, &reply, deadline);
     if (err || !reply.accepted)
         return err;
+    side.reconnect_ms = proposal.reconnect_ms;
     snprintf(session.transport, sizeof(session.transport), "%s", row->name);
     snprintf(session.transport_reason, sizeof(session.transport_reason), "%s", proposal.reason);
     return accept_link(row, offer, deadline);
@@ -194,6 +196,7 @@ int welcome_client(int control, const struct control_grant *grant, struct contro
     if (done < 0)
         return done;
     welcome_withdraw_all();
+    session.reconnect_ms = link_tcp_timeout(session.link);
     leave_window();
     pinned_drop_unused();
     return 0;

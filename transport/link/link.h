@@ -81,6 +81,9 @@ int link_receive_bulk_ahead(struct link *link, void *payload, size_t length,
 int link_settle(struct link *link, const struct link_ahead *ahead);
 // Returns true if link_receive() would not block. Never blocks; any thread may call.
 bool link_pending(struct link *link);
+// Returns true, once, if much that was sent waits for acknowledgements, which are received with the
+// peer's records: the caller should receive what is there. Any thread may call.
+bool link_wants_reading(struct link *link);
 // Makes a blocked link_receive(), or else the next one that would block, return 0. Any thread may
 // call.
 void link_interrupt(struct link *link);

@@ -48,6 +48,8 @@ struct tcp_link {
     struct gather_guess guess;
     uint64_t commits, takes; // how often a record was added, and all were taken
     bool ending;
+    size_t crowd; // bytes in the log from which link_wants_reading()
+    bool watched; // a thread notices the end of the connection
     pthread_cond_t work;
     pthread_t flusher;
 

@@ -200,6 +200,14 @@ static void reconnect_wake(struct tcp_reconnect *reconnect)
         ;
 }
 
+// Under lock. Not before the session is in use: a program may only want to know its GPUs.
+static void start_thread(struct tcp_reconnect *reconnect)
+{
+    if (*reconnect->plan.box && !reconnect->runs && !reconnect->ending)
+        reconnect->runs = link_thread_start(&reconnect->thread, "rgpu-reconnect",
+                                            "lost connections", reconnect_main, reconnect);
+}
+
 // ---- losses, on both sides ----
 
 // Under lock.
@@ -212,6 +220,7 @@ static void note_lost(struct tcp_reconnect *reconnect, struct tcp_stream *stream
                  reconnect->plan.timeout_ms / 1000,
                  stream->error ? strerror(-stream->error) : "closed");
     }
+    start_thread(reconnect);
     reconnect_wake(reconnect);
 }
 
@@ -235,9 +244,13 @@ static void reconnect_notify(struct tcp_stream *stream, bool lost)
         tcp_sender_soon(tcp);
 }
 
-static void begun(struct tcp_stream *stream)
+static void watch_stream(struct tcp_stream *stream)
 {
-    reconnect_wake(((struct tcp_link *)stream->link)->reconnect);
+    struct tcp_reconnect *reconnect = ((struct tcp_link *)stream->link)->reconnect;
+
+    SCOPED_LOCK(&reconnect->lock);
+    start_thread(reconnect);
+    reconnect_wake(reconnect);
 }
 
 static void acknowledge_stream(struct tcp_stream *stream)
@@ -276,16 +289,6 @@ int tcp_reconnect_take(struct tcp_link *tcp, unsigned number, const struct contr
 
 // ---- beginning and end ----
 
-static int start_thread(struct tcp_reconnect *reconnect)
-{
-    reconnect->wake = descriptor_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (reconnect->wake < 0)
-        return -errno;
-    reconnect->runs = link_thread_start(&reconnect->thread, "rgpu-reconnect", "lost connections",
-                                        reconnect_main, reconnect);
-    return reconnect->runs ? 0 : -EAGAIN;
-}
-
 int tcp_reconnect_new(struct tcp_link *tcp, const struct link_reconnect *plan)
 {
     struct tcp_reconnect *reconnect = calloc(1, sizeof(*reconnect));
@@ -303,10 +306,12 @@ int tcp_reconnect_new(struct tcp_link *tcp, const struct link_reconnect *plan)
         stream->timeout_ms = plan->timeout_ms;
         stream->notify = reconnect_notify;
         stream->acknowledge = acknowledge_stream;
-        stream->begun = begun;
+        stream->in_use = watch_stream;
     }
     tcp->reconnect = reconnect;
-    return *plan->box ? start_thread(reconnect) : 0;
+    if (*plan->box)
+        reconnect->wake = descriptor_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    return *plan->box && reconnect->wake < 0 ? -errno : 0;
 }
 
 void tcp_reconnect_abandon(struct tcp_reconnect *reconnect)

@@ -14,6 +14,7 @@
 
 enum {
     SEND_ROOM = 256 * 1024, // of bytes that wait to be sent
+    CROWD = 384 * 1024,     // of bytes that are not acknowledged
     GOODBYE_TRIES = 20,     // of a millisecond
 };
 
@@ -141,8 +142,18 @@ static void *flusher_main(void *argument)
 }
 
 // Under lock.
+static void note_use(struct tcp_link *tcp)
+{
+    if (tcp->watched || !tcp->own.survives)
+        return;
+    tcp->watched = true;
+    tcp->own.in_use(&tcp->own);
+}
+
+// Under lock.
 static bool start_flusher(struct tcp_link *tcp)
 {
+    note_use(tcp);
     if (!tcp->flusher_runs)
         tcp->flusher_runs =
             link_thread_start(&tcp->flusher, "rgpu-send", "sending", flusher_main, tcp);
@@ -164,8 +175,14 @@ static void *log_room(struct tcp_link *tcp, uint32_t size)
 {
     uint64_t confirmed = atomic_load_explicit(&tcp->own.confirmed, memory_order_acquire);
 
-    if (tcp->own.log.keeps && tcp->own.log.begin < confirmed)
+    if (tcp->own.log.keeps && tcp->own.log.begin < confirmed) {
         tcp_log_drop(&tcp->own.log, confirmed);
+        tcp->crowd = CROWD;
+    }
+    if (tcp->own.log.kept > tcp->crowd && tcp->own.log.keeps) {
+        tcp->crowd = tcp->own.log.kept + CROWD / 4;
+        atomic_store_explicit(&tcp->base.crowded, true, memory_order_relaxed);
+    }
     void *room = tcp_log_reserve(&tcp->own.log, size + TCP_ACK_BYTES);
     if (!room)
         link_fail(&tcp->base, -ENOMEM, "no memory for records");
@@ -246,6 +263,7 @@ static int add_bulk(struct tcp_link *tcp, const void *record, uint32_t size, uns
     void *room = log_room(tcp, size);
     if (!room)
         return link_failure(&tcp->base);
+    note_use(tcp);
     memcpy(room, record, size);
     add_record(tcp, room, size, used);
     if (tcp_log_borrow(&tcp->own.log, payload.iov_base, payload.iov_len))

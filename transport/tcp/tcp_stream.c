@@ -43,7 +43,7 @@ void tcp_stream_begin(struct tcp_stream *stream, int fd, struct tls *tls)
         tls_read_ahead(tls);
     stream->wire = (struct tcp_wire){.fd = fd, .tls = tls};
     if (stream->survives)
-        stream->begun(stream);
+        stream->in_use(stream);
 }
 
 // Locks and conditions hold nothing to give back, and in a forked child destroying them could wait

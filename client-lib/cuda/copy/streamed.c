@@ -39,6 +39,7 @@ CUresult streamed_blocks(struct box_session *session, uint32_t job, const void *
         uint32_t block = left < WIRE_BLOCK_SIZE ? (uint32_t)left : WIRE_BLOCK_SIZE;
         result = push_block(session, job, src, offset, block, &ahead);
     }
+    session_take_pending(session);      // what the box has is not kept for it
     link_settle(session->link, &ahead); // the program may write to its memory afterwards
     return result;
 }

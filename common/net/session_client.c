@@ -197,6 +197,7 @@ static int say_hello(struct opening *o)
         .calls = CALLS_VERSION,
     };
 
+    hello.reconnect_ms = o->request->reconnect_ms;
     control_boot_id(hello.boot_id);
     if (gethostname(hello.host, sizeof(hello.host) - 1))
         hello.host[0] = '\0';
@@ -437,11 +438,10 @@ static int64_t reply_deadline(void)
 }
 
 int session_propose_transport(const struct control_stream *stream, const char *transport,
-                              const char *reason, uint32_t reconnect_ms,
-                              struct session_error *error)
+                              const char *reason, struct session_error *error)
 {
     struct control_transport_reply reply = {0};
-    struct control_transport_proposal proposal = {.reconnect_ms = reconnect_ms};
+    struct control_transport_proposal proposal = {0};
     int64_t deadline = reply_deadline();
 
     snprintf(proposal.transport, sizeof(proposal.transport), "%s", transport);

@@ -23,6 +23,7 @@ struct session_request {
     enum control_protection protection; // minimum protection; none: what box and ticket require
     // ids of this machine's windows, separated by commas; NULL: none
     const char *windows;
+    uint32_t reconnect_ms;  // how long a lost connection over tcp is waited for; 0: not at all
     int connect_timeout_ms; // for each step; 0: RGPU_CONNECT_TIMEOUT or the default
     int start_timeout_ms;   // 0: RGPU_START_TIMEOUT or the default
 };
@@ -75,10 +76,9 @@ void session_welcome_free(struct session_welcome *welcome);
 // Proposes a transport to the worker, with the reason for it, and waits for the answer. Returns 0
 // or -1. If error->result is 0, the worker has refused, and another transport can be proposed;
 // otherwise the connection is unusable.
-// RECONNECT_MS is how long the worker is to wait for a lost connection.
 int session_propose_transport(const struct control_stream *stream, const char *transport,
-                              const char *reason, uint32_t reconnect_ms,
-                              struct session_error *error) __attribute__((warn_unused_result));
+                              const char *reason, struct session_error *error)
+    __attribute__((warn_unused_result));
 
 // Prepares the connection for data, after both sides have agreed to use it as transport. TLS ends
 // if PROTECTION does not cover data; otherwise it continues, and *TLS is for the link.

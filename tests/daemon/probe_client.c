@@ -30,9 +30,9 @@ static void propose(void)
 {
     struct session_error error;
 
-    if (session_propose_transport(&stream, "shm", "a try", 0, &error))
+    if (session_propose_transport(&stream, "shm", "a try", &error))
         printf("refused transport=shm text=\"%s\" result=%d\n", error.text, error.result);
-    if (session_propose_transport(&stream, "tcp", "the probe said so", 0, &error)) {
+    if (session_propose_transport(&stream, "tcp", "the probe said so", &error)) {
         printf("error result=%d %s\n", error.result, error.text);
         exit(1);
     }

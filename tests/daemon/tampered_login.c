@@ -127,7 +127,7 @@ static bool log_in(struct session_error *error)
     error->text[0] = '\0';
     if (session_open(&request, &welcome, &stream, error))
         return false;
-    if (!session_propose_transport(&stream, "tcp", "tcp is asked for", 0, error) &&
+    if (!session_propose_transport(&stream, "tcp", "tcp is asked for", error) &&
         !session_stream_release(&stream, welcome.protection, &tls))
         good = welcome.protection == CONTROL_PROTECTION_AUTHENTICATE &&
                !strcmp(welcome.box, request.box) &&

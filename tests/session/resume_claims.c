@@ -24,18 +24,21 @@ struct opened {
 
 static struct opened open_session(void)
 {
-    struct session_request request = {.endpoint = box};
+    struct session_request request = {.endpoint = box, .reconnect_ms = RECONNECT_MS};
     struct session_welcome welcome;
     struct session_error error;
     struct opened opened;
     struct tls *tls;
 
     if (session_open(&request, &welcome, &opened.stream, &error) ||
-        session_propose_transport(&opened.stream, "tcp", "a test", RECONNECT_MS, &error) ||
+        session_propose_transport(&opened.stream, "tcp", "a test", &error) ||
         session_stream_release(&opened.stream, welcome.protection, &tls))
         bail("no session: %s", error.text);
     opened.session = welcome.session;
-    memcpy(opened.token, welcome.offer.resume_token, sizeof(opened.token));
+    memset(opened.token, 0, sizeof(opened.token));
+    for (uint32_t i = 0; i < welcome.offer.offers_count; i++)
+        if (!strcmp(welcome.offer.offers[i].transport, CONTROL_RESUME_OFFER))
+            memcpy(opened.token, welcome.offer.offers[i].token, sizeof(opened.token));
     session_welcome_free(&welcome);
     return opened;
 }

@@ -37,7 +37,6 @@ struct transport_worker {
     // Registers staging memory that a link has allocated with the GPU. Returns 0 or -errno.
     int (*show)(const struct link_staging *staging);
     struct control_stream *stream; // connection over which the session was opened
-    uint32_t reconnect_ms; // how long the client asks to wait for another connection; 0: not at all
     struct link_options options;
 };
 
@@ -51,10 +50,10 @@ struct transport_client {
     uint64_t session;
     bool forced;          // the user demands this transport
     unsigned connections; // number of connections of a tcp session; 0: default for this machine
-    // address of the box, the secret of connections that continue lost ones, and how long these
-    // are waited for; 0: not at all
+    // address of the box, the offer of connections that continue lost ones (NULL: none), and how
+    // long these are waited for
     const char *address;
-    const uint8_t *resume_token;
+    const struct control_offer *resume;
     uint32_t reconnect_ms;
     struct control_stream *stream;
     struct link_options options;

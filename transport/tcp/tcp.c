@@ -392,9 +392,9 @@ static void tcp_free(struct link *link)
     if (tcp->opening)
         tcp_opening_free(&tcp->opening);
     tcp_extra_free(&tcp->extra);
+    tcp_stream_free(&tcp->own);
     tcp_close(link);
     tcp_reconnect_free(&tcp->reconnect);
-    tcp_stream_free(&tcp->own);
     free(tcp->buffer);
     free(tcp);
 }

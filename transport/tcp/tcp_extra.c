@@ -261,6 +261,8 @@ int tcp_extra_stand(struct tcp_extra *extra, unsigned count, bool sending)
     atomic_store_explicit(&extra->receiving, count, memory_order_release);
     if (sending)
         atomic_store_explicit(&extra->sending, count, memory_order_release);
+    if (sending && count && extra->list[0].stream.survives)
+        extra->list[0].stream.in_use(&extra->list[0].stream);
     pthread_cond_broadcast(&extra->came);
     return 0;
 }
@@ -314,8 +316,6 @@ void tcp_extra_free(struct tcp_extra *extra)
     for (unsigned i = 0; i < LINK_EXTRA_MAX; i++) {
         stop_half(&extra->list[i].out);
         stop_half(&extra->list[i].in);
-    }
-    tcp_extra_close(extra);
-    for (unsigned i = 0; i < LINK_EXTRA_MAX; i++)
         tcp_stream_free(&extra->list[i].stream);
+    }
 }

@@ -78,7 +78,8 @@ static int exchange(struct tcp_reconnect *reconnect, struct tcp_stream *lost,
 {
     int64_t deadline = clock_ms() + STEP_MS;
     struct control_resume mine = {.attempt = ++reconnect->attempts,
-                                  .received = tcp_stream_halt(lost)},
+                                  .received = tcp_stream_halt(lost),
+                                  .extra = (uint8_t)reconnect->tcp->extra.sending},
                           theirs = {0};
     int err = control_send(stream, CONTROL_RESUME, &mine, deadline);
 
@@ -145,18 +146,19 @@ static void watch(struct tcp_reconnect *reconnect)
 {
     struct pollfd fds[LINK_EXTRA_MAX + 2] = {{.fd = reconnect->wake, .events = POLLIN}};
     unsigned ages[LINK_EXTRA_MAX + 1];
-    uint64_t count;
+    uint64_t rings;
+    unsigned count = 1 + reconnect->tcp->extra.sending;
 
-    for (unsigned number = 0; number <= LINK_EXTRA_MAX; number++) {
+    for (unsigned number = 0; number < count; number++) {
         const struct tcp_stream *stream = stream_at(reconnect->tcp, number);
         ages[number] = atomic_load(&stream->age);
         fds[number + 1] = (struct pollfd){.fd = stream->wire.fd, .events = POLLRDHUP};
     }
-    if (poll(fds, LINK_EXTRA_MAX + 2, -1) < 0)
+    if (poll(fds, count + 1, -1) < 0)
         return;
-    if (fds[0].revents && read(reconnect->wake, &count, sizeof(count)) < 0)
+    if (fds[0].revents && read(reconnect->wake, &rings, sizeof(rings)) < 0)
         log_debug("no wake-up");
-    for (unsigned number = 0; number <= LINK_EXTRA_MAX; number++)
+    for (unsigned number = 0; number < count; number++)
         if (fds[number + 1].revents)
             tcp_stream_break(stream_at(reconnect->tcp, number), ages[number],
                              last_error(fds[number + 1].fd), "watching");
@@ -265,15 +267,31 @@ bool tcp_reconnect_lost(struct tcp_reconnect *reconnect)
 
 // ---- the worker ----
 
+// The connection of this number was lost before this side knew what it was for.
+static int reconnect_take_first(struct tcp_link *tcp, unsigned number,
+                                const struct control_resume *claim, struct control_stream *stream)
+{
+    struct control_resume mine = {.attempt = claim->attempt};
+
+    if (number > claim->extra || claim->extra > tcp->extra.offered)
+        return -EINVAL;
+    int err = control_send(stream, CONTROL_RESUME, &mine, clock_ms() + ANSWER_MS);
+    if (!err)
+        err = tcp_extra_add(&tcp->extra, number - 1, stream->fd, stream->tls);
+    return err ? err : tcp_extra_stand(&tcp->extra, claim->extra, true);
+}
+
 int tcp_reconnect_take(struct tcp_link *tcp, unsigned number, const struct control_resume *claim,
                        struct control_stream *stream)
 {
     struct control_resume mine = {.attempt = claim->attempt};
 
-    if (!tcp->reconnect || number > LINK_EXTRA_MAX || stream_at(tcp, number)->wire.fd < 0)
+    if (!tcp->reconnect || number > LINK_EXTRA_MAX)
         return -EINVAL;
     SCOPED_LOCK(&tcp->reconnect->taking);
     struct tcp_stream *lost = stream_at(tcp, number);
+    if (lost->wire.fd < 0)
+        return reconnect_take_first(tcp, number, claim, stream);
     if (claim->attempt <= lost->attempt)
         return -EALREADY;
     lost->attempt = claim->attempt;

@@ -24,10 +24,8 @@ static bool offer_tcp(const struct transport_worker *worker, struct control_offe
 
 static int survive_in_worker(const struct transport_worker *worker, struct link *link)
 {
-    struct link_reconnect plan = {.timeout_ms = worker->reconnect_ms};
+    struct link_reconnect plan = {.timeout_ms = worker->grant->reconnect_ms};
 
-    if (plan.timeout_ms > CONTROL_RECONNECT_MS_MAX)
-        plan.timeout_ms = CONTROL_RECONNECT_MS_MAX;
     return link_tcp_survive(link, &plan);
 }
 
@@ -46,7 +44,7 @@ static int accept_tcp(struct transport_worker *worker, const struct control_offe
     int err = link_tcp_open(stream->fd, stream->tls, &worker->options, out);
     if (!err)
         link_tcp_offer(*out, offer->port);
-    if (!err && worker->grant->reconnects && worker->reconnect_ms)
+    if (!err && worker->grant->reconnect_ms)
         err = survive_in_worker(worker, *out);
     if (!err && stream->tls)
         log_info("data are encrypted by=%s", in_kernel ? "kernel" : "worker");
@@ -101,7 +99,7 @@ static int survive_in_client(const struct transport_client *client, struct link 
     };
 
     snprintf(plan.box, sizeof(plan.box), "%s", client->address);
-    memcpy(plan.token, client->resume_token, sizeof(plan.token));
+    memcpy(plan.token, client->resume->token, sizeof(plan.token));
     int err = link_tcp_survive(link, &plan);
     explicit_bzero(&plan, sizeof(plan));
     return err;
@@ -115,7 +113,7 @@ static int connect_tcp(struct transport_client *client, struct link **out, char 
 
     if (!err)
         err = link_tcp_open(client->stream->fd, tls, &client->options, out);
-    if (!err && client->reconnect_ms) {
+    if (!err && client->resume) {
         tls = NULL;
         client->stream->fd = -1;
         err = survive_in_client(client, *out);

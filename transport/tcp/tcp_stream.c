@@ -42,18 +42,17 @@ void tcp_stream_begin(struct tcp_stream *stream, int fd, struct tls *tls)
     if (tls)
         tls_read_ahead(tls);
     stream->wire = (struct tcp_wire){.fd = fd, .tls = tls};
-    if (stream->survives)
-        stream->in_use(stream);
 }
 
 // Locks and conditions hold nothing to give back, and in a forked child destroying them could wait
-// for threads that are not there.
+// for threads that are not there. There the log may be in the middle of a change, too.
 void tcp_stream_free(struct tcp_stream *stream)
 {
-    if (stream->wire.fd >= 0)
-        close(stream->wire.fd);
-    stream->wire.fd = -1;
     tls_discard(&stream->wire.tls);
+    if (stream->wire.fd < 0)
+        return;
+    close(stream->wire.fd);
+    stream->wire.fd = -1;
     tcp_log_free(&stream->log);
 }
 

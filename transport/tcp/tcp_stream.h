@@ -42,7 +42,7 @@ struct tcp_stream {
     int error; // reason of the loss
     // Called with `state` locked when the connection is lost, and when it is back.
     void (*notify)(struct tcp_stream *stream, bool lost);
-    void (*in_use)(struct tcp_stream *stream); // called when its connection should be watched
+    void (*in_use)(struct tcp_stream *stream); // called when its end must be noticed
     // Acknowledges what was received, without waiting.
     void (*acknowledge)(struct tcp_stream *stream);
     uint32_t attempt; // worker: number of the client's last attempt to connect again

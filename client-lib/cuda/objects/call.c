@@ -304,7 +304,7 @@ CUresult call_post(struct call *call)
     else
         link_commit(call->session->link);
     if (__builtin_expect(link_wants_reading(call->session->link), 0))
-        session_take_pending(call->session);
+        session_take_acknowledgements(call->session);
     return CUDA_SUCCESS;
 }
 

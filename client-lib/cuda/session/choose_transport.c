@@ -113,10 +113,8 @@ static unsigned connections_choice(void)
     return connections;
 }
 
-// Returns how long a lost connection is waited for. A box of an earlier release does not wait.
-static uint32_t reconnect_choice(const struct control_welcome *box)
+uint32_t reconnect_choice(void)
 {
-    static const uint8_t none[sizeof(box->resume_token)];
     const char *text = secure_getenv("RGPU_RECONNECT");
     uint64_t us = RECONNECT_SECONDS * 1000000;
 
@@ -124,8 +122,6 @@ static uint32_t reconnect_choice(const struct control_welcome *box)
         tell("RGPU_RECONNECT is not a time, such as 60 or 5min; it is ignored");
         us = RECONNECT_SECONDS * 1000000;
     }
-    if (!memcmp(box->resume_token, none, sizeof(none)))
-        return 0;
     return us / 1000 < CONTROL_RECONNECT_MS_MAX ? (uint32_t)(us / 1000) : CONTROL_RECONNECT_MS_MAX;
 }
 
@@ -146,10 +142,10 @@ struct choice {
 };
 
 static const struct control_offer *choose_transport_offer_of(const struct session_welcome *welcome,
-                                                             const struct transport *row)
+                                                             const char *name)
 {
     for (uint32_t i = 0; i < welcome->offer.offers_count; i++)
-        if (strcmp(welcome->offer.offers[i].transport, row->name) == 0)
+        if (strcmp(welcome->offer.offers[i].transport, name) == 0)
             return &welcome->offer.offers[i];
     return NULL;
 }
@@ -198,7 +194,7 @@ static enum attempt choose_transport_try(struct choice *choice, const struct tra
 {
     struct transport_client *side = &choice->side;
     char speaks[120] = "", text[320] = "";
-    side->offer = choose_transport_offer_of(choice->welcome, row);
+    side->offer = choose_transport_offer_of(choice->welcome, row->name);
     const char *obstacle = row->obstacle(side, speaks, sizeof(speaks));
     if (!obstacle && !side->offer)
         obstacle = "the box offers none";
@@ -206,8 +202,7 @@ static enum attempt choose_transport_try(struct choice *choice, const struct tra
         return note_obstacle(choice, row, obstacle);
     state_reason(choice, row, speaks);
     // If a worker declines what it has offered, another session may still succeed.
-    if (session_propose_transport(side->stream, row->name, choice->reason, side->reconnect_ms,
-                                  choice->error) != 0)
+    if (session_propose_transport(side->stream, row->name, choice->reason, choice->error) != 0)
         return OVER;
     int err = row->connect(side, &choice->session->link, text, sizeof(text));
     if (err)
@@ -251,8 +246,8 @@ int session_choose_link(struct box_session *session, const struct session_welcom
                  .forced = wanted != NULL,
                  .connections = connections_choice(),
                  .address = session->address,
-                 .resume_token = welcome->offer.resume_token,
-                 .reconnect_ms = reconnect_choice(&welcome->offer),
+                 .resume = choose_transport_offer_of(welcome, CONTROL_RESUME_OFFER),
+                 .reconnect_ms = session->reconnect_ms,
                  .stream = &session->stream,
                  .options = link_settings()},
         .error = error,

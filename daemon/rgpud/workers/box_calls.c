@@ -119,7 +119,7 @@ void box_calls_expect_extra(struct worker_process *worker, const struct control_
     for (unsigned i = 0; i < grant->extra_connections; i++)
         expect_one(worker, CONTROL_EXTRA_NUMBER + i, grant->extra_token);
     worker->resumes =
-        (struct expected_call){.open = grant->reconnects, .number = CONTROL_RESUME_NUMBER};
+        (struct expected_call){.open = grant->reconnect_ms, .number = CONTROL_RESUME_NUMBER};
     memcpy(worker->resumes.token, grant->resume_token, sizeof(worker->resumes.token));
 }
 

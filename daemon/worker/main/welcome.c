@@ -103,6 +103,19 @@ static void welcome_make_offers(void)
     }
 }
 
+// Not a transport, but clients of any release pass over an offer that they do not know.
+static void offer_to_resume(void)
+{
+    struct control_offer *offer = &welcome.offers[welcome.offers_count];
+
+    if (!side.grant->reconnect_ms ||
+        welcome.offers_count == sizeof(welcome.offers) / sizeof(*welcome.offers))
+        return;
+    snprintf(offer->transport, sizeof(offer->transport), CONTROL_RESUME_OFFER);
+    memcpy(offer->token, side.grant->resume_token, sizeof(offer->token));
+    welcome.offers_count++;
+}
+
 static int send_welcome(int64_t deadline)
 {
     size_t size = 0;
@@ -115,9 +128,9 @@ static int send_welcome(int64_t deadline)
     welcome.session = side.grant->session;
     control_boot_id(welcome.boot_id);
     welcome_make_offers();
+    offer_to_resume();
     welcome.snapshot = snapshot;
     welcome.snapshot_size = (uint32_t)size;
-    memcpy(welcome.resume_token, side.grant->resume_token, sizeof(welcome.resume_token));
     return control_send(side.stream, CONTROL_WELCOME, &welcome, deadline);
 }
 
@@ -164,7 +177,6 @@ static int welcome_take_proposal(int64_t deadline)
     err = control_send(side.stream, CONTROL_TRANSPORT_REPLY, &reply, deadline);
     if (err || !reply.accepted)
         return err;
-    side.reconnect_ms = proposal.reconnect_ms;
     snprintf(session.transport, sizeof(session.transport), "%s", row->name);
     snprintf(session.transport_reason, sizeof(session.transport_reason), "%s", proposal.reason);
     return accept_link(row, offer, deadline);

@@ -222,6 +222,9 @@ int link_tcp_resume(struct link *link, unsigned number, const struct control_res
                     struct control_stream *stream);
 // Returns how long the link waits for lost connections; 0: it ends with them.
 uint32_t link_tcp_timeout(struct link *link);
+// Returns the bytes of the payloads in AHEAD that the peer has not acknowledged, and that
+// link_settle() would have to copy.
+size_t link_tcp_unacknowledged(struct link *link, const struct link_ahead *ahead);
 // Returns true while a connection is lost. Thread-safe.
 bool link_tcp_reconnecting(struct link *link);
 // Marks the link as down if a connection is lost for too long. Thread-safe.

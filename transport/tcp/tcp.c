@@ -25,7 +25,7 @@ enum {
     // would have to be copied.
     READ_AFTER_BULK = 256,
     SPIN_TURNS = 1, // each look is a system call
-    // As TCP_STREAM_ACK_BYTES, if there were no payloads: records take little memory then.
+    // As `ack_bytes`, if there were no payloads: records take little memory then.
     ACK_RECORDS_BYTES = 256 * 1024,
 };
 
@@ -241,7 +241,7 @@ static int take_record(struct tcp_link *tcp, uint32_t size, void *buffer, size_t
 // Acknowledges much that no record of this side has acknowledged yet.
 static void acknowledge(struct tcp_link *tcp)
 {
-    uint64_t least = tcp->bulky ? TCP_STREAM_ACK_BYTES : ACK_RECORDS_BYTES;
+    uint64_t least = tcp->bulky ? tcp->own.ack_bytes : ACK_RECORDS_BYTES;
 
     if (tcp_stream_unreported(&tcp->own) < least)
         return;
@@ -486,6 +486,14 @@ int link_tcp_resume(struct link *link, unsigned number, const struct control_res
 uint32_t link_tcp_timeout(struct link *link)
 {
     return link->ops == &tcp_ops ? tcp_of(link)->own.timeout_ms : 0;
+}
+
+size_t link_tcp_unacknowledged(struct link *link, const struct link_ahead *ahead)
+{
+    if (link->ops != &tcp_ops || !tcp_of(link)->own.survives)
+        return 0;
+    uint64_t confirmed = atomic_load(&tcp_of(link)->own.confirmed);
+    return confirmed < ahead->bytes[0] ? (size_t)(ahead->bytes[0] - confirmed) : 0;
 }
 
 bool link_tcp_reconnecting(struct link *link)

@@ -11,7 +11,7 @@
 
 static struct tcp_log_part *tcp_log_part_at(const struct tcp_log *log, unsigned index)
 {
-    return &log->parts[(log->first + index) % log->room];
+    return &log->parts[(log->first + index) & (log->room - 1)]; // a power of two
 }
 
 // ---- chunks ----
@@ -103,7 +103,7 @@ static void tcp_log_drop_first(struct tcp_log *log, size_t length)
         log->at_begin += length;
     if (part->chunk && !--part->chunk->parts)
         chunk_release(log, part->chunk);
-    log->first = (log->first + 1) % log->room;
+    log->first = (log->first + 1) & (log->room - 1);
     log->count--;
 }
 

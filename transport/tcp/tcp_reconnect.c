@@ -24,6 +24,9 @@
 enum {
     STEP_MS = 5000,
     ANSWER_MS = 1000, // for a short message into an empty socket
+    // A program waits for its data to be acknowledged, or copied; a worker's blocks can wait.
+    ACK_BYTES_WORKER = 256 * 1024,
+    ACK_BYTES_CLIENT = 1024 * 1024,
     FIRST_PAUSE_MS = 20,
     LONGEST_PAUSE_MS = 1000,
 };
@@ -322,6 +325,7 @@ int tcp_reconnect_new(struct tcp_link *tcp, const struct link_reconnect *plan)
         struct tcp_stream *stream = stream_at(tcp, number);
         stream->survives = stream->log.keeps = true;
         stream->timeout_ms = plan->timeout_ms;
+        stream->ack_bytes = *plan->box ? ACK_BYTES_CLIENT : ACK_BYTES_WORKER;
         stream->notify = reconnect_notify;
         stream->acknowledge = acknowledge_stream;
         stream->in_use = watch_stream;

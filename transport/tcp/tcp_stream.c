@@ -29,7 +29,6 @@ void tcp_stream_init(struct tcp_stream *stream, struct link *link, unsigned numb
     pthread_mutex_init(&stream->lock, &adaptive);
     pthread_mutexattr_destroy(&adaptive);
     pthread_mutex_init(&stream->in, NULL);
-    pthread_mutex_init(&stream->out, NULL);
     pthread_mutex_init(&stream->sending, NULL);
     pthread_mutex_init(&stream->state, NULL);
     pthread_cond_init(&stream->changed, NULL);
@@ -135,14 +134,16 @@ ssize_t tcp_stream_receive(struct tcp_stream *stream, void *to, size_t room, boo
 {
     ssize_t n = -EAGAIN;
 
-    pthread_mutex_lock(&stream->in);
+    if (stream->survives)
+        pthread_mutex_lock(&stream->in);
     unsigned age = atomic_load_explicit(&stream->age, memory_order_relaxed);
     if (!tcp_stream_lost(stream))
         n = wait ? tcp_wire_receive_soon(&stream->wire, to, room)
                  : tcp_wire_receive(&stream->wire, to, room);
     if (n > 0)
         link_count(&stream->received, (uint64_t)n);
-    pthread_mutex_unlock(&stream->in);
+    if (stream->survives)
+        pthread_mutex_unlock(&stream->in);
     if (n > 0)
         return n;
     if (n == -EAGAIN)
@@ -207,7 +208,6 @@ static int send_some(struct tcp_stream *stream, unsigned *age)
 {
     struct iovec parts[PIECES];
 
-    SCOPED_LOCK(&stream->out);
     *age = atomic_load_explicit(&stream->age, memory_order_relaxed);
     if (tcp_stream_lost(stream))
         return -ENOTCONN;
@@ -229,6 +229,15 @@ static int send_some(struct tcp_stream *stream, unsigned *age)
     return done;
 }
 
+// `sending` is given up meanwhile, for tcp_stream_continue().
+static int await_to_send(struct tcp_stream *stream)
+{
+    pthread_mutex_unlock(&stream->sending);
+    int r = await_connection(stream, -1, UINT64_MAX);
+    pthread_mutex_lock(&stream->sending);
+    return r;
+}
+
 int tcp_stream_send(struct tcp_stream *stream, bool wait)
 {
     for (;;) {
@@ -243,7 +252,7 @@ int tcp_stream_send(struct tcp_stream *stream, bool wait)
         if ((r == -EAGAIN || r == -ENOTCONN) && !wait)
             return -EAGAIN;
         if (r == -ENOTCONN)
-            r = await_connection(stream, -1, UINT64_MAX);
+            r = await_to_send(stream);
         else if (r == -EAGAIN)
             r = await_room(stream, age);
         else if (r && r != -EINTR)
@@ -307,7 +316,7 @@ static bool rewind_log(struct tcp_stream *stream, uint64_t received)
 int tcp_stream_continue(struct tcp_stream *stream, int fd, struct tls *tls, uint64_t received)
 {
     SCOPED_LOCK(&stream->in);
-    SCOPED_LOCK(&stream->out);
+    SCOPED_LOCK(&stream->sending);
     SCOPED_LOCK(&stream->state);
     if (!stream->lost || link_failure(stream->link))
         return -ECANCELED;

@@ -19,8 +19,8 @@ struct tcp_stream {
     bool encrypted;  // the connection has TLS
     unsigned number; // 0: the link's own connection; else that of an extra one, plus 1
 
-    pthread_mutex_t in, out; // held while bytes are read, and written
-    pthread_mutex_t sending; // held by the thread that sends what is in the log; before the others
+    pthread_mutex_t in;      // held while bytes are read
+    pthread_mutex_t sending; // held by the thread that sends what is in the log
     pthread_mutex_t lock;    // of the log; the last one
     struct tcp_log log;
 
@@ -43,13 +43,12 @@ struct tcp_stream {
     // Called with `state` locked when the connection is lost, and when it is back.
     void (*notify)(struct tcp_stream *stream, bool lost);
     void (*in_use)(struct tcp_stream *stream); // called when its end must be noticed
+    // After payloads of so many bytes they are acknowledged at once if no record leaves that does.
+    uint64_t ack_bytes;
     // Acknowledges what was received, without waiting.
     void (*acknowledge)(struct tcp_stream *stream);
     uint32_t attempt; // worker: number of the client's last attempt to connect again
 };
-
-// After payloads of so many bytes they are acknowledged at once if no record leaves that does.
-enum { TCP_STREAM_ACK_BYTES = 1024 * 1024 };
 
 // Returns the received bytes that no record has acknowledged. Any thread.
 static inline uint64_t tcp_stream_unreported(const struct tcp_stream *stream)
@@ -71,7 +70,8 @@ ssize_t tcp_stream_receive(struct tcp_stream *stream, void *to, size_t room, boo
 // (0). Returns -errno if the link is down.
 int tcp_stream_wait(struct tcp_stream *stream, int event, uint64_t deadline);
 
-// Sends what is in the log. The caller holds `sending`. If WAIT is false, returns -EAGAIN instead
+// Sends what is in the log. The caller holds `sending`, which is given up while the stream has no
+// connection. If WAIT is false, returns -EAGAIN instead
 // of waiting for the connection.
 int tcp_stream_send(struct tcp_stream *stream, bool wait);
 // Adds BYTES to those that the peer has acknowledged in records. Returns false if it has more than

@@ -142,6 +142,19 @@ void session_take_pending(struct box_session *session)
     waiting_pass_on(session);
 }
 
+void session_await_acknowledged(struct box_session *session, const struct link_ahead *ahead,
+                                size_t most)
+{
+    SCOPED_LOCK(&session->lock);
+    if (session->receiving || session_lost(session))
+        return;
+    session->receiving = true;
+    while (!session_lost(session) && link_tcp_unacknowledged(session->link, ahead) > most)
+        receive_one(session);
+    session->receiving = false;
+    waiting_pass_on(session);
+}
+
 void session_add_pull(struct box_session *session, struct pending_pull *pull)
 {
     SCOPED_LOCK(&session->lock);

@@ -118,3 +118,11 @@ void descriptor_keep_standard(void)
 
     descriptor_fence_begin(&fence);
 }
+
+int descriptor_replace(int old, int fd)
+{
+    if (dup3(fd, old, O_CLOEXEC) < 0)
+        return -errno;
+    close(fd);
+    return 0;
+}

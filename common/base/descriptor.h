@@ -19,6 +19,9 @@ enum { DESCRIPTOR_OWN = 256, DESCRIPTOR_STANDARD = 3 };
 // FD is negative, returns -1 and leaves errno. Returns -1 with errno if FD is below 3 and cannot be
 // moved.
 int descriptor_own(int fd);
+// Makes OLD a descriptor of FD's file, close-on-exec, and closes FD. Other threads may use OLD
+// meanwhile. Returns 0 or -errno.
+int descriptor_replace(int old, int fd);
 // As descriptor_own(), for a descriptor that the same function closes: moves it only if it is below
 // 3.
 int descriptor_own_briefly(int fd);

@@ -73,6 +73,8 @@ int control_receive_packet_with(int fd, struct control_frame *frame, int *fds, s
 // Default directory of the sockets on which workers wait for clients of this host: see
 // client_sockets in rgpud.conf and RGPU_CLIENT_SOCKETS.
 #define CONTROL_CLIENT_SOCKETS "/run/rgpu-clients"
+// Name of the offer of a worker whose token proves connections that continue lost ones (RESUME).
+#define CONTROL_RESUME_OFFER "resume"
 
 // First bytes of a token that names exported memory.
 #define CONTROL_EXPORT_MAGIC "rgpushr1"

@@ -197,6 +197,7 @@ static int say_hello(struct opening *o)
         .calls = CALLS_VERSION,
     };
 
+    hello.reconnect_ms = o->request->reconnect_ms;
     control_boot_id(hello.boot_id);
     if (gethostname(hello.host, sizeof(hello.host) - 1))
         hello.host[0] = '\0';

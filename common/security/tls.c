@@ -433,6 +433,11 @@ void tls_read_ahead(struct tls *tls)
     SSL_set_read_ahead(tls->ssl, 1);
 }
 
+void tls_use_descriptor(struct tls *tls, int fd)
+{
+    BIO_set_fd(SSL_get_rbio(tls->ssl), fd, BIO_NOCLOSE);
+}
+
 int tls_end(struct tls *tls)
 {
     ERR_clear_error();

@@ -65,6 +65,8 @@ short tls_wants(const struct tls *tls);
 // Makes reads take all available data from the socket, instead of one record. Not allowed if data
 // without TLS may follow.
 void tls_read_ahead(struct tls *tls);
+// Uses the descriptor FD of the same socket from now on.
+void tls_use_descriptor(struct tls *tls, int fd);
 // Sends the end of TLS and waits for the peer's. Returns 0, -EAGAIN or -errno. After 0 the next
 // byte in the socket is the first one that the peer has sent after TLS.
 int tls_end(struct tls *tls) __attribute__((warn_unused_result));

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/faults.sh"
 start_box --devices sim:1
+export RGPU_RECONNECT=1 # over tcp a client that is killed may as well be cut off
 for transport in shm tcp; do
     before=$(free_mib)
     start_session other "RGPU_TRANSPORT=$transport"

@@ -13,6 +13,7 @@ endef
 $(foreach p,$(SESSION_PROGRAMS),$(eval $(call session_program,$(p))))
 $(B)/obj/tests/session/images_running.o: tests/programs/images.ptx
 
+$(call test_helper,resume-claims,tests/session/resume_claims.c,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
 $(call test_program,session-stopwatch,tests/session/stopwatch.c client-lib/cuda/report/stopwatch.c common/base/descriptor.c)
 $(call test_program,session-idle_or_not,tests/session/idle_or_not.c client-lib/cuda/objects/known_idle.c)
 

@@ -20,7 +20,7 @@ free_mib() { "${on_box_side[@]}" "${near[@]}" "$ENDURE" --free; }
 start neighbour "${on_box_side[@]}" "${near[@]}" "$ENDURE"
 await_line neighbour '^round 1$' || bail "the neighbour does not start"
 before=$(free_mib)
-far=(env "LD_LIBRARY_PATH=$BUILD/lib" "RGPU_BOXES=10.99.0.1:$port" RGPU_TRANSPORT=tcp)
+far=(env "LD_LIBRARY_PATH=$BUILD/lib" "RGPU_BOXES=10.99.0.1:$port" RGPU_TRANSPORT=tcp RGPU_RECONNECT=0)
 start holder "${on_client_side[@]}" "${far[@]}" "$ENDURE" --hold 512
 await_line holder '^holding' || bail "no memory held"
 start victim "${on_client_side[@]}" "${far[@]}" "$ENDURE"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A session over tcp that copies much spreads large payloads over several connections: as many as box and program allow,
-# each proved and protected as the first, and the end of any is the end of all.
+# each proved and protected as the first. One that ends is made again, or is the end of all.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/tickets.sh"
 MARK=this-text-must-not-be-seen-on-the-way.
@@ -15,7 +15,8 @@ is "$(wide 8 3)" "copied connections=3" "a program that wants more has as many a
 is "$(wide 1 1)" "copied connections=1" "and one that wants one has one"
 is "$(wide nine 1 | cut -c 1-6)" copied "a word that is no number is no error"
 like "$(cat "$TMP/err")" 'RGPU_TCP_CONNECTIONS is not a number from 1 to 8' "but told"
-is "$(wide 3 3 cut | tail -n 1)" "cut result=46 then=46" "where one of them is cut the session is lost, and says so to every call"
+is "$(wide 3 3 cut | tail -n 1)" "cut result=0 then=0" "where one of them is cut another one takes its place"
+is "$(RGPU_RECONNECT=0 wide 3 3 cut | tail -n 1)" "cut result=46 then=46" "with RGPU_RECONNECT=0 the session is lost, and says so to every call"
 like "$(cat "$TMP/err")" 'the peer has gone' "and why"
 
 start_ticket_box --tcp-connections 3

@@ -169,6 +169,14 @@ bool link_pending(struct link *link)
     return link_failure(link) || link->ops->pending(link);
 }
 
+bool link_wants_reading(struct link *link)
+{
+    if (!atomic_load_explicit(&link->crowded, memory_order_relaxed))
+        return false;
+    atomic_store_explicit(&link->crowded, false, memory_order_relaxed);
+    return true;
+}
+
 void link_interrupt(struct link *link)
 {
     link->ops->interrupt(link);

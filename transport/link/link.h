@@ -68,6 +68,8 @@ struct link_ahead {
     unsigned used; // number of extra connections in use
     // by extra connection: sequence number of its last part in flight
     unsigned until[LINK_EXTRA_MAX];
+    // by connection: position after the last byte
+    uint64_t bytes[LINK_EXTRA_MAX + 1];
 };
 // As above, but may return while parts are in flight. These are added to *AHEAD, even on failure.
 int link_send_bulk_ahead(struct link *link, const void *record, uint32_t size, const void *payload,
@@ -79,6 +81,9 @@ int link_receive_bulk_ahead(struct link *link, void *payload, size_t length,
 int link_settle(struct link *link, const struct link_ahead *ahead);
 // Returns true if link_receive() would not block. Never blocks; any thread may call.
 bool link_pending(struct link *link);
+// Returns true, once, if much that was sent waits for acknowledgements, which are received with the
+// peer's records: the caller should receive what is there. Any thread may call.
+bool link_wants_reading(struct link *link);
 // Makes a blocked link_receive(), or else the next one that would block, return 0. Any thread may
 // call.
 void link_interrupt(struct link *link);
@@ -196,6 +201,36 @@ struct link_extra_plan {
     uint64_t after;
 };
 int link_tcp_plan(struct link *link, const struct link_extra_plan *plan);
+// Lets the link survive the loss of its connections (tcp_stream.h), before anything is sent or
+// received. Both sides must do so. The client connects again by itself; in the worker a new
+// connection must be passed to link_tcp_resume().
+struct link_reconnect {
+    uint32_t timeout_ms; // how long a lost connection is waited for
+    // client only
+    char box[288]; // address in the syntax of endpoint_parse(); "": this is the worker
+    uint64_t session;
+    uint8_t token[32];
+    bool privacy;
+};
+int link_tcp_survive(struct link *link, const struct link_reconnect *plan);
+// Worker: continues over a connection of the client in place of connection NUMBER, which is closed
+// first. CLAIM is what the client has said on it. On success the link owns the connection. Returns
+// -EALREADY if the client has connected again since, -EINVAL if there is no such connection.
+struct control_resume;
+struct control_stream;
+int link_tcp_resume(struct link *link, unsigned number, const struct control_resume *claim,
+                    struct control_stream *stream);
+// Returns how long the link waits for lost connections; 0: it ends with them.
+uint32_t link_tcp_timeout(struct link *link);
+// Returns the bytes of the payloads in AHEAD that the peer has not acknowledged, and that
+// link_settle() would have to copy.
+size_t link_tcp_unacknowledged(struct link *link, const struct link_ahead *ahead);
+// Returns true while a connection is lost. Thread-safe.
+bool link_tcp_reconnecting(struct link *link);
+// Marks the link as down if a connection is lost for too long. Thread-safe.
+void link_tcp_check(struct link *link);
+// Client: says that it leaves, so that the worker does not wait for it. Does not wait long.
+void link_tcp_goodbye(struct link *link);
 
 // loop: creates a link with both ends in this process, for tests.
 int link_loop_pair(const struct link_options *options, struct link **a, struct link **b);

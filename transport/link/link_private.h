@@ -83,7 +83,8 @@ struct link {
     const struct link_ops *ops;
     const char *name;
     uint32_t spin_us;
-    _Atomic int failure; // 0, or the first -errno: the link is down
+    _Atomic bool crowded; // see link_wants_reading()
+    _Atomic int failure;  // 0, or the first -errno: the link is down
     pthread_mutex_t failure_lock;
     char error[160]; // written before `failure`, with the lock held
     // Byte counters. The sender, or the receiver, is the only writer.

@@ -50,6 +50,11 @@ struct transport_client {
     uint64_t session;
     bool forced;          // the user demands this transport
     unsigned connections; // number of connections of a tcp session; 0: default for this machine
+    // address of the box, the offer of connections that continue lost ones (NULL: none), and how
+    // long these are waited for
+    const char *address;
+    const struct control_offer *resume;
+    uint32_t reconnect_ms;
     struct control_stream *stream;
     struct link_options options;
 };

@@ -2,9 +2,7 @@
 #include "transport/tcp/tcp_extra.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/base/scope.h"
@@ -19,31 +17,48 @@ enum {
 
 // ---- a part ----
 
-static int tcp_extra_receive_part(struct tcp_half *half, struct tcp_part part)
+static void receive_part(struct tcp_half *half, struct tcp_part part)
 {
-    while (part.length && !link_failure(half->link)) {
-        ssize_t n = tcp_wire_receive(half->wire, part.at, part.length);
-        if (n > 0) {
-            part.at += n;
-            part.length -= (size_t)n;
-            continue;
-        }
-        int r = n == -EAGAIN ? tcp_socket_wait(half->wire->fd, POLLIN, -1, UINT64_MAX) : (int)n;
-        if (r <= 0)
-            return tcp_wire_failed(half->link, half->wire, r, "receiving");
+    while (part.length) {
+        ssize_t n = tcp_stream_receive(half->stream, part.at, part.length, false);
+        if (n < 0 || (!n && tcp_stream_wait(half->stream, -1, UINT64_MAX) < 0))
+            return;
+        part.at += n;
+        part.length -= (size_t)n;
     }
-    return link_failure(half->link);
+    if (half->stream->survives && tcp_stream_unreported(half->stream) >= half->stream->ack_bytes)
+        half->stream->acknowledge(half->stream);
+}
+
+static void send_log(struct tcp_half *half)
+{
+    SCOPED_LOCK(&half->stream->sending);
+    tcp_stream_send(half->stream, true);
+}
+
+static void send_part(struct tcp_half *half, struct tcp_part part)
+{
+    struct tcp_stream *stream = half->stream;
+
+    pthread_mutex_lock(&stream->lock);
+    if (stream->survives)
+        tcp_log_drop(&stream->log, atomic_load(&stream->confirmed));
+    int err = tcp_log_borrow(&stream->log, part.at, part.length);
+    pthread_mutex_unlock(&stream->lock);
+    if (err)
+        link_fail(half->link, err, "no memory for a payload");
+    send_log(half);
 }
 
 // A failure is recorded in the link, and its owner checks it.
 static void move_part(struct tcp_half *half, struct tcp_part part)
 {
-    struct iovec bytes = {.iov_base = part.at, .iov_len = part.length};
-
-    if (!half->sends)
-        tcp_extra_receive_part(half, part);
-    else if (!link_failure(half->link))
-        tcp_wire_send_all(half->link, half->wire, &bytes, 1);
+    if (link_failure(half->link))
+        return;
+    if (half->sends)
+        send_part(half, part);
+    else
+        receive_part(half, part);
 }
 
 // ---- its thread ----
@@ -71,20 +86,32 @@ static bool await_part(struct tcp_half *half, unsigned number)
         return true;
     SCOPED_LOCK(&half->lock);
     half->sleeps = true;
-    while (!reached(&half->queued, number) && !half->ending)
+    while (!reached(&half->queued, number) && !half->ending && !half->again)
         pthread_cond_wait(&half->came, &half->lock);
     half->sleeps = false;
-    return reached(&half->queued, number);
+    return reached(&half->queued, number) || !half->ending;
+}
+
+static bool takes_again(struct tcp_half *half)
+{
+    SCOPED_LOCK(&half->lock);
+    bool again = half->again;
+    half->again = false;
+    return again;
 }
 
 static void *half_main(void *argument)
 {
     struct tcp_half *half = argument;
 
-    for (unsigned number = 1; await_part(half, number); number++) {
+    for (unsigned number = 1; await_part(half, number);) {
+        if (takes_again(half))
+            send_log(half);
+        if (!reached(&half->queued, number))
+            continue;
         move_part(half, half->parts[number % TCP_PARTS_AHEAD]);
         SCOPED_LOCK(&half->lock);
-        atomic_store_explicit(&half->moved, number, memory_order_release);
+        atomic_store_explicit(&half->moved, number++, memory_order_release);
         if (half->settling)
             pthread_cond_broadcast(&half->went);
     }
@@ -114,6 +141,7 @@ static void begin_part(struct tcp_half *half, struct tcp_part part)
 {
     unsigned number = half->queued + 1;
 
+    half->bytes += part.length;
     if (!half->runs && !start_half(half)) {
         move_part(half, part); // later than it could be, but right
         return;
@@ -172,21 +200,26 @@ size_t tcp_extra_begin(struct tcp_extra *extra, bool sends, unsigned used, void 
         size_t to = i + 1 < used && from + part < length ? from + part : length;
         begin_part(half, (struct tcp_part){(uint8_t *)payload + from, to - from});
         ahead->until[i] = half->queued;
+        ahead->bytes[i + 1] = half->bytes;
     }
     return used && part < length ? part : length;
 }
 
 void tcp_extra_settle(struct tcp_extra *extra, const struct link_ahead *ahead)
 {
-    for (unsigned i = 0; i < ahead->used; i++)
+    for (unsigned i = 0; i < ahead->used; i++) {
         await_moved(tcp_extra_half_of(&extra->list[i], ahead->sends), ahead->until[i]);
+        if (ahead->sends)
+            tcp_stream_settle(&extra->list[i].stream, ahead->bytes[i + 1]);
+    }
 }
 
 // ---- their beginning and end ----
 
-static void init_half(struct tcp_half *half, struct link *link, struct tcp_wire *wire, bool sends)
+static void init_half(struct tcp_half *half, struct link *link, struct tcp_stream *stream,
+                      bool sends)
 {
-    *half = (struct tcp_half){.link = link, .wire = wire, .sends = sends};
+    *half = (struct tcp_half){.link = link, .stream = stream, .sends = sends};
     pthread_mutex_init(&half->lock, NULL);
     pthread_cond_init(&half->came, NULL);
     pthread_cond_init(&half->went, NULL);
@@ -199,21 +232,18 @@ void tcp_extra_init(struct tcp_extra *extra, struct link *link)
     pthread_cond_init(&extra->came, NULL);
     for (unsigned i = 0; i < LINK_EXTRA_MAX; i++) {
         struct tcp_extra_connection *connection = &extra->list[i];
-        connection->wire.fd = -1;
-        init_half(&connection->out, link, &connection->wire, true);
-        init_half(&connection->in, link, &connection->wire, false);
+        tcp_stream_init(&connection->stream, link, i + 1);
+        init_half(&connection->out, link, &connection->stream, true);
+        init_half(&connection->in, link, &connection->stream, false);
     }
 }
 
 int tcp_extra_add(struct tcp_extra *extra, unsigned index, int fd, struct tls *tls)
 {
     SCOPED_LOCK(&extra->lock);
-    if (index >= extra->offered || extra->list[index].wire.fd >= 0)
+    if (index >= extra->offered || extra->list[index].stream.wire.fd >= 0)
         return -EINVAL;
-    tcp_socket_prepare(fd);
-    if (tls)
-        tls_read_ahead(tls);
-    extra->list[index].wire = (struct tcp_wire){.fd = fd, .tls = tls};
+    tcp_stream_begin(&extra->list[index].stream, fd, tls);
     extra->present++;
     return 0;
 }
@@ -226,21 +256,31 @@ int tcp_extra_stand(struct tcp_extra *extra, unsigned count, bool sending)
     if (extra->present < count)
         return 0; // the others are on their way
     for (unsigned i = 0; i < count; i++)
-        if (extra->list[i].wire.fd < 0)
+        if (extra->list[i].stream.wire.fd < 0)
             return -EINVAL;
     atomic_store_explicit(&extra->receiving, count, memory_order_release);
     if (sending)
         atomic_store_explicit(&extra->sending, count, memory_order_release);
+    if (sending && count && extra->list[0].stream.survives)
+        extra->list[0].stream.in_use(&extra->list[0].stream);
     pthread_cond_broadcast(&extra->came);
     return 0;
+}
+
+void tcp_extra_again(struct tcp_extra *extra, unsigned index)
+{
+    struct tcp_half *half = &extra->list[index].out;
+
+    SCOPED_LOCK(&half->lock);
+    half->again = true;
+    pthread_cond_signal(&half->came);
 }
 
 void tcp_extra_wake(struct tcp_extra *extra)
 {
     SCOPED_LOCK(&extra->lock);
     for (unsigned i = 0; i < LINK_EXTRA_MAX; i++)
-        if (extra->list[i].wire.fd >= 0)
-            shutdown(extra->list[i].wire.fd, SHUT_RDWR);
+        tcp_stream_wake(&extra->list[i].stream);
     pthread_cond_broadcast(&extra->came);
 }
 
@@ -265,9 +305,9 @@ void tcp_extra_close(struct tcp_extra *extra)
         connection->out.runs = connection->in.runs = false;
         connection->out.moved = connection->out.queued;
         connection->in.moved = connection->in.queued;
-        if (connection->wire.fd >= 0)
-            close(connection->wire.fd);
-        connection->wire.fd = -1;
+        if (connection->stream.wire.fd >= 0)
+            close(connection->stream.wire.fd);
+        connection->stream.wire.fd = -1;
     }
 }
 
@@ -276,8 +316,6 @@ void tcp_extra_free(struct tcp_extra *extra)
     for (unsigned i = 0; i < LINK_EXTRA_MAX; i++) {
         stop_half(&extra->list[i].out);
         stop_half(&extra->list[i].in);
+        tcp_stream_free(&extra->list[i].stream);
     }
-    tcp_extra_close(extra);
-    for (unsigned i = 0; i < LINK_EXTRA_MAX; i++)
-        tls_discard(&extra->list[i].wire.tls);
 }

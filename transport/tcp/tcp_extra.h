@@ -4,8 +4,8 @@
 // has a thread for each direction, created at first use. Records, small payloads and the first part
 // of each large payload use the main connection, which thereby determines the order. A payload is
 // complete when all its parts are. A few parts may queue at an extra connection, so that a payload
-// need not wait for the slowest part of the previous one. If an extra connection fails, the link
-// fails.
+// need not wait for the slowest part of the previous one. Each is a
+// stream of its own (tcp_stream.h); if one fails for good, the link fails.
 #ifndef RGPU_TRANSPORT_TCP_EXTRA_H
 #define RGPU_TRANSPORT_TCP_EXTRA_H
 
@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 
 #include "transport/link/link_private.h"
-#include "transport/tcp/tcp_socket.h"
+#include "transport/tcp/tcp_stream.h"
 
 enum {
     TCP_PART_MIN = 64 * 1024, // smaller parts are not worth a thread switch
@@ -29,7 +29,7 @@ struct tcp_part {
 // One direction of an extra connection: a thread that moves the queued parts in order.
 struct tcp_half {
     struct link *link;
-    struct tcp_wire *wire;
+    struct tcp_stream *stream;
     bool sends;
     bool runs; // the thread exists; used by the link's sender or receiver only
     pthread_t thread;
@@ -40,10 +40,12 @@ struct tcp_half {
     struct tcp_part parts[TCP_PARTS_AHEAD];
     // number of parts so far: queued by the owner, moved by the thread
     _Atomic unsigned queued, moved;
+    uint64_t bytes; // of the queued parts, from the beginning on
+    bool again;     // guarded by lock: what was sent over a lost connection must be sent again
 };
 
 struct tcp_extra_connection {
-    struct tcp_wire wire;
+    struct tcp_stream stream;
     struct tcp_half out, in;
 };
 
@@ -76,6 +78,9 @@ size_t tcp_extra_begin(struct tcp_extra *extra, bool sends, unsigned used, void 
                        size_t length, struct link_ahead *ahead);
 // Waits until the parts in AHEAD are done. Any thread may call.
 void tcp_extra_settle(struct tcp_extra *extra, const struct link_ahead *ahead);
+
+// Continues sending after extra connection number INDEX was made again.
+void tcp_extra_again(struct tcp_extra *extra, unsigned index);
 
 // tcp_extra_wake() ends all waits, because the link is down. tcp_extra_close() closes the sockets
 // in a forked child. tcp_extra_free() stops the threads and frees.

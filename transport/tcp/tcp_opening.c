@@ -87,9 +87,11 @@ static int announce(struct tcp_opening *opening)
     int err = tcp_extra_stand(opening->extra, message.count, false);
 
     for (unsigned i = 0; i < message.count && !err; i++) {
-        const struct tcp_wire *wire = &opening->extra->list[i].wire;
+        const struct tcp_wire *wire = &opening->extra->list[i].stream.wire;
         const struct control_stream stream = {.fd = wire->fd, .tls = wire->tls};
         err = control_send(&stream, CONTROL_EXTRA_CONNECTION, &message, clock_ms() + STEP_MS);
+        if (opening->extra->list[i].stream.survives)
+            err = 0; // a connection that replaces this one says it, too
     }
     return err ? err : tcp_extra_stand(opening->extra, message.count, true);
 }

@@ -22,6 +22,13 @@ static bool offer_tcp(const struct transport_worker *worker, struct control_offe
     return true;
 }
 
+static int survive_in_worker(const struct transport_worker *worker, struct link *link)
+{
+    struct link_reconnect plan = {.timeout_ms = worker->grant->reconnect_ms};
+
+    return link_tcp_survive(link, &plan);
+}
+
 // If the data need no protection, TLS ends, and plain records follow on the same connection.
 static int accept_tcp(struct transport_worker *worker, const struct control_offer *offer,
                       int64_t deadline, struct link **out, char *text, size_t room)
@@ -37,6 +44,8 @@ static int accept_tcp(struct transport_worker *worker, const struct control_offe
     int err = link_tcp_open(stream->fd, stream->tls, &worker->options, out);
     if (!err)
         link_tcp_offer(*out, offer->port);
+    if (!err && worker->grant->reconnect_ms)
+        err = survive_in_worker(worker, *out);
     if (!err && stream->tls)
         log_info("data are encrypted by=%s", in_kernel ? "kernel" : "worker");
     if (!err)
@@ -63,7 +72,7 @@ static unsigned extra_wanted(const struct transport_client *client)
 }
 
 // A failure here is no reason against the session.
-static void plan_extra(const struct transport_client *client, struct link *link)
+static void plan_extra(const struct transport_client *client, struct link *link, int fd)
 {
     struct link_extra_plan plan = {
         .session = client->session,
@@ -75,26 +84,48 @@ static void plan_extra(const struct transport_client *client, struct link *link)
     if (!plan.count)
         return;
     memcpy(plan.token, client->offer->token, sizeof(plan.token));
-    endpoint_peer_text(client->stream->fd, plan.box, sizeof(plan.box));
+    endpoint_peer_text(fd, plan.box, sizeof(plan.box));
     if (link_tcp_plan(link, &plan))
         log_info("no further connections for a session over tcp");
     explicit_bzero(&plan, sizeof(plan));
 }
 
+static int survive_in_client(const struct transport_client *client, struct link *link)
+{
+    struct link_reconnect plan = {
+        .timeout_ms = client->reconnect_ms,
+        .session = client->session,
+        .privacy = client->protection == CONTROL_PROTECTION_PRIVACY,
+    };
+
+    snprintf(plan.box, sizeof(plan.box), "%s", client->address);
+    memcpy(plan.token, client->resume->token, sizeof(plan.token));
+    int err = link_tcp_survive(link, &plan);
+    explicit_bzero(&plan, sizeof(plan));
+    return err;
+}
+
 static int connect_tcp(struct transport_client *client, struct link **out, char *text, size_t room)
 {
     struct tls *tls = NULL;
+    int fd = client->stream->fd;
     int err = session_stream_release(client->stream, client->protection, &tls);
 
     if (!err)
         err = link_tcp_open(client->stream->fd, tls, &client->options, out);
+    if (!err && client->resume) {
+        tls = NULL;
+        client->stream->fd = -1;
+        err = survive_in_client(client, *out);
+    }
     if (err) {
+        link_free(out);
         tls_discard(&tls);
         snprintf(text, room, "cannot use the connection to box %s: %s", client->box,
                  strerror(-err));
         return err;
     }
-    plan_extra(client, *out);
+    plan_extra(client, *out, fd);
     client->stream->fd = -1;
     return 0;
 }

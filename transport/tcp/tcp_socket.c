@@ -151,8 +151,7 @@ static ssize_t send_by_detour(struct tcp_wire *wire, const struct iovec *part)
     return send(wire->fd, copy, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-// Bytes that have left, or -errno.
-static ssize_t tcp_socket_send_some(struct tcp_wire *wire, struct iovec *parts, int count)
+ssize_t tcp_wire_send_some(struct tcp_wire *wire, struct iovec *parts, int count)
 {
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
 
@@ -164,64 +163,21 @@ static ssize_t tcp_socket_send_some(struct tcp_wire *wire, struct iovec *parts, 
     return n < 0 ? -errno : n;
 }
 
-// Returns true if the peer has shut the connection down while its window is closed. It takes
-// nothing then, and the kernel reports an error only after the peer closes its socket.
-static bool peer_takes_no_more(int fd)
+bool tcp_wire_takes_no_more(const struct tcp_wire *wire)
 {
-    struct pollfd now = {.fd = fd, .events = POLLOUT | POLLRDHUP};
+    struct pollfd now = {.fd = wire->fd, .events = POLLOUT | POLLRDHUP};
 
     return poll(&now, 1, 0) > 0 && (now.revents & POLLRDHUP) && !(now.revents & POLLOUT);
 }
 
-// Waits for the thread that receives to read the peer's last records, which may have the reason,
-// and then the end, which fails the link. If no thread reads, this fails the link.
-static int await_end(struct link *link, struct tcp_wire *wire)
+void tcp_wire_await_end(const struct link *link, const struct tcp_wire *wire,
+                        const _Atomic bool *lost)
 {
     int unread = 0;
 
-    for (int tick = 0; tick < END_TICKS && !link_failure(link); tick++) {
+    for (int tick = 0; tick < END_TICKS && !link_failure(link) && !atomic_load(lost); tick++) {
         if (ioctl(wire->fd, FIONREAD, &unread) || !unread)
             break;
         poll(NULL, 0, END_TICK_MS);
     }
-    int err = link_failure(link);
-    return err ? err : tcp_wire_failed(link, wire, -EPIPE, "sending");
-}
-
-static int await_room(struct link *link, struct tcp_wire *wire)
-{
-    int r = tcp_socket_wait(wire->fd, POLLOUT | POLLRDHUP, -1, UINT64_MAX);
-
-    if (r < 0)
-        return tcp_wire_failed(link, wire, r, "sending");
-    return peer_takes_no_more(wire->fd) ? await_end(link, wire) : link_failure(link);
-}
-
-int tcp_wire_send_all(struct link *link, struct tcp_wire *wire, struct iovec *parts, int count)
-{
-    while (count) {
-        if (!parts->iov_len) {
-            parts++;
-            count--;
-            continue;
-        }
-        ssize_t n = tcp_socket_send_some(wire, parts, count);
-        if (n == -EINTR)
-            continue;
-        if (n == -EAGAIN) {
-            int r = await_room(link, wire);
-            if (r)
-                return r;
-            continue;
-        }
-        if (n < 0)
-            return tcp_wire_failed(link, wire, (int)n, "sending");
-        for (; n && (size_t)n >= parts->iov_len; parts++, count--)
-            n -= (ssize_t)parts->iov_len;
-        if (n) {
-            parts->iov_base = (uint8_t *)parts->iov_base + n;
-            parts->iov_len -= (size_t)n;
-        }
-    }
-    return 0;
 }

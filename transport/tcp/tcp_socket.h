@@ -36,8 +36,15 @@ struct tcp_wire {
 ssize_t tcp_wire_receive(struct tcp_wire *wire, void *to, size_t room);
 // As tcp_wire_receive(), but blocks for up to two seconds in the system call. Not with TLS.
 ssize_t tcp_wire_receive_soon(struct tcp_wire *wire, void *to, size_t room);
-// Sends all of PARTS, which it modifies. Returns 0 or the error of the link.
-int tcp_wire_send_all(struct link *link, struct tcp_wire *wire, struct iovec *parts, int count);
+// Sends without blocking. Returns the number of bytes, at least 1, or -errno.
+ssize_t tcp_wire_send_some(struct tcp_wire *wire, struct iovec *parts, int count);
+// Returns true if the peer has shut the connection down while its window is closed. It takes
+// nothing then, and the kernel reports an error only after the peer closes its socket.
+bool tcp_wire_takes_no_more(const struct tcp_wire *wire);
+// After that: waits up to a second for the thread that receives to read the peer's last records,
+// which may have the reason, and then the end, with which the link is down or LOST is set.
+void tcp_wire_await_end(const struct link *link, const struct tcp_wire *wire,
+                        const _Atomic bool *lost);
 // Marks the link as down because DOING failed with ERROR.
 int tcp_wire_failed(struct link *link, const struct tcp_wire *wire, int error, const char *doing);
 

@@ -9,6 +9,9 @@
 #include "client_calls.h"
 #include "common/base/scope.h"
 
+// Copying more than this, to send it again if need be, takes longer than to wait for an answer.
+enum { UNACKNOWLEDGED_MOST = 256 * 1024 };
+
 // Sends one block of a push when the box has room for it. DATA must not change until AHEAD has
 // settled.
 static CUresult push_block(struct box_session *session, uint32_t job, const uint8_t *data,
@@ -39,6 +42,7 @@ CUresult streamed_blocks(struct box_session *session, uint32_t job, const void *
         uint32_t block = left < WIRE_BLOCK_SIZE ? (uint32_t)left : WIRE_BLOCK_SIZE;
         result = push_block(session, job, src, offset, block, &ahead);
     }
+    session_await_acknowledged(session, &ahead, UNACKNOWLEDGED_MOST);
     link_settle(session->link, &ahead); // the program may write to its memory afterwards
     return result;
 }

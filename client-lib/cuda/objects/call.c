@@ -13,6 +13,7 @@
 #include "client-lib/cuda/report/watch.h"
 #include "client-lib/cuda/session/process.h"
 #include "client-lib/cuda/session/send.h"
+#include "client-lib/cuda/session/waiting.h"
 #include "client-lib/cuda/session/staging_blocks.h"
 #include "common/base/handle_table.h"
 #include "common/base/log.h"
@@ -302,6 +303,8 @@ CUresult call_post(struct call *call)
         link_commit_ahead(call->session->link);
     else
         link_commit(call->session->link);
+    if (__builtin_expect(link_wants_reading(call->session->link), 0))
+        session_take_acknowledgements(call->session);
     return CUDA_SUCCESS;
 }
 

@@ -85,12 +85,25 @@ void session_fail(struct box_session *session, CUresult result, const char *reas
 
 void session_free(struct box_session *session)
 {
+    if (session->link)
+        link_tcp_goodbye(session->link);
     link_free(&session->link);
     free(session->blocks);
     session_stream_close(&session->stream);
     free(session->devices);
     free(session->peers);
     free(session);
+}
+
+// A connection that ends without a word may be made again, so the box would wait. Threads that run
+// until the end of the program must not report the end of a session.
+__attribute__((destructor)) static void say_goodbye(void)
+{
+    for (unsigned int i = 0; i < session_count; i++) {
+        int alive = 0;
+        if (atomic_compare_exchange_strong(&sessions[i]->lost, &alive, CUDA_ERROR_DEINITIALIZED))
+            link_tcp_goodbye(sessions[i]->link);
+    }
 }
 
 void sessions_abandon(void)

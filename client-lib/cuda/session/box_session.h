@@ -56,6 +56,7 @@ struct box_session {
     char address[ENDPOINT_TEXT_MAX]; // the address that answered
     char release[64];                // rgpu release of the box
     uint64_t id;                     // number of the session on the box
+    uint32_t reconnect_ms;           // how long a lost connection is waited for; 0: not at all
     enum control_protection protection;
     uint8_t boot_id[CONTROL_BOOT_ID_BYTES]; // of the box's kernel; zeros: unknown
     struct control_stream stream;       // the connection; the link owns it if the transport is TCP
@@ -119,6 +120,7 @@ struct box_session {
     unsigned int later;    // number of these that session_expect_later counts
     unsigned int receipts; // number of reads of the link so far
     bool service_started;  // the service thread exists
+    bool crowded;          // the service thread should take in acknowledgements
     bool service_sleeps;   // the service thread sleeps until service_needed is signalled
     pthread_cond_t service_needed;
     // data of pulls that is being received; owned by the receiving thread, not by `lock`

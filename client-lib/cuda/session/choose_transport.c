@@ -12,8 +12,9 @@
 #include "client-lib/cuda/report/tell.h"
 #include "common/base/log.h"
 #include "common/base/copy_path.h"
+#include "common/base/units.h"
 
-enum { SPIN_PROCESSORS = 8, SPIN_FOR_GPU_US = 2000 };
+enum { SPIN_PROCESSORS = 8, SPIN_FOR_GPU_US = 2000, RECONNECT_SECONDS = 60 };
 
 int transport_choice(const struct transport **choice)
 {
@@ -112,6 +113,18 @@ static unsigned connections_choice(void)
     return connections;
 }
 
+uint32_t reconnect_choice(void)
+{
+    const char *text = secure_getenv("RGPU_RECONNECT");
+    uint64_t us = RECONNECT_SECONDS * 1000000;
+
+    if (text && *text && units_parse_duration(text, &us)) {
+        tell("RGPU_RECONNECT is not a time, such as 60 or 5min; it is ignored");
+        us = RECONNECT_SECONDS * 1000000;
+    }
+    return us / 1000 < CONTROL_RECONNECT_MS_MAX ? (uint32_t)(us / 1000) : CONTROL_RECONNECT_MS_MAX;
+}
+
 static const char *sockets_directory(void)
 {
     const char *directory = secure_getenv("RGPU_CLIENT_SOCKETS");
@@ -129,10 +142,10 @@ struct choice {
 };
 
 static const struct control_offer *choose_transport_offer_of(const struct session_welcome *welcome,
-                                                             const struct transport *row)
+                                                             const char *name)
 {
     for (uint32_t i = 0; i < welcome->offer.offers_count; i++)
-        if (strcmp(welcome->offer.offers[i].transport, row->name) == 0)
+        if (strcmp(welcome->offer.offers[i].transport, name) == 0)
             return &welcome->offer.offers[i];
     return NULL;
 }
@@ -181,7 +194,7 @@ static enum attempt choose_transport_try(struct choice *choice, const struct tra
 {
     struct transport_client *side = &choice->side;
     char speaks[120] = "", text[320] = "";
-    side->offer = choose_transport_offer_of(choice->welcome, row);
+    side->offer = choose_transport_offer_of(choice->welcome, row->name);
     const char *obstacle = row->obstacle(side, speaks, sizeof(speaks));
     if (!obstacle && !side->offer)
         obstacle = "the box offers none";
@@ -232,6 +245,9 @@ int session_choose_link(struct box_session *session, const struct session_welcom
                  .session = session->id,
                  .forced = wanted != NULL,
                  .connections = connections_choice(),
+                 .address = session->address,
+                 .resume = choose_transport_offer_of(welcome, CONTROL_RESUME_OFFER),
+                 .reconnect_ms = session->reconnect_ms,
                  .stream = &session->stream,
                  .options = link_settings()},
         .error = error,

@@ -28,5 +28,8 @@ int mapped_host_choice(enum mapped_host *choice);
 // Parses RGPU_PATHS, the copy paths to force, with copy_path_parse. *FORCED: PATH_BITs. Returns as
 // above.
 int paths_choice(unsigned *forced);
+// Parses RGPU_RECONNECT. Returns how long a lost connection is waited for; 0: not at all. An
+// invalid value is reported and ignored.
+uint32_t reconnect_choice(void);
 
 #endif

@@ -55,6 +55,7 @@ static struct box_session *session_try(const struct wish *wish, struct session_e
     snprintf(session->release, sizeof(session->release), "%s",
              *welcome.release ? welcome.release : "0.1");
     session->id = welcome.session;
+    session->reconnect_ms = wish->request.reconnect_ms;
     int err = snapshot_take(session, welcome.offer.snapshot, welcome.offer.snapshot_size);
     if (err) {
         error->result = CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
@@ -222,7 +223,7 @@ static void describe_sessions(FILE *out)
 static CUresult make_wish(struct wish *wish, char *windows, size_t size)
 {
     transports_introduce(windows, size);
-    *wish = (struct wish){.request.windows = windows};
+    *wish = (struct wish){.request = {.windows = windows, .reconnect_ms = reconnect_choice()}};
     return transport_choice(&wish->transport) != 0 ||
                    protection_choice(&wish->request.protection) != 0 ||
                    mapped_host_choice(&wish->mapped_host) != 0 || paths_choice(&wish->paths) != 0

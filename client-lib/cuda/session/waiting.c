@@ -61,7 +61,8 @@ static void receive_one(struct box_session *session)
 // Returns true if only the service thread can read the expected events, and cannot wait a moment.
 static bool service_is_due(const struct box_session *session)
 {
-    return session->expecting > session->later && !session->receiving && !session->waiting;
+    return (session->expecting > session->later || session->crowded) && !session->receiving &&
+           !session->waiting;
 }
 
 // If threads still wait, one of them must read after the reading thread has what it wanted.
@@ -141,6 +142,19 @@ void session_take_pending(struct box_session *session)
     waiting_pass_on(session);
 }
 
+void session_await_acknowledged(struct box_session *session, const struct link_ahead *ahead,
+                                size_t most)
+{
+    SCOPED_LOCK(&session->lock);
+    if (session->receiving || session_lost(session))
+        return;
+    session->receiving = true;
+    while (!session_lost(session) && link_tcp_unacknowledged(session->link, ahead) > most)
+        receive_one(session);
+    session->receiving = false;
+    waiting_pass_on(session);
+}
+
 void session_add_pull(struct box_session *session, struct pending_pull *pull)
 {
     SCOPED_LOCK(&session->lock);
@@ -183,6 +197,7 @@ void session_drop_pull(struct box_session *session, struct pending_pull *pull)
 static void serve_one(struct box_session *session)
 {
     session->receiving = session->service_receiving = true;
+    session->crowded = false;
     receive_one(session);
     session->receiving = session->service_receiving = false;
     if (session->waiting)
@@ -255,4 +270,13 @@ void session_expect_later(struct box_session *session, int change)
         if (session->service_sleeps)
             pthread_cond_signal(&session->service_needed);
     }
+}
+
+void session_take_acknowledgements(struct box_session *session)
+{
+    SCOPED_LOCK(&session->lock);
+    session->crowded = true;
+    start_service(session);
+    if (session->service_sleeps)
+        pthread_cond_signal(&session->service_needed);
 }

@@ -26,6 +26,12 @@ uint32_t session_new_job(struct box_session *session);
 void session_drop_pull(struct box_session *session, struct pending_pull *pull);
 // Handles the events that have arrived but that no thread has read. Never blocks.
 void session_take_pending(struct box_session *session);
+// Waits until at most MOST bytes of the payloads in AHEAD are not acknowledged, unless another
+// thread reads.
+void session_await_acknowledged(struct box_session *session, const struct link_ahead *ahead,
+                                size_t most);
+// Has the service thread take them in, if no other thread reads.
+void session_take_acknowledgements(struct box_session *session);
 // Adds CHANGE to the number of events that the worker will send while no thread may be waiting: 1
 // before the request that causes such an event, -1 after the event, or if the request failed. While
 // the number is not 0, the service thread reads the link whenever no other thread does.

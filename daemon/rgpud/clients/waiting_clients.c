@@ -134,13 +134,19 @@ static enum control_protection protection_of(const struct client *client)
 }
 
 // Allows further connections of the session. Without random bytes it has only one, which also
-// works.
-static void grant_extra(const struct box *box, struct control_grant *grant)
+// works, and ends with it.
+static void grant_extra(const struct box *box, const struct control_hello *hello,
+                        struct control_grant *grant)
 {
     ssize_t size = sizeof(grant->extra_token);
 
     if (getrandom(grant->extra_token, (size_t)size, 0) == size)
         grant->extra_connections = (uint8_t)(box->settings.tcp_connections - 1);
+    size = sizeof(grant->resume_token);
+    if (getrandom(grant->resume_token, (size_t)size, 0) == size)
+        grant->reconnect_ms = hello->reconnect_ms < CONTROL_RECONNECT_MS_MAX
+                                  ? hello->reconnect_ms
+                                  : CONTROL_RECONNECT_MS_MAX;
 }
 
 static int fill_grant(const struct client *client, uint64_t session, struct control_grant *grant)
@@ -165,7 +171,7 @@ static int fill_grant(const struct client *client, uint64_t session, struct cont
         snprintf(grant->devices[i].pci, sizeof(grant->devices[i].pci), "%s", named->pci);
     }
     grant->forced_paths = (uint32_t)copy_path_parse(client->box->settings.paths);
-    grant_extra(client->box, grant);
+    grant_extra(client->box, &client->hello, grant);
     return client->tls ? tls_export(client->tls, grant->secret) : 0;
 }
 

@@ -118,6 +118,9 @@ void box_calls_expect_extra(struct worker_process *worker, const struct control_
 {
     for (unsigned i = 0; i < grant->extra_connections; i++)
         expect_one(worker, CONTROL_EXTRA_NUMBER + i, grant->extra_token);
+    worker->resumes =
+        (struct expected_call){.open = grant->reconnect_ms, .number = CONTROL_RESUME_NUMBER};
+    memcpy(worker->resumes.token, grant->resume_token, sizeof(worker->resumes.token));
 }
 
 int box_calls_expect(struct worker_process *worker, const struct control_peer_expect *expect)
@@ -140,10 +143,13 @@ bool box_calls_expected(const struct box *box)
 {
     const struct worker_process *worker;
 
-    TAILQ_FOREACH(worker, &box->workers, link)
+    TAILQ_FOREACH(worker, &box->workers, link) {
+        if (worker->resumes.open)
+            return true;
         for (unsigned i = 0; i < EXPECTED_CALLS_MAX; i++)
             if (worker->expects[i].open)
                 return true;
+    }
     return false;
 }
 
@@ -152,12 +158,16 @@ static struct expected_call *find_call(const struct box *box, unsigned long long
 {
     struct worker_process *worker;
 
-    TAILQ_FOREACH(worker, &box->workers, link)
-        for (unsigned i = 0; worker->session.id == session && i < EXPECTED_CALLS_MAX; i++)
-            if (worker->expects[i].open && worker->expects[i].number == number) {
-                *out = worker;
+    TAILQ_FOREACH(worker, &box->workers, link) {
+        if (worker->session.id != session)
+            continue;
+        *out = worker;
+        if (number >= CONTROL_RESUME_NUMBER)
+            return worker->resumes.open ? &worker->resumes : NULL;
+        for (unsigned i = 0; i < EXPECTED_CALLS_MAX; i++)
+            if (worker->expects[i].open && worker->expects[i].number == number)
                 return &worker->expects[i];
-            }
+    }
     return NULL;
 }
 
@@ -178,6 +188,19 @@ int box_calls_find(struct client *client, const void *identity, uint8_t key[TLS_
     return 0;
 }
 
+// A call serves once, but a session may lose its connection more than once.
+static void call_taken(const struct worker_process *worker, struct expected_call *expected,
+                       const struct client *client)
+{
+    uint32_t number = expected->number;
+
+    if (number != CONTROL_RESUME_NUMBER)
+        *expected = (struct expected_call){0};
+    log_info("session=%llu has one more connection of=%s peer=%s",
+             (unsigned long long)worker->session.id,
+             number < CONTROL_EXTRA_NUMBER ? "another box" : "its client", client->peer);
+}
+
 void box_calls_take(struct client *client)
 {
     struct control_peer_taken taken = {.magic = CONTROL_MAGIC};
@@ -192,11 +215,7 @@ void box_calls_take(struct client *client)
     if (!err)
         err = control_send_packet(worker->control_fd, CONTROL_PEER_CAME, &came, client->fd);
     if (!err) {
-        expected->open = false; // a call serves once
-        explicit_bzero(expected->token, sizeof(expected->token));
-        log_info("session=%llu has one more connection of=%s peer=%s",
-                 (unsigned long long)worker->session.id,
-                 came.number < CONTROL_EXTRA_NUMBER ? "another box" : "its client", client->peer);
+        call_taken(worker, expected, client);
     } else {
         log_info("a further connection is not taken peer=%s error=\"%s\"", client->peer,
                  strerror(-err));

@@ -74,8 +74,9 @@ struct worker_process {
     struct allowance exporting; // limits its messages about shared memory
     struct expected_call expects[EXPECTED_CALLS_MAX];
     unsigned next_expected;
-    struct allowance calling; // limits calls to other boxes
-    int64_t active_ms;        // time of the client's last request, as far as known
+    struct expected_call resumes; // connections that continue lost ones of its client
+    struct allowance calling;     // limits calls to other boxes
+    int64_t active_ms;            // time of the client's last request, as far as known
     struct worker_pause pause;
     // its lease has used more than its time share (shares.c)
     bool held_back;

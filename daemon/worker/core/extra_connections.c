@@ -14,13 +14,25 @@
 #include "transport/link/link.h"
 #include "daemon/worker/core/session.h"
 
-enum { RENDEZVOUS_MS = 10000 };
+enum {
+    RENDEZVOUS_MS = 10000,
+    RESUMED = CONTROL_RESUME_NUMBER - CONTROL_EXTRA_NUMBER, // from here on: lost ones are continued
+};
 
 struct coming {
     unsigned index;
     int fd;
     uint8_t secret[TLS_SECRET_BYTES];
 };
+
+static int take_resumed(const struct coming *coming, struct control_stream *stream,
+                        int64_t deadline)
+{
+    struct control_resume claim;
+    int err = control_expect(stream, CONTROL_RESUME, &claim, deadline);
+
+    return err ? err : link_tcp_resume(session.link, coming->index - RESUMED, &claim, stream);
+}
 
 static int extra_add(struct coming *coming, struct control_stream *stream)
 {
@@ -30,6 +42,8 @@ static int extra_add(struct coming *coming, struct control_stream *stream)
                                                             deadline, &stream->tls)
                               : 0;
 
+    if (!err && coming->index >= RESUMED)
+        return take_resumed(coming, stream, deadline);
     if (!err)
         err = control_expect(stream, CONTROL_EXTRA_CONNECTION, &message, deadline);
     return err ? err

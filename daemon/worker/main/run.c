@@ -54,29 +54,49 @@ static int meet_client(struct control_grant *grant, struct control_stream *strea
 
 // ---- running ----
 
+// The connection has ended. The thread that reads the link may know better why. If another
+// connection may follow, that thread waits for it, unless it is busy for longer than that.
+static void client_hung_up(int64_t *since_ms)
+{
+    if (!session.reconnect_ms)
+        poll(NULL, 0, LAST_WORD_MS);
+    else if (!*since_ms)
+        *since_ms = clock_ms();
+    if (clock_ms() - *since_ms >= session.reconnect_ms)
+        session_end(CONTROL_END_REASON_CLIENT_LEFT, "the client is gone");
+}
+
+static bool hangs_up(int client_fd)
+{
+    struct pollfd now = {.fd = client_fd, .events = POLLRDHUP};
+
+    return poll(&now, 1, 0) > 0;
+}
+
 static void run_watch(int client_fd)
 {
     int interval = REPORT_INTERVAL_MS;
-    int64_t reported_ms = clock_ms();
+    int64_t reported_ms = clock_ms(), hung_up_ms = 0;
 
     for (;;) {
         struct pollfd fds[] = {{.fd = session.control, .events = POLLIN},
-                               {.fd = client_fd, .events = POLLRDHUP}};
-        int n = poll(fds, 2, interval);
+                               {.fd = hung_up_ms ? -1 : client_fd, .events = POLLRDHUP}};
+        int n = poll(fds, 2, hung_up_ms ? REPORT_INTERVAL_MS : interval);
         if (n < 0 && errno != EINTR)
             session_end(CONTROL_END_REASON_INTERNAL, "poll: %s", strerror(errno));
-        if (n > 0 && fds[1].revents) {
-            // The thread that reads may know better why the connection is down.
-            poll(NULL, 0, LAST_WORD_MS);
-            session_end(CONTROL_END_REASON_CLIENT_LEFT, "the client is gone");
-        }
-        // A message of the supervisor, often an answer, is no reason for more than one report in a
-        // while.
-        if (n > 0 && fds[0].revents) {
+        link_tcp_check(session.link);
+        if (!hangs_up(client_fd))
+            hung_up_ms = 0;
+        else
+            client_hung_up(&hung_up_ms);
+        if (hung_up_ms)
+            interval = REPORT_INTERVAL_MS;
+        if (n > 0 && fds[0].revents)
             orders_take();
-            if (clock_ms() - reported_ms < REPORT_INTERVAL_MS)
-                continue;
-        }
+        // A message of the supervisor, often an answer, is no reason for more than one report in a
+        // while, and nor is a lost connection.
+        if (n > 0 && clock_ms() - reported_ms < REPORT_INTERVAL_MS)
+            continue;
         reported_ms = clock_ms();
         interval = session_report() ? REPORT_INTERVAL_MS : IDLE_INTERVAL_MS;
     }

@@ -103,6 +103,19 @@ static void welcome_make_offers(void)
     }
 }
 
+// Not a transport, but clients of any release pass over an offer that they do not know.
+static void offer_to_resume(void)
+{
+    struct control_offer *offer = &welcome.offers[welcome.offers_count];
+
+    if (!side.grant->reconnect_ms ||
+        welcome.offers_count == sizeof(welcome.offers) / sizeof(*welcome.offers))
+        return;
+    snprintf(offer->transport, sizeof(offer->transport), CONTROL_RESUME_OFFER);
+    memcpy(offer->token, side.grant->resume_token, sizeof(offer->token));
+    welcome.offers_count++;
+}
+
 static int send_welcome(int64_t deadline)
 {
     size_t size = 0;
@@ -115,6 +128,7 @@ static int send_welcome(int64_t deadline)
     welcome.session = side.grant->session;
     control_boot_id(welcome.boot_id);
     welcome_make_offers();
+    offer_to_resume();
     welcome.snapshot = snapshot;
     welcome.snapshot_size = (uint32_t)size;
     return control_send(side.stream, CONTROL_WELCOME, &welcome, deadline);
@@ -194,6 +208,7 @@ int welcome_client(int control, const struct control_grant *grant, struct contro
     if (done < 0)
         return done;
     welcome_withdraw_all();
+    session.reconnect_ms = link_tcp_timeout(session.link);
     leave_window();
     pinned_drop_unused();
     return 0;

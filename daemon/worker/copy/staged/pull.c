@@ -45,6 +45,8 @@ struct pull {
     struct pull *next;
 };
 
+enum { BLOCKS_COPIED = 4 }; // blocks that are left for copies while others leave
+
 struct pull_inflight {
     struct pull *job;
     struct block *block;
@@ -60,12 +62,14 @@ static struct pull *jobs; // under the mover's lock, oldest first; only it takes
 static _Atomic unsigned job_count;
 static struct pull_inflight inflight_blocks[STAGING_BLOCKS_MAX]; // the mover's: a ring
 static unsigned inflight_head, inflight_count;
-// The block that was sent last, of which parts may still be read: others follow it before that is
-// waited for.
+// The blocks that were sent last: a ring. Parts of them may still be read, and what the client has
+// not acknowledged would have to be copied before other data come into the block, so that they are
+// given back late.
 static struct {
-    struct pull_inflight inflight; // of no job: there is none
+    struct block *block;
     struct link_ahead ahead;
-} leaving;
+} leaving[STAGING_BLOCKS_MAX];
+static unsigned leaving_head, leaving_count;
 
 // ---- the mover ----
 
@@ -150,35 +154,40 @@ static void pull_send_block(const struct pull_inflight *inflight, struct link_ah
         log_debug("data of pull=%u was not sent", inflight->job->id);
 }
 
-// Without the lock.
-static void pull_see_off(const struct pull_inflight *inflight, const struct link_ahead *ahead)
+static unsigned leaving_most(void)
 {
-    link_settle(session.link, ahead);
-    staging_give(inflight->block);
+    unsigned blocks = staging_blocks(STAGING_PULL);
+
+    return blocks > BLOCKS_COPIED ? blocks - BLOCKS_COPIED : 0;
 }
 
-static void note_sent(const struct pull_inflight *inflight)
+// Gives the oldest block back; the lock is given up meanwhile.
+static void pull_see_off(void)
 {
-    inflight->job->flying--;
-    inflight->job->sent += inflight->size;
+    struct block *block = leaving[leaving_head].block;
+
+    pthread_mutex_unlock(&mover.lock);
+    link_settle(session.link, &leaving[leaving_head].ahead);
+    staging_give(block);
+    pthread_mutex_lock(&mover.lock);
+    leaving_head = (leaving_head + 1) % STAGING_BLOCKS_MAX;
+    leaving_count--;
 }
 
-// Sends the block, and sees off the one before it, if there is one; the lock is given up meanwhile.
-static void send_behind(const struct pull_inflight *inflight)
+// Sends the block; the lock is given up meanwhile.
+static void pull_send(const struct pull_inflight *inflight)
 {
-    struct pull_inflight before = leaving.inflight;
     struct link_ahead ahead = {0};
 
     pthread_mutex_unlock(&mover.lock);
-    if (inflight && inflight->job->result == CUDA_SUCCESS)
+    if (inflight->job->result == CUDA_SUCCESS)
         pull_send_block(inflight, &ahead);
-    if (before.job)
-        pull_see_off(&before, &leaving.ahead);
     pthread_mutex_lock(&mover.lock);
-    if (before.job)
-        note_sent(&before);
-    leaving.inflight = inflight ? *inflight : (struct pull_inflight){0};
-    leaving.ahead = ahead;
+    unsigned last = (leaving_head + leaving_count++) % STAGING_BLOCKS_MAX;
+    leaving[last].block = inflight->block;
+    leaving[last].ahead = ahead;
+    inflight->job->flying--;
+    inflight->job->sent += inflight->size;
 }
 
 // The oldest block, when its copy is over.
@@ -205,11 +214,12 @@ static bool take_copied(struct pull_inflight *out)
 static bool pull_send_next(void)
 {
     struct pull_inflight inflight;
-    bool any = take_copied(&inflight);
 
-    if (!any && !leaving.inflight.job)
+    if (!take_copied(&inflight))
         return false;
-    send_behind(any ? &inflight : NULL);
+    pull_send(&inflight);
+    if (leaving_count > leaving_most())
+        pull_see_off();
     return true;
 }
 

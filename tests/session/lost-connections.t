@@ -46,6 +46,7 @@ relay_to_box "$GATE"
 ok "the other session goes on" goes_on survivor
 stop "$survivor"
 ok "only a program that was killed is waited for" await "reconnecting" reconnecting
+ok "and only for seconds, since its host closed the connection" await "no sessions" no_sessions
 
 start_box --devices sim:1 --admin-socket "$ADMIN.2"
 ADMIN=$ADMIN.2

@@ -23,6 +23,8 @@
 
 enum {
     STEP_MS = 5000,
+    CLOSED_MS_MAX =
+        5000,         // a client that lives connects again at once where its host can be reached
     ANSWER_MS = 1000, // for a short message into an empty socket
     // A program waits for its data to be acknowledged, or copied; a worker's blocks can wait.
     ACK_BYTES_WORKER = 256 * 1024,
@@ -324,7 +326,9 @@ int tcp_reconnect_new(struct tcp_link *tcp, const struct link_reconnect *plan)
     for (unsigned number = 0; number <= LINK_EXTRA_MAX; number++) {
         struct tcp_stream *stream = stream_at(tcp, number);
         stream->survives = stream->log.keeps = true;
-        stream->timeout_ms = plan->timeout_ms;
+        stream->timeout_ms = stream->closed_ms = plan->timeout_ms;
+        if (!*plan->box && stream->closed_ms > CLOSED_MS_MAX)
+            stream->closed_ms = CLOSED_MS_MAX;
         stream->ack_bytes = *plan->box ? ACK_BYTES_CLIENT : ACK_BYTES_WORKER;
         stream->notify = reconnect_notify;
         stream->acknowledge = acknowledge_stream;

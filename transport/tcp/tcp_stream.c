@@ -64,6 +64,12 @@ static bool is_loss(int error)
            error == -ENETRESET || error == -ECONNABORTED;
 }
 
+// Returns true if the peer's host has said that the connection is closed, so it can be reached.
+static bool is_closed_by_peer(int error)
+{
+    return error == 0 || error == -ECONNRESET || error == -EPIPE;
+}
+
 int tcp_stream_break(struct tcp_stream *stream, unsigned age, int error, const char *doing)
 {
     if (!stream->survives || atomic_load(&stream->over) || !is_loss(error))
@@ -73,7 +79,9 @@ int tcp_stream_break(struct tcp_stream *stream, unsigned age, int error, const c
         return link_failure(stream->link);
     stream->error = error;
     stream->lost_since = clock_ns();
-    atomic_store(&stream->deadline, deadline_in((int)stream->timeout_ms));
+    atomic_store(&stream->deadline,
+                 deadline_in(
+                     (int)(is_closed_by_peer(error) ? stream->closed_ms : stream->timeout_ms)));
     atomic_store(&stream->lost, true);
     shutdown(stream->wire.fd, SHUT_RDWR);
     pthread_cond_broadcast(&stream->changed);

@@ -33,6 +33,7 @@ struct tcp_stream {
     // Without `survives` the rest is not used. It is set before other threads know the stream.
     bool survives;
     uint32_t timeout_ms; // how long a new connection is waited for
+    uint32_t closed_ms;  // the same if the peer's host has closed the old one
     pthread_mutex_t state;
     pthread_cond_t changed;
     _Atomic bool lost, over; // over: there will be no other connection

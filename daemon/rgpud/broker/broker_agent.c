@@ -87,6 +87,8 @@ static void go_offline(struct broker_agent *agent, const char *why)
     if (agent->was_online || agent->retry_ms == RETRY_MIN_MS)
         log_warn("the broker is away broker=%s reason=\"%s\"; sessions go on",
                  broker_connection_peer(agent->connection), why);
+    if (agent->was_online)
+        box_changed(agent->box); // clients may wait for a verdict of the broker
     agent->was_online = false;
     broker_connection_turn(agent->connection);
     broker_agent_move(agent, AGENT_OFFLINE);

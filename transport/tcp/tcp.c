@@ -26,7 +26,7 @@ enum {
     READ_AFTER_BULK = 256,
     SPIN_TURNS = 1, // each look is a system call
     // As `ack_bytes`, if there were no payloads: records take little memory then.
-    ACK_RECORDS_BYTES = 256 * 1024,
+    ACK_RECORDS_BYTES = 128 * 1024,
 };
 
 _Static_assert(RECEIVE_ROOM >= 2 * WIRE_RECORD_MAX, "a record fits behind another");

@@ -120,7 +120,7 @@ void tcp_log_drop(struct tcp_log *log, uint64_t position)
 
 // ---- adding ----
 
-void *tcp_log_reserve(struct tcp_log *log, size_t size)
+void *tcp_log_reserve_anew(struct tcp_log *log, size_t size)
 {
     RGPU_ASSERT(size <= TCP_LOG_RECORDS);
     if (log->open && log->open->used + size > TCP_LOG_RECORDS)
@@ -133,20 +133,12 @@ void *tcp_log_reserve(struct tcp_log *log, size_t size)
     return log->open->bytes + log->open->used;
 }
 
-void tcp_log_add(struct tcp_log *log, size_t size)
+void tcp_log_begin_part(struct tcp_log *log)
 {
     uint8_t *at = log->open->bytes + log->open->used;
-    struct tcp_log_part *last = log->count ? tcp_log_part_at(log, log->count - 1) : NULL;
 
-    if (last && last->chunk == log->open && last->at + last->length == at) {
-        last->length += size;
-    } else {
-        *part_new(log) = (struct tcp_log_part){.at = at, .length = size, .chunk = log->open};
-        log->open->parts++;
-    }
-    log->open->used += size;
-    log->end += size;
-    log->kept += size;
+    *part_new(log) = (struct tcp_log_part){.at = at, .chunk = log->open};
+    log->open->parts++;
 }
 
 int tcp_log_borrow(struct tcp_log *log, void *bytes, size_t size)

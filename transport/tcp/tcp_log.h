@@ -17,10 +17,10 @@
 #include <sys/uio.h>
 
 enum {
-    TCP_LOG_CHUNK = 512 * 1024,   // holds a copied block
-    TCP_LOG_RECORDS = 128 * 1024, // of a chunk at most, so that few pages are in use
-    TCP_LOG_SPARES = 8,           // unused chunks that the log holds
-    TCP_LOG_KEPT_MAX = 64 << 20,  // of sent bytes in chunks; beyond it the oldest are dropped
+    TCP_LOG_CHUNK = 512 * 1024,  // holds a copied block
+    TCP_LOG_RECORDS = 80 * 1024, // of a chunk at most, so that few pages are in use
+    TCP_LOG_SPARES = 8,          // unused chunks that the log holds
+    TCP_LOG_KEPT_MAX = 64 << 20, // of sent bytes in chunks; beyond it the oldest are dropped
 };
 
 struct tcp_log_chunk {
@@ -52,10 +52,35 @@ struct tcp_log {
     size_t borrowed; // bytes in the caller's memory
 };
 
+void *tcp_log_reserve_anew(struct tcp_log *log, size_t size);
+void tcp_log_begin_part(struct tcp_log *log);
+
 // Returns memory for SIZE bytes, at most TCP_LOG_RECORDS, which tcp_log_add() adds; NULL if there
 // is none.
-void *tcp_log_reserve(struct tcp_log *log, size_t size);
-void tcp_log_add(struct tcp_log *log, size_t size);
+static inline void *tcp_log_reserve(struct tcp_log *log, size_t size)
+{
+    struct tcp_log_chunk *open = log->open;
+
+    if (!open || open->used + size > TCP_LOG_RECORDS || log->count == log->room)
+        return tcp_log_reserve_anew(log, size);
+    return open->bytes + open->used;
+}
+
+static inline void tcp_log_add(struct tcp_log *log, size_t size)
+{
+    struct tcp_log_chunk *open = log->open;
+    uint8_t *at = open->bytes + open->used;
+    struct tcp_log_part *last = &log->parts[(log->first + log->count - 1) & (log->room - 1)];
+
+    if (!log->count || last->chunk != open || last->at + last->length != at) {
+        tcp_log_begin_part(log);
+        last = &log->parts[(log->first + log->count - 1) & (log->room - 1)];
+    }
+    last->length += size;
+    open->used += size;
+    log->end += size;
+    log->kept += size;
+}
 // Adds bytes that stay where they are until they are dropped or tcp_log_own() has copied them.
 // Returns 0 or -ENOMEM.
 int tcp_log_borrow(struct tcp_log *log, void *bytes, size_t size);

@@ -14,7 +14,7 @@
 
 enum {
     SEND_ROOM = 256 * 1024, // of bytes that wait to be sent
-    CROWD = 384 * 1024,     // of bytes that are not acknowledged
+    CROWD = 256 * 1024,     // of bytes that are not acknowledged
     GOODBYE_TRIES = 20,     // of a millisecond
 };
 

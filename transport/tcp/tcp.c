@@ -513,6 +513,9 @@ void link_tcp_check(struct link *link)
 
 void link_tcp_goodbye(struct link *link)
 {
-    if (link->ops == &tcp_ops && !link_failure(link))
-        tcp_sender_goodbye(tcp_of(link));
+    if (link->ops != &tcp_ops || link_failure(link))
+        return;
+    tcp_sender_goodbye(tcp_of(link));
+    if (tcp_of(link)->reconnect)
+        tcp_reconnect_stop(tcp_of(link)->reconnect);
 }

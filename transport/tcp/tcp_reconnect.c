@@ -23,12 +23,10 @@
 
 enum {
     STEP_MS = 5000,
-    CLOSED_MS_MAX =
-        5000,         // a client that lives connects again at once where its host can be reached
+    // A client that lives connects again at once where its host can be reached.
+    CLOSED_MS_MAX = 5000,
     ANSWER_MS = 1000, // for a short message into an empty socket
-    // A program waits for its data to be acknowledged, or copied; a worker's blocks can wait.
-    ACK_BYTES_WORKER = 256 * 1024,
-    ACK_BYTES_CLIENT = 1024 * 1024,
+    ACK_BYTES = 256 * 1024,
     FIRST_PAUSE_MS = 20,
     LONGEST_PAUSE_MS = 1000,
 };
@@ -329,7 +327,7 @@ int tcp_reconnect_new(struct tcp_link *tcp, const struct link_reconnect *plan)
         stream->timeout_ms = stream->closed_ms = plan->timeout_ms;
         if (!*plan->box && stream->closed_ms > CLOSED_MS_MAX)
             stream->closed_ms = CLOSED_MS_MAX;
-        stream->ack_bytes = *plan->box ? ACK_BYTES_CLIENT : ACK_BYTES_WORKER;
+        stream->ack_bytes = ACK_BYTES;
         stream->notify = reconnect_notify;
         stream->acknowledge = acknowledge_stream;
         stream->in_use = watch_stream;

@@ -42,8 +42,9 @@ struct tcp_reconnect {
     bool runs, ending;
     bool refused; // the session is over
     pthread_t thread;
-    int wake; // event file; -1: this is the worker
-    int fd;   // of the connection that the thread makes; -1: none
+    pid_t process; // that has the thread
+    int wake;      // event file; -1: this is the worker
+    int fd;        // of the connection that the thread makes; -1: none
     uint32_t attempts;
 };
 
@@ -208,9 +209,11 @@ static void reconnect_wake(struct tcp_reconnect *reconnect)
 // Under lock. Not before the session is in use: a program may only want to know its GPUs.
 static void start_thread(struct tcp_reconnect *reconnect)
 {
-    if (*reconnect->plan.box && !reconnect->runs && !reconnect->ending)
-        reconnect->runs = link_thread_start(&reconnect->thread, "rgpu-reconnect",
-                                            "lost connections", reconnect_main, reconnect);
+    if (!*reconnect->plan.box || reconnect->runs || reconnect->ending)
+        return;
+    reconnect->process = getpid();
+    reconnect->runs = link_thread_start(&reconnect->thread, "rgpu-reconnect", "lost connections",
+                                        reconnect_main, reconnect);
 }
 
 // ---- losses, on both sides ----
@@ -360,8 +363,8 @@ static bool end_thread(struct tcp_reconnect *reconnect)
 
 void tcp_reconnect_stop(struct tcp_reconnect *reconnect)
 {
-    // In a forked child the lock may be held by a thread that is not there, and nothing runs.
-    if (reconnect->runs && end_thread(reconnect))
+    // In a child the lock may be held by a thread that is not there, and nothing runs.
+    if (reconnect->runs && reconnect->process == getpid() && end_thread(reconnect))
         pthread_join(reconnect->thread, NULL);
     reconnect->runs = false;
 }

@@ -515,6 +515,9 @@ void link_tcp_goodbye(struct link *link)
 {
     if (link->ops != &tcp_ops || link_failure(link))
         return;
+    const struct tcp_reconnect *reconnect = tcp_of(link)->reconnect;
+    if (reconnect && !tcp_reconnect_is_own(reconnect))
+        return;
     tcp_sender_goodbye(tcp_of(link));
     if (tcp_of(link)->reconnect)
         tcp_reconnect_stop(tcp_of(link)->reconnect);

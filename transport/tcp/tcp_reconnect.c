@@ -42,7 +42,7 @@ struct tcp_reconnect {
     bool runs, ending;
     bool refused; // the session is over
     pthread_t thread;
-    pid_t process; // that has the thread
+    pid_t process; // that opened the session; a child may have a copy of it
     int wake;      // event file; -1: this is the worker
     int fd;        // of the connection that the thread makes; -1: none
     uint32_t attempts;
@@ -211,7 +211,6 @@ static void start_thread(struct tcp_reconnect *reconnect)
 {
     if (!*reconnect->plan.box || reconnect->runs || reconnect->ending)
         return;
-    reconnect->process = getpid();
     reconnect->runs = link_thread_start(&reconnect->thread, "rgpu-reconnect", "lost connections",
                                         reconnect_main, reconnect);
 }
@@ -321,6 +320,7 @@ int tcp_reconnect_new(struct tcp_link *tcp, const struct link_reconnect *plan)
         return -ENOMEM;
     reconnect->tcp = tcp;
     reconnect->plan = *plan;
+    reconnect->process = getpid();
     reconnect->fd = reconnect->wake = -1;
     pthread_mutex_init(&reconnect->taking, NULL);
     pthread_mutex_init(&reconnect->lock, NULL);
@@ -361,10 +361,15 @@ static bool end_thread(struct tcp_reconnect *reconnect)
     return reconnect->runs;
 }
 
+bool tcp_reconnect_is_own(const struct tcp_reconnect *reconnect)
+{
+    return reconnect->process == getpid();
+}
+
 void tcp_reconnect_stop(struct tcp_reconnect *reconnect)
 {
     // In a child the lock may be held by a thread that is not there, and nothing runs.
-    if (reconnect->runs && reconnect->process == getpid() && end_thread(reconnect))
+    if (reconnect->runs && tcp_reconnect_is_own(reconnect) && end_thread(reconnect))
         pthread_join(reconnect->thread, NULL);
     reconnect->runs = false;
 }

@@ -14,6 +14,8 @@ int tcp_reconnect_take(struct tcp_link *tcp, unsigned number, const struct contr
                        struct control_stream *stream);
 // For the child of a fork, where the thread does not exist.
 void tcp_reconnect_abandon(struct tcp_reconnect *reconnect);
+// Returns false in a child that was cloned after the session was opened.
+bool tcp_reconnect_is_own(const struct tcp_reconnect *reconnect);
 void tcp_reconnect_stop(struct tcp_reconnect *reconnect); // ends the thread
 void tcp_reconnect_free(struct tcp_reconnect **reconnect);
 

@@ -15,7 +15,7 @@ HANDLES = {
 # Kinds of objects that end with the context in which they were made.
 OF_A_CONTEXT = ('STREAM', 'EVENT', 'MODULE', 'FUNCTION', 'LINK', 'ARRAY', 'MIPMAP')
 CLASSES = ('local', 'async', 'sync', 'blocking', 'manual', 'unsupported')
-FLAGS = ('wrapped', 'served', 'inner', 'checked', 'unsafe', 'glance', 'touches', 'counted', 'interop')
+FLAGS = ('wrapped', 'served', 'inner', 'checked', 'unsafe', 'glance', 'touches', 'starts_nothing', 'counted', 'interop')
 # Flags that the worker reads while it serves a request: TRAIT_X of `enum serve_trait`.
 TRAITS = ('contextless', 'answers', 'brief', 'all_streams', 'implicit_sync', 'self_waiting', 'completes', 'row', 'reads_on', 'urgent',
           'aside')
@@ -222,6 +222,10 @@ class Call:
     @property
     def touches(self):
         return 'touches' in self.flags
+
+    @property
+    def starts_nothing(self):
+        return 'starts_nothing' in self.flags
 
     @property
     def is_counted(self):

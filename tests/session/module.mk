@@ -15,7 +15,7 @@ $(B)/obj/tests/session/images_running.o: tests/programs/images.ptx
 
 $(call test_helper,resume-claims,tests/session/resume_claims.c,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
 $(call test_program,session-stopwatch,tests/session/stopwatch.c client-lib/cuda/report/stopwatch.c common/base/descriptor.c)
-$(call test_program,session-idle_or_not,tests/session/idle_or_not.c client-lib/cuda/objects/known_idle.c)
+$(call test_program,session-idle_or_not,tests/session/idle_or_not.c client-lib/cuda/objects/known_idle.c $(B)/gen/cuda_ops.c)
 
 # It has the kernel refuse system calls.
 TEST_EXTRAS += $(B)/tests/rough-process

@@ -6,50 +6,6 @@
 #include "client-lib/cuda/objects/thread.h"
 #include "cuda_ops.h"
 
-// Returns true for requests after whose answer no GPU work is left, or no work that callers wait
-// for.
-static bool starts_nothing(uint16_t op)
-{
-    switch (op) {
-    case OP_cuMemAlloc_v2:
-    case OP_cuMemFree_v2:
-    case OP_memory_free:
-    case OP_cuMemGetInfo_v2:
-    case OP_cuMemPoolTrimTo:
-    case OP_cuMemPoolCreate:
-    case OP_cuMemPoolDestroy:
-    case OP_cuDeviceGraphMemTrim:
-    case OP_cuStreamCreate:
-    case OP_cuStreamCreateWithPriority:
-    case OP_cuStreamDestroy_v2:
-    case OP_cuEventCreate:
-    case OP_cuEventDestroy_v2:
-    case OP_cuModuleUnload:
-    case OP_cuModuleGetFunction:
-    case OP_cuModuleGetGlobal_v2:
-    case OP_cuLibraryUnload:
-    case OP_cuLibraryGetKernel:
-    case OP_cuLibraryGetGlobal:
-    case OP_cuLibraryGetModule:
-    case OP_module_load:
-    case OP_library_load:
-    case OP_module_code_load:
-    case OP_library_code_load:
-    case OP_cuGraphDestroy:
-    case OP_cuGraphExecDestroy:
-    case OP_cuStreamSynchronize:
-    case OP_cuCtxSynchronize:
-    case OP_cuEventSynchronize:
-    case OP_cuStreamQuery:
-    case OP_cuEventQuery:
-    case OP_host_mirror_write:
-    case OP_host_mirror_read:
-    case OP_signal:
-    case OP_sync_signal: return true;
-    default: return false;
-    }
-}
-
 // Returns the key of a stream. Each context has its own default stream, and no stream has the
 // handle of a context.
 static uint64_t key_of(uint64_t stream, const struct object *context)
@@ -83,7 +39,7 @@ void idle_note_sent(struct box_session *session, uint16_t op, const struct objec
                     const uint64_t *stream)
 {
     struct work_count *work = &session->work;
-    if (starts_nothing(op))
+    if (cuda_op_starts_nothing(op))
         return;
     if (context)
         known_idle_note_context(work, context->handle);

@@ -8,7 +8,7 @@ static const char *const names[CUDA_OP_LIMIT] = {
 % end
 };
 
-% for name in ('waits_for_gpu', 'completes', 'touches', 'is_counted'):
+% for name in ('waits_for_gpu', 'completes', 'touches', 'starts_nothing', 'is_counted'):
 static const bool ${name}[CUDA_OP_LIMIT] = {
 %   for c in sent:
 %     if getattr(c, name):

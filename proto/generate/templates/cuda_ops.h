@@ -20,6 +20,8 @@ bool cuda_op_waits_for_gpu(unsigned int op);
 bool cuda_op_completes(unsigned int op);
 // Returns true if it sends work to a GPU that may touch any memory.
 bool cuda_op_touches(unsigned int op);
+// Returns true if a GPU that was idle before it is idle after it.
+bool cuda_op_starts_nothing(unsigned int op);
 // Returns true if a budget may refuse it although it is not awaited.
 bool cuda_op_is_counted(unsigned int op);
 // The requests of this release, and whether boxes of the first one, which do not say, know one.

@@ -39,16 +39,10 @@ static bool is_small(const struct allocation *wanted)
     return wanted->size <= (uint64_t)PIECE_MAX * PAGE;
 }
 
-static uint64_t wire_of(uint64_t context)
-{
-    const struct object *object = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)context);
-    return object ? object->ctx.wire : 0;
-}
-
 // Returns true if the slab's context is gone, and with it the box's part of the slab.
 static bool is_orphan(const struct host_slab *slab)
 {
-    return wire_of(slab->block.context) != slab->wire;
+    return context_wire(slab->block.context) != slab->wire;
 }
 
 // Returns the first of COUNT free pages in [FIRST, END); the slab's page count if there are none.
@@ -137,7 +131,7 @@ static CUresult host_slabs_make_slab(const struct allocation *wanted)
     slab->block = *wanted;
     slab->block.size = count * PAGE;
     slab->count = count;
-    slab->wire = wire_of(wanted->context);
+    slab->wire = context_wire(wanted->context);
     CUresult result = page_locked_make(&slab->block);
     if (result != CUDA_SUCCESS) {
         free(slab);

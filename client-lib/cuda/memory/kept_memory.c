@@ -2,6 +2,7 @@
 #include "client-lib/cuda/memory/kept_memory.h"
 
 #include <pthread.h>
+#include <sys/queue.h>
 #include <time.h>
 
 #include "client-lib/cuda/memory/page_locked.h"
@@ -22,22 +23,20 @@ enum { KEPT_MAX = 128 };
 #define KEPT_NS (SECOND_NS / 20)
 
 struct kept {
+    TAILQ_ENTRY(kept) link;
     struct allocation memory;
-    uint64_t wire;  // the context's handle on the wire, which changes when the context is reset
+    uint64_t wire;  // the context's handle on the wire
     uint64_t since; // ns of the monotonic clock
 };
+TAILQ_HEAD(kept_list, kept);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
-static struct kept kept[KEPT_MAX]; // oldest first
-static size_t count, bytes;
+static struct kept entries[KEPT_MAX];
+static struct kept_list kept = TAILQ_HEAD_INITIALIZER(kept); // oldest first
+static struct kept_list spare = TAILQ_HEAD_INITIALIZER(spare);
+static size_t bytes;
 static bool watched; // the thread runs
-
-static uint64_t kept_wire(uint64_t context)
-{
-    const struct object *object = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)context);
-    return object ? object->ctx.wire : 0;
-}
 
 static bool is_failed(uint64_t context)
 {
@@ -48,18 +47,15 @@ static bool is_failed(uint64_t context)
 // Returns true if the memory has ended with its context.
 static bool kept_is_gone(const struct kept *one)
 {
-    return kept_wire(one->memory.context) != one->wire;
+    return context_wire(one->memory.context) != one->wire;
 }
 
 // The caller holds the lock.
-static struct kept kept_take_out(size_t at)
+static void kept_take_out(struct kept *one)
 {
-    struct kept out = kept[at];
-    bytes -= out.memory.size;
-    count--;
-    for (size_t i = at; i < count; i++)
-        kept[i] = kept[i + 1];
-    return out;
+    bytes -= one->memory.size;
+    TAILQ_REMOVE(&kept, one, link);
+    TAILQ_INSERT_HEAD(&spare, one, link);
 }
 
 static bool is_wanted(const struct kept *one, const struct allocation *wanted)
@@ -74,12 +70,13 @@ bool kept_take(struct allocation *wanted)
     if (is_failed(wanted->context) || captures_any())
         return false;
     SCOPED_LOCK(&lock);
-    for (size_t at = count; at-- > 0;) {
-        if (!is_wanted(&kept[at], wanted))
-            continue;
-        *wanted = kept_take_out(at).memory;
-        return true;
-    }
+    struct kept *one;
+    TAILQ_FOREACH_REVERSE(one, &kept, kept_list, link)
+        if (is_wanted(one, wanted)) {
+            *wanted = one->memory;
+            kept_take_out(one);
+            return true;
+        }
     return false;
 }
 
@@ -117,32 +114,34 @@ static bool give_back_if_idle(const struct kept *old)
     return idle;
 }
 
-static void kept_give_back(const struct kept *old)
+// Gives the memory back, and waits for the GPU. The caller holds the lock.
+static void kept_give_back(struct kept *old)
 {
     bool entered;
     if (old->memory.host) {
         (void)page_locked_unmake(&old->memory);
-        return;
+    } else if (!kept_is_gone(old) && memory_enter(&old->memory, &entered) == CUDA_SUCCESS) {
+        (void)remote_memory_free(old->memory.base);
+        memory_leave(entered);
     }
-    if (kept_is_gone(old) || memory_enter(&old->memory, &entered) != CUDA_SUCCESS)
-        return;
-    (void)remote_memory_free(old->memory.base);
-    memory_leave(entered);
+    kept_take_out(old);
 }
 
 bool kept_make_room(CUresult result)
 {
     struct object *context;
+    struct kept *one, *next;
     bool any = false;
     if (result != CUDA_ERROR_OUT_OF_MEMORY || thread_context_object(&context) != CUDA_SUCCESS)
         return false;
     SCOPED_LOCK(&lock);
-    for (size_t at = count; at-- > 0;)
-        if (kept[at].memory.session == context->session) {
-            struct kept old = kept_take_out(at);
-            kept_give_back(&old);
-            any = true;
-        }
+    for (one = TAILQ_FIRST(&kept); one; one = next) {
+        next = TAILQ_NEXT(one, link);
+        if (one->memory.session != context->session)
+            continue;
+        kept_give_back(one);
+        any = true;
+    }
     return any;
 }
 
@@ -150,13 +149,14 @@ bool kept_make_room(CUresult result)
 // while the GPU is busy, twice as long as the last time.
 static uint64_t give_back_old(uint64_t waited)
 {
-    while (count) {
-        uint64_t age = clock_ns() - kept[0].since;
+    struct kept *oldest;
+    while ((oldest = TAILQ_FIRST(&kept))) {
+        uint64_t age = clock_ns() - oldest->since;
         if (age < KEPT_NS)
             return KEPT_NS - age;
-        if (!give_back_if_idle(&kept[0]))
+        if (!give_back_if_idle(oldest))
             return waited < SECOND_NS ? 2 * waited : waited;
-        (void)kept_take_out(0);
+        kept_take_out(oldest);
     }
     return 0;
 }
@@ -167,7 +167,7 @@ static void *kept_watch(void *unused)
     (void)unused;
     pthread_mutex_lock(&lock);
     for (;;) {
-        while (!count)
+        while (TAILQ_EMPTY(&kept))
             pthread_cond_wait(&more, &lock);
         ns = give_back_old(ns ? ns : KEPT_NS);
         pthread_mutex_unlock(&lock);
@@ -203,11 +203,15 @@ bool kept_suits(const struct allocation *freed)
 static bool kept_watch_begins(void)
 {
     pthread_t thread;
-    if (!watched && !quiet_thread_start(&thread, kept_watch, NULL)) {
-        pthread_detach(thread);
-        watched = true;
-    }
-    return watched;
+    if (watched)
+        return true;
+    if (quiet_thread_start(&thread, kept_watch, NULL))
+        return false;
+    pthread_detach(thread);
+    for (size_t i = 0; i < KEPT_MAX; i++)
+        TAILQ_INSERT_TAIL(&spare, &entries[i], link);
+    watched = true;
+    return true;
 }
 
 bool kept_give(const struct allocation *freed)
@@ -217,26 +221,29 @@ bool kept_give(const struct allocation *freed)
     SCOPED_LOCK(&lock);
     if (!kept_watch_begins())
         return false;
-    while (count && (count == KEPT_MAX || bytes + freed->size > KEPT_BYTES_MAX)) {
-        struct kept old = kept_take_out(0);
-        kept_give_back(&old);
-    }
-    kept[count++] =
-        (struct kept){.memory = *freed, .wire = kept_wire(freed->context), .since = clock_ns()};
+    while (TAILQ_EMPTY(&spare) || bytes + freed->size > KEPT_BYTES_MAX)
+        kept_give_back(TAILQ_FIRST(&kept));
+    struct kept *one = TAILQ_FIRST(&spare);
+    one->memory = *freed;
+    one->wire = context_wire(freed->context);
+    one->since = clock_ns();
     bytes += freed->size;
-    if (count == 1)
+    if (TAILQ_EMPTY(&kept))
         pthread_cond_signal(&more);
+    TAILQ_REMOVE(&spare, one, link);
+    TAILQ_INSERT_TAIL(&kept, one, link);
     return true;
 }
 
 size_t kept_bytes(CUdevice device)
 {
     size_t sum = 0;
+    struct kept *one;
     SCOPED_LOCK(&lock);
-    while (count && give_back_if_idle(&kept[0]))
-        (void)kept_take_out(0);
-    for (size_t at = 0; at < count; at++)
-        if (!kept[at].memory.host && kept[at].memory.device == device && !kept_is_gone(&kept[at]))
-            sum += kept[at].memory.size;
+    while ((one = TAILQ_FIRST(&kept)) && give_back_if_idle(one))
+        kept_take_out(one);
+    TAILQ_FOREACH(one, &kept, link)
+        if (!one->memory.host && one->memory.device == device && !kept_is_gone(one))
+            sum += one->memory.size;
     return sum;
 }

@@ -302,14 +302,6 @@ static void let_map(struct allocation *allocation)
                  fd < 0 ? fd : 0, result);
 }
 
-// Returns false if the context is gone: the box's part of the memory went with it.
-static bool context_lives(const struct allocation *allocation)
-{
-    const struct object *context =
-        object_find(HANDLE_CONTEXT, (void *)(uintptr_t)allocation->context);
-    return context && context->ctx.wire;
-}
-
 static CUresult stop_box_using(const struct allocation *allocation)
 {
     bool entered, known = allocation->mapped || allocation->reached;
@@ -325,7 +317,8 @@ static CUresult stop_box_using(const struct allocation *allocation)
 // Ends the box's use of host memory, after waiting for copies that still run.
 static CUresult stop_using(const struct allocation *allocation)
 {
-    CUresult result = context_lives(allocation) ? stop_box_using(allocation) : CUDA_SUCCESS;
+    // The box's part of the memory ends with the context.
+    CUresult result = context_wire(allocation->context) ? stop_box_using(allocation) : CUDA_SUCCESS;
     if (allocation->reached)
         link_conceal(allocation->session->link, (void *)(uintptr_t)allocation->base,
                      allocation->size);

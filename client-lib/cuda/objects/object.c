@@ -84,6 +84,12 @@ struct object *object_new(enum handle_kind kind, struct box_session *session, ui
     return object;
 }
 
+uint64_t context_wire(uint64_t context)
+{
+    const struct object *object = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)context);
+    return object ? object->ctx.wire : 0;
+}
+
 uint64_t context_root(uint64_t context)
 {
     const struct object *object = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)context);

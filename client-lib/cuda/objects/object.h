@@ -130,6 +130,9 @@ struct object *object_new(enum handle_kind kind, struct box_session *session, ui
 // Returns the handle of the context that owns the objects, except streams, that are created in
 // CONTEXT: for a green context its primary context, else CONTEXT.
 uint64_t context_root(uint64_t context);
+// Returns the handle of a context (its own handle) on the wire, which changes when a primary one is
+// reset; 0: the context is not active, or gone.
+uint64_t context_wire(uint64_t context);
 // Ends a handle. The object may be reused at once for another handle.
 void object_retire(enum handle_kind kind, uint64_t handle);
 // Calls VISIT(ARGUMENT, object) for each object of KIND that has not ended.

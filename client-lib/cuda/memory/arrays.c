@@ -19,9 +19,10 @@ CUresult array_make(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 {
     CUarray array;
     CUresult result;
+    if (!out || !descriptor)
+        return CUDA_ERROR_INVALID_VALUE;
     do
-        result = out && descriptor ? remote_cuArray3DCreate_v2(&array, descriptor)
-                                   : CUDA_ERROR_INVALID_VALUE;
+        result = remote_cuArray3DCreate_v2(&array, descriptor);
     while (kept_make_room(result));
     if (result != CUDA_SUCCESS)
         return result;
@@ -35,9 +36,10 @@ CUresult mipmap_make(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *descr
 {
     CUmipmappedArray mipmap;
     CUresult result;
+    if (!out || !descriptor)
+        return CUDA_ERROR_INVALID_VALUE;
     do
-        result = out && descriptor ? remote_cuMipmappedArrayCreate(&mipmap, descriptor, levels)
-                                   : CUDA_ERROR_INVALID_VALUE;
+        result = remote_cuMipmappedArrayCreate(&mipmap, descriptor, levels);
     while (kept_make_room(result));
     if (result != CUDA_SUCCESS)
         return result;

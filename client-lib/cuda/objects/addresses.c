@@ -125,14 +125,21 @@ bool memory_remove(uint64_t base, struct allocation *out)
     return found;
 }
 
+// Returns the entry that contains ADDRESS, NULL if there is none. The caller holds the lock.
+static struct allocation *row_at(uint64_t address)
+{
+    const struct range *range = ranges_find(&allocations, address);
+    return range ? range->value : NULL;
+}
+
 bool memory_find(uint64_t address, struct allocation *out)
 {
     pthread_rwlock_rdlock(&lock);
-    const struct range *range = ranges_find(&allocations, address);
-    if (range)
-        *out = *(const struct allocation *)range->value;
+    const struct allocation *row = row_at(address);
+    if (row)
+        *out = *row;
     pthread_rwlock_unlock(&lock);
-    return range != NULL;
+    return row != NULL;
 }
 
 // Returns how many of the SIZE bytes at ADDRESS, which ROW holds, are known. The caller holds the
@@ -207,8 +214,7 @@ int memory_keep_free(uint64_t address, uint64_t size, struct box_session *sessio
 bool memory_mark_sync_copies(uint64_t address, bool on)
 {
     pthread_rwlock_wrlock(&lock);
-    const struct range *range = ranges_find(&allocations, address);
-    struct allocation *row = range ? range->value : NULL;
+    struct allocation *row = row_at(address);
     bool found = row && !row->host;
     if (found)
         row->sync_copies = on;
@@ -228,18 +234,18 @@ bool memory_has_sync_copies(uint64_t address)
 void memory_mark_copied(uint64_t address)
 {
     pthread_rwlock_wrlock(&lock);
-    const struct range *range = ranges_find(&allocations, address);
-    if (range)
-        ((struct allocation *)range->value)->copied = true;
+    struct allocation *row = row_at(address);
+    if (row)
+        row->copied = true;
     pthread_rwlock_unlock(&lock);
 }
 
 void memory_mark_exported(uint64_t address)
 {
     pthread_rwlock_wrlock(&lock);
-    const struct range *range = ranges_find(&allocations, address);
-    if (range)
-        ((struct allocation *)range->value)->exported = true;
+    struct allocation *row = row_at(address);
+    if (row)
+        row->exported = true;
     pthread_rwlock_unlock(&lock);
 }
 

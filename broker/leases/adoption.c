@@ -16,6 +16,7 @@
 #include "common/base/log.h"
 #include "common/base/log_limit.h"
 #include "common/base/scope.h"
+#include "common/net/json_list.h"
 
 // Further leases of a report wait for the next one, so that other requests are not delayed.
 enum { ADOPTIONS_AT_ONCE = 64 };
@@ -54,17 +55,6 @@ static enum reclaim_verdict reclaim_refuse(struct reclaim *reclaim, const char *
 }
 
 // ---- contradictions ----
-
-static bool list_has(const json_t *list, const char *id)
-{
-    const json_t *entry;
-    size_t i;
-
-    json_array_foreach(list, i, entry)
-        if (json_is_string(entry) && !strcmp(json_string_value(entry), id))
-            return true;
-    return false;
-}
 
 static bool holds_all(const struct reclaim *reclaim)
 {
@@ -108,7 +98,7 @@ static enum reclaim_verdict settle_gpu(struct reclaim *reclaim, const struct poo
         if (other->state == LEASE_ENDING)
             return RECLAIM_WAITS;
         holder = other->id;
-        if (!reclaim->runs || list_has(running, other->id) ||
+        if (!reclaim->runs || json_list_has(running, other->id) ||
             other->epoch >= reclaim->broker->epoch)
             continue;
         snprintf(reason, sizeof(reason),
@@ -251,7 +241,7 @@ static enum outcome take_reclaim(struct reclaim *reclaim, const json_t *said, co
     problem = token ? ticket_unseal(&reclaim->broker->keys, clock_wall_seconds(), token,
                                     &reclaim->ticket, &terms)
                     : -EBADMSG;
-    reclaim->runs = list_has(running, id);
+    reclaim->runs = json_list_has(running, id);
     read_suspension(reclaim, id);
     reclaim->terms = problem ? NULL : json_loads(terms, 0, NULL);
     if (problem == -EKEYREJECTED || problem == -ENOKEY)

@@ -6,6 +6,7 @@
 #include "broker/leases/away.h"
 #include "broker/leases/moving.h"
 #include "common/base/log.h"
+#include "common/net/json_list.h"
 
 static bool catch_up_names(const json_t *said, const char *lease)
 {
@@ -55,17 +56,6 @@ static bool is_concerned(const struct broker *broker, const struct pool_lease *l
            lease_holds_on(lease, box);
 }
 
-static bool runs_there(const json_t *running, const char *lease)
-{
-    const json_t *entry;
-    size_t i;
-
-    json_array_foreach(running, i, entry)
-        if (!strcmp(json_string_value(entry), lease))
-            return true;
-    return false;
-}
-
 static enum outcome take_places(struct broker *broker, struct pool_lease *lease,
                                 const struct pool_box *box, const json_t *report, const char *actor)
 {
@@ -99,7 +89,7 @@ enum outcome catch_up_hear(struct broker *broker, struct pool_box *box, const js
             !json_is_true(json_object_get(said, "returns")) &&
             !json_is_true(json_object_get(said, "idle")))
             error = broker_suspend_lease(broker, lease, actor);
-        else if (!said && lease->suspension == LEASE_AWAY && runs_there(running, lease->id))
+        else if (!said && lease->suspension == LEASE_AWAY && json_list_has(running, lease->id))
             error = broker_resume_lease(broker, lease, actor);
     }
     return error;

@@ -12,6 +12,7 @@
 
 #include "common/base/descriptor.h"
 #include "common/base/log.h"
+#include "common/net/json_list.h"
 #include "common/service/program.h"
 #include "slurm-plugin/job_lease.h"
 #include "slurm-plugin/plugin_settings.h"
@@ -51,17 +52,6 @@ static void tell_well(struct sync *sync)
 
 // ---- leases without a job ----
 
-static bool was_suspected(const struct sync *sync, const char *id)
-{
-    const json_t *entry;
-    size_t i;
-
-    json_array_foreach(sync->suspects, i, entry)
-        if (!strcmp(json_string_value(entry), id))
-            return true;
-    return false;
-}
-
 // Twice in a row without a job: one look may have fallen between two steps of slurmctld.
 static int release_orphans(struct sync *sync, json_t *orphans)
 {
@@ -71,7 +61,7 @@ static int release_orphans(struct sync *sync, json_t *orphans)
 
     json_array_foreach(orphans, i, entry) {
         const char *id = json_string_value(entry);
-        if (!was_suspected(sync, id))
+        if (!json_list_has(sync->suspects, id))
             continue;
         log_info("lease=%s has no job any more: released", id);
         error = broker_client_release(sync->client, id);

@@ -8,23 +8,13 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/net/json_list.h"
 #include "slurm-plugin/job_lease.h"
 #include "slurm-plugin/sync/sync_slurm.h"
 
 // Leases that have ended are listed newest first; one that ended since the last round is among
 // these.
 #define ENDED_PATH "/v1/leases?state=ended&limit=500"
-
-static bool sync_lost_names(const json_t *list, const char *id)
-{
-    const json_t *entry;
-    size_t i;
-
-    json_array_foreach(list, i, entry)
-        if (!strcmp(json_string_value(entry), id))
-            return true;
-    return false;
-}
 
 static const json_t *find_by_key(const json_t *leases, const char *key)
 {
@@ -85,11 +75,11 @@ static void deal_with(const struct lost_jobs *lost, const struct slurm_settings 
                       struct lost_jobs *next)
 {
     enum lost_gpus action = sync_lost_choose(settings, job);
-    bool told = sync_lost_names(lost->informed, lease);
+    bool told = json_list_has(lost->informed, lease);
 
     if (!told)
         tell_job(job, action, reason);
-    else if (!sync_lost_names(lost->handled, lease))
+    else if (!json_list_has(lost->handled, lease))
         end_job(job, action);
     json_array_append_new(next->informed, json_string(lease));
     if (told)

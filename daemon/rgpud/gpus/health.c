@@ -7,6 +7,7 @@
 
 #include "common/base/log.h"
 #include "common/base/log_limit.h"
+#include "common/net/json_list.h"
 #include "common/service/metrics.h"
 #include "daemon/rgpud/box/instances.h"
 #include "daemon/rgpud/workers/worker_process.h"
@@ -281,23 +282,12 @@ void health_reported(struct box *box)
     }
 }
 
-static bool is_listed(const json_t *list, const char *uuid)
-{
-    const json_t *entry;
-    size_t i;
-
-    json_array_foreach(list, i, entry)
-        if (json_is_string(entry) && !strcmp(json_string_value(entry), uuid))
-            return true;
-    return false;
-}
-
 void health_adopt(struct box *box, const json_t *drained)
 {
     for (uint32_t i = 0; i < box->device_count; i++) {
         struct box_device *device = &box->devices[i];
         bool was = device->drained;
-        device->drained = is_listed(drained, device->uuid);
+        device->drained = json_list_has(drained, device->uuid);
         if (was && !device->drained && !device->health.due)
             device->health.word[0] = '\0';
         if (was != device->drained)

@@ -144,15 +144,20 @@ static void free_communicator(struct ncclComm *comm)
     free(comm);
 }
 
-static void *end_in_background(void *argument)
+// Waits for the other ranks, and for the moment to free memory.
+static void end_with_the_others(struct ncclComm *comm)
 {
-    struct ncclComm *comm = argument;
     site_rank_part(&comm->site, comm->failed);
     if (comm->team)
         loaded.rgpu_team_leave(comm->team);
     living_begin_freeing();
     free_communicator(comm);
     living_end_freeing();
+}
+
+static void *end_in_background(void *argument)
+{
+    end_with_the_others(argument);
     SCOPED_LOCK(&ending_lock);
     ending--;
     pthread_cond_broadcast(&ended);
@@ -192,10 +197,13 @@ static bool begin_end(struct ncclComm *comm)
 void communicator_end(ncclComm_t comm, bool aborted)
 {
     living_leave(&comm->work);
-    if (aborted && comm->team)
-        loaded.rgpu_team_abort(comm->team);
-    if (!aborted && begin_end(comm))
+    if (!aborted) {
+        if (!begin_end(comm))
+            end_with_the_others(comm);
         return;
-    site_rank_part(&comm->site, aborted || comm->failed);
+    }
+    if (comm->team)
+        loaded.rgpu_team_abort(comm->team);
+    site_rank_part(&comm->site, true);
     free_communicator(comm);
 }

@@ -25,7 +25,7 @@ enum {
     // would have to be copied.
     READ_AFTER_BULK = 256,
     SPIN_TURNS = 1, // each look is a system call
-    // As `ack_bytes`, if there were no payloads: records take little memory then.
+    // As TCP_ACK_PAYLOAD_BYTES, if there were no payloads: records take little memory then.
     ACK_RECORDS_BYTES = 128 * 1024,
 };
 
@@ -196,9 +196,7 @@ static ssize_t fill_buffer(struct tcp_link *tcp, int timeout_ms)
 
 static int note_acknowledged(struct tcp_link *tcp, unsigned number, uint32_t units)
 {
-    struct tcp_stream *stream = number ? &tcp->extra.list[number - 1].stream : &tcp->own;
-
-    if (tcp_stream_acknowledged(stream, (uint64_t)units * TCP_ACK_UNIT))
+    if (tcp_stream_acknowledged(tcp_stream_at(tcp, number), (uint64_t)units * TCP_ACK_UNIT))
         return 0;
     return link_fail(&tcp->base, -EPROTO,
                      "the peer broke the protocol: it acknowledges what was not sent");
@@ -241,7 +239,7 @@ static int take_record(struct tcp_link *tcp, uint32_t size, void *buffer, size_t
 // Acknowledges much that no record of this side has acknowledged yet.
 static void acknowledge(struct tcp_link *tcp)
 {
-    uint64_t least = tcp->bulky ? tcp->own.ack_bytes : ACK_RECORDS_BYTES;
+    uint64_t least = tcp->bulky ? TCP_ACK_PAYLOAD_BYTES : ACK_RECORDS_BYTES;
 
     if (tcp_stream_unreported(&tcp->own) < least)
         return;

@@ -26,7 +26,7 @@ static void receive_part(struct tcp_half *half, struct tcp_part part)
         part.at += n;
         part.length -= (size_t)n;
     }
-    if (half->stream->survives && tcp_stream_unreported(half->stream) >= half->stream->ack_bytes)
+    if (half->stream->survives && tcp_stream_unreported(half->stream) >= TCP_ACK_PAYLOAD_BYTES)
         half->stream->acknowledge(half->stream);
 }
 

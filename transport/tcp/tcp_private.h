@@ -64,4 +64,9 @@ struct tcp_link {
     _Atomic bool interrupted;
 };
 
+static inline struct tcp_stream *tcp_stream_at(struct tcp_link *tcp, unsigned number)
+{
+    return number ? &tcp->extra.list[number - 1].stream : &tcp->own;
+}
+
 #endif

@@ -26,7 +26,6 @@ enum {
     // A client that lives connects again at once where its host can be reached.
     CLOSED_MS_MAX = 5000,
     ANSWER_MS = 1000, // for a short message into an empty socket
-    ACK_BYTES = 256 * 1024,
     FIRST_PAUSE_MS = 20,
     LONGEST_PAUSE_MS = 1000,
 };
@@ -47,11 +46,6 @@ struct tcp_reconnect {
     int fd;        // of the connection that the thread makes; -1: none
     uint32_t attempts;
 };
-
-static struct tcp_stream *stream_at(struct tcp_link *tcp, unsigned number)
-{
-    return number ? &tcp->extra.list[number - 1].stream : &tcp->own;
-}
 
 // ---- the client ----
 
@@ -125,7 +119,7 @@ static bool tcp_reconnect_all(struct tcp_reconnect *reconnect)
     bool all = true;
 
     for (unsigned number = 0; number <= LINK_EXTRA_MAX; number++) {
-        struct tcp_stream *stream = stream_at(reconnect->tcp, number);
+        struct tcp_stream *stream = tcp_stream_at(reconnect->tcp, number);
         int err = tcp_stream_check(stream) ? connect_again(reconnect, stream) : 0;
         if (err == -EPROTO) {
             reconnect->refused = true;
@@ -154,7 +148,7 @@ static void watch(struct tcp_reconnect *reconnect)
     unsigned count = 1 + reconnect->tcp->extra.sending;
 
     for (unsigned number = 0; number < count; number++) {
-        const struct tcp_stream *stream = stream_at(reconnect->tcp, number);
+        const struct tcp_stream *stream = tcp_stream_at(reconnect->tcp, number);
         ages[number] = atomic_load(&stream->age);
         fds[number + 1] = (struct pollfd){.fd = stream->wire.fd, .events = POLLRDHUP};
     }
@@ -164,7 +158,7 @@ static void watch(struct tcp_reconnect *reconnect)
         log_debug("no wake-up");
     for (unsigned number = 0; number < count; number++)
         if (fds[number + 1].revents)
-            tcp_stream_break(stream_at(reconnect->tcp, number), ages[number],
+            tcp_stream_break(tcp_stream_at(reconnect->tcp, number), ages[number],
                              last_error(fds[number + 1].fd), "watching");
 }
 
@@ -294,7 +288,7 @@ int tcp_reconnect_take(struct tcp_link *tcp, unsigned number, const struct contr
     if (!tcp->reconnect || number > LINK_EXTRA_MAX)
         return -EINVAL;
     SCOPED_LOCK(&tcp->reconnect->taking);
-    struct tcp_stream *lost = stream_at(tcp, number);
+    struct tcp_stream *lost = tcp_stream_at(tcp, number);
     if (lost->wire.fd < 0)
         return reconnect_take_first(tcp, number, claim, stream);
     if (claim->attempt <= lost->attempt)
@@ -325,12 +319,11 @@ int tcp_reconnect_new(struct tcp_link *tcp, const struct link_reconnect *plan)
     pthread_mutex_init(&reconnect->taking, NULL);
     pthread_mutex_init(&reconnect->lock, NULL);
     for (unsigned number = 0; number <= LINK_EXTRA_MAX; number++) {
-        struct tcp_stream *stream = stream_at(tcp, number);
+        struct tcp_stream *stream = tcp_stream_at(tcp, number);
         stream->survives = stream->log.keeps = true;
         stream->timeout_ms = stream->closed_ms = plan->timeout_ms;
         if (!*plan->box && stream->closed_ms > CLOSED_MS_MAX)
             stream->closed_ms = CLOSED_MS_MAX;
-        stream->ack_bytes = ACK_BYTES;
         stream->notify = reconnect_notify;
         stream->acknowledge = acknowledge_stream;
         stream->in_use = watch_stream;

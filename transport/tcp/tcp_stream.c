@@ -289,13 +289,13 @@ bool tcp_stream_acknowledged(struct tcp_stream *stream, uint64_t bytes)
     return true;
 }
 
-// Returns true unless the bytes before UNTIL must be sent again. A thread that sends then reads
-// only later ones, and they may change.
-static bool settle_sent(struct tcp_stream *stream, uint64_t until)
+// Returns false if the bytes before UNTIL must be sent again, unless SENDING, which says that the
+// caller holds that lock. Else a thread that sends reads only later ones.
+static bool settle_log(struct tcp_stream *stream, uint64_t until, bool sending)
 {
     SCOPED_LOCK(&stream->lock);
     tcp_log_drop(&stream->log, atomic_load(&stream->confirmed));
-    if (stream->log.next < until)
+    if (!sending && stream->log.next < until)
         return false;
     tcp_log_own(&stream->log, until);
     return true;
@@ -305,12 +305,10 @@ static bool settle_sent(struct tcp_stream *stream, uint64_t until)
 // another connection was made.
 void tcp_stream_settle(struct tcp_stream *stream, uint64_t until)
 {
-    if (!stream->survives || link_failure(stream->link) || settle_sent(stream, until))
+    if (!stream->survives || link_failure(stream->link) || settle_log(stream, until, false))
         return;
     SCOPED_LOCK(&stream->sending);
-    SCOPED_LOCK(&stream->lock);
-    tcp_log_drop(&stream->log, atomic_load(&stream->confirmed));
-    tcp_log_own(&stream->log, until);
+    settle_log(stream, until, true);
 }
 
 // ---- another connection ----

@@ -13,6 +13,9 @@
 #include "transport/tcp/tcp_log.h"
 #include "transport/tcp/tcp_socket.h"
 
+// After payloads of so many bytes they are acknowledged at once if no record leaves that does.
+enum { TCP_ACK_PAYLOAD_BYTES = 256 * 1024 };
+
 struct tcp_stream {
     struct link *link;
     struct tcp_wire wire;
@@ -44,8 +47,6 @@ struct tcp_stream {
     // Called with `state` locked when the connection is lost, and when it is back.
     void (*notify)(struct tcp_stream *stream, bool lost);
     void (*in_use)(struct tcp_stream *stream); // called when its end must be noticed
-    // After payloads of so many bytes they are acknowledged at once if no record leaves that does.
-    uint64_t ack_bytes;
     // Acknowledges what was received, without waiting.
     void (*acknowledge)(struct tcp_stream *stream);
     uint32_t attempt; // worker: number of the client's last attempt to connect again

@@ -32,7 +32,6 @@ struct client_session {
     char transport[16];
     char transport_reason[256];
     _Atomic uint32_t paths_forced; // PATH_BITs of paths to use if possible; 0: none is forced
-    uint32_t reconnect_ms;         // how long it waits for a lost connection; 0: it ends with it
     bool privacy;                  // data on a network must be encrypted
     _Atomic uint64_t calls;
     // copies by RDMA: with direct access to GPU memory, and through staging blocks

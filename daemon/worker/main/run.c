@@ -58,11 +58,13 @@ static int meet_client(struct control_grant *grant, struct control_stream *strea
 // connection may follow, that thread waits for it, unless it is busy for longer than that.
 static void client_hung_up(int64_t *since_ms)
 {
-    if (!session.reconnect_ms)
+    uint32_t reconnect_ms = link_tcp_timeout(session.link);
+
+    if (!reconnect_ms)
         poll(NULL, 0, LAST_WORD_MS);
     else if (!*since_ms)
         *since_ms = clock_ms();
-    if (clock_ms() - *since_ms >= session.reconnect_ms)
+    if (clock_ms() - *since_ms >= reconnect_ms)
         session_end(CONTROL_END_REASON_CLIENT_LEFT, "the client is gone");
 }
 

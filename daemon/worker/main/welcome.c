@@ -208,7 +208,6 @@ int welcome_client(int control, const struct control_grant *grant, struct contro
     if (done < 0)
         return done;
     welcome_withdraw_all();
-    session.reconnect_ms = link_tcp_timeout(session.link);
     leave_window();
     pinned_drop_unused();
     return 0;

@@ -35,44 +35,44 @@ __global__ void nothing()
 
 // ---- the rows ----
 
-static void launch_stream_wait()
+static void launch_stream_wait(size_t)
 {
     nothing<<<1, 32, 0, stream>>>();
     CHECK(cudaStreamSynchronize(stream));
 }
 
-static void launch_default_wait()
+static void launch_default_wait(size_t)
 {
     nothing<<<1, 32>>>();
     CHECK(cudaStreamSynchronize(0));
 }
 
-static void launch_device_wait()
+static void launch_device_wait(size_t)
 {
     nothing<<<1, 32>>>();
     CHECK(cudaDeviceSynchronize());
 }
 
-static void launch_in_stream_device_wait()
+static void launch_in_stream_device_wait(size_t)
 {
     nothing<<<1, 32, 0, stream>>>();
     CHECK(cudaDeviceSynchronize());
 }
 
-static void memset_device_wait()
+static void memset_device_wait(size_t)
 {
     CHECK(cudaMemsetAsync(device_memory, 0, MIB));
     CHECK(cudaDeviceSynchronize());
 }
 
-static void eight_launches_device_wait()
+static void eight_launches_device_wait(size_t)
 {
     for (int i = 0; i < 8; i++)
         nothing<<<1, 32>>>();
     CHECK(cudaDeviceSynchronize());
 }
 
-static void launch_event_query()
+static void launch_event_query(size_t)
 {
     nothing<<<1, 32, 0, stream>>>();
     CHECK(cudaEventRecord(event, stream));
@@ -80,14 +80,14 @@ static void launch_event_query()
         ;
 }
 
-static void launch_stream_query()
+static void launch_stream_query(size_t)
 {
     nothing<<<1, 32, 0, stream>>>();
     while (cudaStreamQuery(stream) == cudaErrorNotReady)
         ;
 }
 
-static void timed_events()
+static void timed_events(size_t)
 {
     float ms;
     CHECK(cudaEventRecord(begin, stream));
@@ -97,7 +97,7 @@ static void timed_events()
     CHECK(cudaEventElapsedTime(&ms, begin, end));
 }
 
-static void pinned_word_back()
+static void pinned_word_back(size_t)
 {
     nothing<<<1, 32, 0, stream>>>();
     CHECK(cudaMemcpyAsync(pinned, device_memory, 4, cudaMemcpyDeviceToHost, stream));
@@ -111,27 +111,12 @@ static void malloc_free(size_t size)
     CHECK(cudaFree(memory));
 }
 
-static void malloc_free_4k()
-{
-    malloc_free(4 * KIB);
-}
-
-static void malloc_free_1m()
-{
-    malloc_free(MIB);
-}
-
-static void malloc_free_16m()
-{
-    malloc_free(16 * MIB);
-}
-
-static void malloc_free_any()
+static void malloc_free_any(size_t)
 {
     malloc_free(sizes[turn++ * 37 % SIZES]);
 }
 
-static void malloc_launch_free()
+static void malloc_launch_free(size_t)
 {
     void *memory;
     CHECK(cudaMalloc(&memory, MIB));
@@ -146,49 +131,39 @@ static void malloc_host_free(size_t size)
     CHECK(cudaFreeHost(memory));
 }
 
-static void malloc_host_free_64k()
-{
-    malloc_host_free(64 * KIB);
-}
-
-static void malloc_host_free_1m()
-{
-    malloc_host_free(MIB);
-}
-
-static void malloc_managed_free()
+static void malloc_managed_free(size_t)
 {
     void *memory;
     CHECK(cudaMallocManaged(&memory, 64 * KIB));
     CHECK(cudaFree(memory));
 }
 
-static void malloc_async_free()
+static void malloc_async_free(size_t)
 {
     void *memory;
     CHECK(cudaMallocAsync(&memory, MIB, stream));
     CHECK(cudaFreeAsync(memory, stream));
 }
 
-static void mem_get_info()
+static void mem_get_info(size_t)
 {
     size_t unused, total;
     CHECK(cudaMemGetInfo(&unused, &total));
 }
 
-static void pageable_to_1m()
+static void pageable_to_1m(size_t)
 {
     CHECK(cudaMemcpy(device_memory, pageable, MIB, cudaMemcpyHostToDevice));
 }
 
-static void stream_life()
+static void stream_life(size_t)
 {
     cudaStream_t made;
     CHECK(cudaStreamCreate(&made));
     CHECK(cudaStreamDestroy(made));
 }
 
-static void event_life()
+static void event_life(size_t)
 {
     cudaEvent_t made;
     CHECK(cudaEventCreate(&made));
@@ -197,8 +172,9 @@ static void event_life()
 
 static const struct row {
     const char *name;
-    void (*call)();
+    void (*call)(size_t size);
     int share; // calls are N / share
+    size_t size;
 } rows[] = {
     {"launch, wait for its stream", launch_stream_wait, 1},
     {"launch, wait for the default stream", launch_default_wait, 1},
@@ -210,13 +186,13 @@ static const struct row {
     {"launch, query its stream", launch_stream_query, 1},
     {"timed pair of events", timed_events, 1},
     {"4 B pinned back after a kernel", pinned_word_back, 1},
-    {"cudaMalloc and cudaFree of 4 KiB", malloc_free_4k, 1},
-    {"cudaMalloc and cudaFree of 1 MiB", malloc_free_1m, 1},
-    {"cudaMalloc and cudaFree of 16 MiB", malloc_free_16m, 2},
+    {"cudaMalloc and cudaFree of 4 KiB", malloc_free, 1, 4 * KIB},
+    {"cudaMalloc and cudaFree of 1 MiB", malloc_free, 1, MIB},
+    {"cudaMalloc and cudaFree of 16 MiB", malloc_free, 2, 16 * MIB},
     {"cudaMalloc and cudaFree of 100 sizes", malloc_free_any, 1},
     {"cudaMalloc, launch, cudaFree of 1 MiB", malloc_launch_free, 1},
-    {"cudaMallocHost and cudaFreeHost of 64 KiB", malloc_host_free_64k, 2},
-    {"cudaMallocHost and cudaFreeHost of 1 MiB", malloc_host_free_1m, 4},
+    {"cudaMallocHost and cudaFreeHost of 64 KiB", malloc_host_free, 2, 64 * KIB},
+    {"cudaMallocHost and cudaFreeHost of 1 MiB", malloc_host_free, 4, MIB},
     {"cudaMallocManaged and cudaFree of 64 KiB", malloc_managed_free, 4},
     {"cudaMallocAsync and cudaFreeAsync of 1 MiB", malloc_async_free, 1},
     {"cudaMemGetInfo", mem_get_info, 1},
@@ -244,10 +220,10 @@ static void measure_row(const struct row *row, int calls)
 {
     double *took = (double *)malloc((size_t)calls * sizeof(*took));
     for (int i = 0; i < calls / 10 + 1; i++)
-        row->call();
+        row->call(row->size);
     for (int i = 0; i < calls; i++) {
         double began = now_us();
-        row->call();
+        row->call(row->size);
         took[i] = now_us() - began;
     }
     qsort(took, (size_t)calls, sizeof(*took), by_value);

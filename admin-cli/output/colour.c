@@ -24,18 +24,21 @@ static const struct {
 // See no-color.org.
 static bool colour_is_wanted(void)
 {
+    static int wanted = -1; // asked once: tables have thousands of states
     const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
 
-    return isatty(STDOUT_FILENO) && !(no && *no) && terminal && strcmp(terminal, "dumb") != 0;
+    if (wanted < 0)
+        wanted = isatty(STDOUT_FILENO) && !(no && *no) && terminal && strcmp(terminal, "dumb") != 0;
+    return wanted;
 }
 
 const char *colour_of(const char *state)
 {
-    if (!colour_is_wanted())
-        return NULL;
-    for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
-        if (!strcmp(colours[i].state, state))
-            return colours[i].colour;
     // The health of a GPU is its last fault.
-    return strncmp(state, "Xid ", 4) != 0 ? NULL : RED;
+    const char *colour = strncmp(state, "Xid ", 4) != 0 ? NULL : RED;
+
+    for (size_t i = 0; !colour && i < sizeof(colours) / sizeof(colours[0]); i++)
+        if (!strcmp(colours[i].state, state))
+            colour = colours[i].colour;
+    return colour && colour_is_wanted() ? colour : NULL;
 }

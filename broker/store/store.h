@@ -122,8 +122,7 @@ json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit);
 // Returns the usage between `from` and `to` (seconds since 1970), with one row for each owner,
 // account or lease: {"owner":, "account":, "lease":, "job":, "leases":, "gpu_hours":,
 // "memory_gib_hours":, "busy_gpu_hours":, "bytes_in":, "bytes_out":, "estimated":,
-// "waited_seconds":}. Leases that are
-// deleted count by whole days, and not by lease.
+// "waited_seconds":}. Leases that are deleted count by whole days, and not by lease.
 enum usage_by { USAGE_BY_OWNER, USAGE_BY_ACCOUNT, USAGE_BY_LEASE };
 struct usage_query {
     int64_t from, to, now;

@@ -41,6 +41,7 @@ is "$(python3 -c 'import json, sys; print(*sorted({json.loads(line)["state"] for
     "each line is a JSON object"
 
 # A job that gets no GPU.
+await "the end of the user's job" no_leases
 holder=$(api POST /v1/leases '{"request": {"gpus": [{"count": 4}]}}' | at lease.id)
 await "the count" free_licenses_are rgpu 0
 check -- --wait 2

@@ -61,6 +61,8 @@ licenses_t *license_entry_add(slurm_list list, const char *name, uint32_t total)
     entry->name = xstrdup(name);
     entry->total = total;
     license_set_id(entry, license_id_of(name));
+    if (list == license_entries_all())
+        entry->remote = STAYS_AT_RECONFIGURE;
     list_append(list, entry);
     // Backfill copies the list when it begins and expects that no job names another licence. It
     // ends at its next pause when a reservation has changed.

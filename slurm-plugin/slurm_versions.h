@@ -13,6 +13,7 @@
 // | 23.02 | job_modify() has a message for the user | MODIFY_MESSAGE |
 // | 23.02 | a node's switches are asked of the topology plugin | GET_NODE_ADDRESS |
 // | 23.02 | licences of a heterogeneous job are its first part's | FIRST_PART_HAS_LICENSES |
+// | 23.11 | reconfiguring starts slurmctld anew, before it read its files | STAYS_AT_RECONFIGURE |
 // | 23.11 | hostlist_t is the structure, before a pointer to it | LIST_POINTER |
 // | 24.11 | a list is list_t *, before List | slurm_list |
 // | 24.11 | slurmctld's list of licences has another name | license_entries.c |
@@ -108,6 +109,9 @@ enum {
     GRES_SEPARATOR = SLURM_SINCE(23, 2) ? '/' : ':',
     VISITS_NODES = SLURM_SINCE(22, 5),
     FIRST_PART_HAS_LICENSES = SLURM_SINCE(23, 2),
+    // For licenses_t.remote. A slurmctld that reads slurm.conf again drops licences that are not in
+    // it, from waiting jobs as well, but for those of slurmdbd (1 or 2). It changes no others.
+    STAYS_AT_RECONFIGURE = SLURM_SINCE(23, 11) ? 0 : 3,
 };
 #if !SLURM_SINCE(22, 5)
 #define next_node(index) ((node_record_t *)NULL)

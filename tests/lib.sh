@@ -182,6 +182,13 @@ await_line() {
     return 1
 }
 
+# logs FILE REGEX DESCRIPTION: the file gets a line that matches; another program writes it, perhaps
+# a moment later.
+logs() {
+    await "$3" grep -Eq -e "$2" "$1" || true
+    like "$(cat "$1")" "$2" "$3"
+}
+
 # drain NAME: forgets what NAME has said so far.
 drain() { while read_line "$1" 0.01; do :; done; }
 

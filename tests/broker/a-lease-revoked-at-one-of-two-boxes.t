@@ -20,7 +20,7 @@ for with in 0 1; do
     ok "the lease is revoked" "$ctl" revoke "$lease"
     echo gone >&$answer
     ok "copies in a stream of device $with fail, and later ones as well" await_line "job$with" '^ok 2 '
-    like "$(cat "$TMP/job$with.log")" 'box[= ][^ ]*box1' "the program's log names the box"
+    logs "$TMP/job$with.log" 'box[= ][^ ]*box1' "the program's log names the box"
     kill -CONT "$deaf"
     ok "the other box ends its session when it hears of it" await "no lease" sh -c "[ -z \"\$('$ctl' leases --json)\" ]"
     stop "${line_pid[job$with]}"

@@ -16,7 +16,7 @@ is "$(error_code POST /v1/boxes/box1/drain '{}')" disk-full "and a drain"
 is "$(api GET /v1/leases | at leases.0.id)" "$lease" "what was granted is still there"
 is "$(api GET /v1/boxes/box1 | at box.drained)" False "what was refused is not"
 is "$(api GET /v1/gpus | grep -o '"state":"free"' | wc -l)" 1 "and no GPU has gone"
-like "$(cat "$BROKER_LOG")" 'error: database: .*' "the log says why"
+logs "$BROKER_LOG" 'error: database: .*' "the log says why"
 prlimit --pid "$BROKER_PID" --fsize=unlimited:
 other=$(api POST /v1/leases "$take" | at lease.id)
 ok "with room again it grants" lease_is "$other" granted

@@ -30,7 +30,7 @@ pid_one=$PID
 is "$(tell one total)" "total $((1000 * MIB))" "cuDeviceTotalMem shows the budget"
 is "$(tell one info)" "free $((1000 * MIB)) total $((1000 * MIB))" "and cuMemGetInfo, all of it free"
 is "$(tell one take $((1001 * MIB)))" $OOM "one byte more than the budget is too much"
-like "$(cat "$TMP/one.log")" "rgpu: an allocation of $((1001 * MIB)) bytes does not fit into the lease's share of GPU memory on box box1.*: ask for a larger share" \
+logs "$TMP/one.log" "rgpu: an allocation of $((1001 * MIB)) bytes does not fit into the lease's share of GPU memory on box box1.*: ask for a larger share" \
     "of which the user is told, without any variable set"
 is "$(tell one take $((600 * MIB)))" CUDA_SUCCESS "600 of 1000 MiB"
 is "$(tell one graph $((401 * MIB)))" $OOM "a graph gets no more than what is left"
@@ -83,7 +83,7 @@ ok "a lease that is released takes its sessions with it" await "the end" lease_i
 images_ended() { ! kill -0 "$images" 2>/dev/null; }
 ok "also one that is at work with arrays and textures" await "its end" images_ended
 tell three info >/dev/null
-like "$(cat "$TMP/three.log")" 'rgpu: the session with box box1.* is lost: .*lease' "their users are told why"
+logs "$TMP/three.log" 'rgpu: the session with box box1.* is lost: .*lease' "their users are told why"
 is "$(tell two info)" "free 0 total $((1000 * MIB))" "and leaves the others alone"
 
 # 128 processes of one share. One context is counted by the broker, the others have to fit.

@@ -24,7 +24,7 @@ ok "a worker that is killed is an event" await "the event" has_failed "$LEASE"
 like "$(failed)" "^\('box1', '$LEASE', '.*signal 9.*: the worker died without a word'\)$" "with box, lease and cause, and the only one"
 ended() { ! kill -0 "${line_pid[killed]}" 2>/dev/null; }
 ok "its program ends" await "its end" ended
-like "$(cat "$TMP/killed.log")" 'session with box box1.* is lost: .*start it again' "with an error that says what to do"
+logs "$TMP/killed.log" 'session with box box1.* is lost: .*start it again' "with an error that says what to do"
 is "$(api GET "/v1/leases/$LEASE" | at lease.state)" ended "and the lease with it"
 is "$(api GET '/v1/events?after=-100' | grep -o 'session.failed' | wc -l)" 1 "it is one event"
 done_testing

@@ -90,7 +90,7 @@ ok "then everybody is served" box_is box1 up
 stop "$BROKER_PID"
 start_broker_under() { BROKER_PREFIX="prlimit --nofile=$1:$1" start_broker; }
 start_broker_under 160
-like "$(cat "$BROKER_LOG")" 'max_connections=96 is all that the limit of open files=160 allows' "it counts its descriptors beforehand"
+logs "$BROKER_LOG" 'max_connections=96 is all that the limit of open files=160 allows' "it counts its descriptors beforehand"
 flood all hold "$BROKER" 180
 is "$(floods ask "$BROKER" --from 127.0.0.3 /healthz)" 200 "so that it never lacks one"
 unlike "$(cat "$BROKER_LOG")" 'new connections wait' "and need not rest"

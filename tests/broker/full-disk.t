@@ -60,8 +60,8 @@ ok "the invariants hold" invariants --idle
 rm "$TMP/state/filler"
 ok "with room again it is well by itself" await "its health" health_is ok
 ok "and grants" leases 3 second
-like "$(cat "$BROKER_LOG")" 'the disk is full: leases end' "the log says what happens"
-like "$(cat "$BROKER_LOG")" 'the disk has room again' "and when it is over"
+logs "$BROKER_LOG" 'the disk is full: leases end' "the log says what happens"
+logs "$BROKER_LOG" 'the disk has room again' "and when it is over"
 ok "the reserve is there again" test "$(stat -c %b "$TMP/state/reserve")" -gt 60000
 
 # A disk that fills up while nothing happens is known before somebody needs it.

@@ -40,7 +40,7 @@ requests() {
 while IFS=$'\t' read -r way wanted given what; do
     is "$given" "$wanted" "over $way: $what"
 done < <(requests | python3 "$TOP/tests/broker/foreign_heads.py" "$BROKER_SOCKET" "$BROKER")
-like "$(cat "$BROKER_LOG")" 'request refused: .*no name of this broker' "the log has it"
+logs "$BROKER_LOG" 'request refused: .*no name of this broker' "the log has it"
 command -v chromium >/dev/null || { skip "chromium is not there"; done_testing; }
 
 start page python3 "$TOP/tests/broker/foreign_page.py" "$BROKER_SOCKET" "$lease" box1

@@ -41,6 +41,6 @@ stop "${line_pid[far]}"
 ok "the request gets the GPU that comes free" wait "${line_pid[waiting]}"
 stop "${line_pid[one]}"
 stop "${line_pid[two]}"
-like "$(cat "$TMP/waiting.log")" 'the request waits for it for 120 s' "whose rgpuctl run has said that the broker was away"
+logs "$TMP/waiting.log" 'the request waits for it for 120 s' "whose rgpuctl run has said that the broker was away"
 ok "the invariants hold" invariants
 done_testing

@@ -31,7 +31,7 @@ ok "a broker that is killed leaves its socket" test -S "$path"
 launch second
 second=$PID
 ok "which the next one removes" await_line second 'is ready'
-like "$(cat "$TMP/second.log")" 'left by a program that has ended, removed' "with a line in its log"
+logs "$TMP/second.log" 'left by a program that has ended, removed' "with a line in its log"
 ok "and serves there" ask
 stop "$second"
 fails "one that is told to stop leaves none" test -e "$path"

@@ -78,7 +78,7 @@ profiles "the stand-in works there" "$ctl" run --box "$small" -- "$profiled" lib
 start_box --devices sim:1 --cupti /nowhere/libcupti.so.13
 RGPU_TRACE="$TMP/without.json" on_box "$BUILD/tests/programs/saxpy" >"$TMP/out" 2>"$TMP/err" || fail "a program whose box lacks the library runs"
 like "$(cat "$TMP/err")" 'has no CUPTI' "and says what its timeline lacks"
-like "$(cat "$BOX_LOG")" 'cupti not loaded name=/nowhere/libcupti.so.13 error=".*No such file' "the box says which library it tried, and why not"
+logs "$BOX_LOG" 'cupti not loaded name=/nowhere/libcupti.so.13 error=".*No such file' "the box says which library it tried, and why not"
 is "$(grep -c 'cupti not loaded' "$BOX_LOG")" 1 "which is the one that was named"
 CUDA_INJECTION64_PATH=/nowhere/injected.so on_box "$BUILD/tests/programs/saxpy" >"$TMP/out" 2>"$TMP/err" || fail "a program with an injected profiler runs"
 is "$(grep -c 'rgpu: profilers that are injected .* use RGPU_TRACE=file' "$TMP/err")" 1 "who is injected is told what to use instead, once"

@@ -8,7 +8,7 @@ launch_stub_box STUB_FAIL_FILE="$TMP/broken"
 status=0
 wait "$BOX_PID" || status=$?
 is "$status" 1 "a standalone box whose workers never start gives up"
-like "$(cat "$BOX_LOG")" 'giving up: .*driver library stub not found: install it' "and says why"
+logs "$BOX_LOG" 'giving up: .*driver library stub not found: install it' "and says why"
 is "$(grep -c 'worker start failed' "$BOX_LOG")" 3 "after three attempts"
 
 rm "$TMP/broken"
@@ -29,20 +29,20 @@ launch_stub_box --worker-program /nonexistent/worker
 status=0
 wait "$BOX_PID" || status=$?
 is "$status" 2 "a worker program that is missing is a wrong setting"
-like "$(cat "$BOX_LOG")" 'worker_program=/nonexistent/worker cannot be run .*No such file' "which names it"
+logs "$BOX_LOG" 'worker_program=/nonexistent/worker cannot be run .*No such file' "which names it"
 mkfifo -m 666 "$TMP/never-opened"
 launch_stub_box STUB_GATE="$TMP/never-opened" --worker-start-timeout 200ms --worker-backoff-max 100ms
 status=0
 wait "$BOX_PID" || status=$?
 is "$status" 1 "a worker that never gets ready is an error"
-like "$(cat "$BOX_LOG")" 'not ready within worker_start_timeout' "which is explained"
+logs "$BOX_LOG" 'not ready within worker_start_timeout' "which is explained"
 
 # A worker that is started with other arguments than it knows ends as one of another build does.
 launch_stub_box --worker-program "$BUILD/bin/rgpu-spawner"
 status=0
 wait "$BOX_PID" || status=$?
 is "$status" 1 "a worker of another build ends the box"
-like "$(cat "$BOX_LOG")" 'giving up: .*rgpu-spawner is of another build than rgpud.*install all three from one build' \
+logs "$BOX_LOG" 'giving up: .*rgpu-spawner is of another build than rgpud.*install all three from one build' \
     "which says so"
 is "$(grep -c 'worker start failed' "$BOX_LOG")" 1 "at the first attempt"
 done_testing

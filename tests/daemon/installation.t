@@ -29,5 +29,5 @@ preload=$(preload_for_sanitizers)
 ok "an installed rgpuctl runs a program on an installed box" \
     env ${preload:+LD_PRELOAD="$preload"} "$root/bin/rgpuctl" run --box "$BOX" -- "$BUILD/tests/programs/contexts"
 await "the end of the session" grep -q 'session=1 ended' "$TMP/box.log"
-like "$(cat "$TMP/box.log")" 'session=1 ended .*client="contexts .*transport=shm' "over shared memory"
+logs "$TMP/box.log" 'session=1 ended .*client="contexts .*transport=shm' "over shared memory"
 done_testing

@@ -28,7 +28,7 @@ for transport in shm tcp; do
     wait "$BOX_PID" || status=$?
     is "$status" 0 "$transport: the second SIGTERM ends the box"
     ok "$transport: its worker has ended" ended "$serving"
-    like "$(cat "$BOX_LOG")" 'session=1 ended .*reason="(the box stops|ended by rgpud)' \
+    logs "$BOX_LOG" 'session=1 ended .*reason="(the box stops|ended by rgpud)' \
         "$transport: the obituary says who ended it"
     stop "$client" KILL
 done
@@ -38,11 +38,11 @@ start none "$BUILD/bin/rgpud" --standalone --devices cuda:all --driver "$TMP/lib
 status=0
 wait "$PID" || status=$?
 is "$status" 2 "without its driver library the box does not start"
-like "$(cat "$TMP/none.log")" 'driver=.*libcuda-missing.so cannot be read' "and names the library"
+logs "$TMP/none.log" 'driver=.*libcuda-missing.so cannot be read' "and names the library"
 start nosuch "$BUILD/bin/rgpud" --standalone --devices cuda:7 --driver "$BUILD/lib/libcuda-sim.so" \
     --listen 127.0.0.1:0
 status=0
 wait "$PID" || status=$?
 is "$status" 1 "nor without the chosen device"
-like "$(cat "$TMP/nosuch.log")" 'there is no device 7' "and names it"
+logs "$TMP/nosuch.log" 'there is no device 7' "and names it"
 done_testing

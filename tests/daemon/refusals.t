@@ -32,7 +32,7 @@ start_stub_box
 out=$("$BUILD/tests/hostile-client" "$BOX" future || true)
 like "$out" 'refused code=version result=803 .*rgpu 0 and speaks protocol version 99, box [a-z0-9-]+ is of rgpu [^ ]+ and speaks version [0-9]+: upgrade rgpu-box on' \
     "a client of another version is told both, and which end is to be upgraded"
-like "$(cat "$BOX_LOG")" 'client refused .*code=version reason="the client library on hostile is of rgpu 0 .* upgrade rgpu-box on' \
+logs "$BOX_LOG" 'client refused .*code=version reason="the client library on hostile is of rgpu 0 .* upgrade rgpu-box on' \
     "and so is the box's log"
 out=$("$BUILD/tests/hostile-client" "$BOX" ancient-and-future || true)
 version=$(awk '/^protocol control/ { print $3 }' "$TOP/proto/control.spec")
@@ -49,5 +49,5 @@ chmod 644 "$TMP/hex"
 launch_stub_box --auth ticket --key-file "$TMP/hex"
 status=0; wait "$BOX_PID" || status=$?
 is "$status" 2 "a key that others can read is refused at the start"
-like "$(cat "$BOX_LOG")" 'key_file=.*0600' "and the log says what to do"
+logs "$BOX_LOG" 'key_file=.*0600' "and the log says what to do"
 done_testing

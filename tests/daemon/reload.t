@@ -36,17 +36,17 @@ await "fewer workers" sh -c "$BUILD/bin/rgpuctl devices --json --socket $ADMIN |
 pass "so is a smaller number"
 await_log 'debug: worker'
 pass "log_level is taken over"
-like "$(cat "$BOX_LOG")" 'needs a restart section=box name=devices' "devices needs a restart and the log says so"
+logs "$BOX_LOG" 'needs a restart section=box name=devices' "devices needs a restart and the log says so"
 write_config debug 1
 sed -i 's/^log_level/gpu_faults = reset:stop\nlog_level/' "$TMP/rgpud.conf"
 kill -HUP "$BOX_PID"
 await_log 'reload failed, the old settings stay'
-like "$(cat "$BOX_LOG")" 'gpu_faults=reset:stop is not understood' "what to do about faults is checked before it is taken over"
+logs "$BOX_LOG" 'gpu_faults=reset:stop is not understood' "what to do about faults is checked before it is taken over"
 echo "[box]
 nmae = x" >"$TMP/rgpud.conf"
 kill -HUP "$BOX_PID"
 await_log 'did you mean name'
-like "$(cat "$BOX_LOG")" 'rgpud.conf:2: unknown option nmae in section .box.; did you mean name' \
+logs "$BOX_LOG" 'rgpud.conf:2: unknown option nmae in section .box.; did you mean name' \
     "a misspelt option is reported with file, line and the likely name"
 ok "the box goes on with the old settings" "$CLIENT" "$BOX" echo hi
 done_testing

@@ -11,7 +11,7 @@ like "$out" 'refused transport=shm text="only tcp here" result=0' "a worker may 
 like "$out" '^echoed' "bytes after the handshake reach the worker"
 await_log 'session=1 ended .*how="exited with status 0" reason="the client closed'
 pass "the log explains the end of the session"
-like "$(cat "$BOX_LOG")" 'session=1 transport=tcp reason="the probe said so"' \
+logs "$BOX_LOG" 'session=1 transport=tcp reason="the probe said so"' \
     "the choice of transport and its reason are logged"
 
 hold one

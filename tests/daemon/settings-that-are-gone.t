@@ -46,6 +46,6 @@ printf '[workers]\ngpudirect_to_min = 64K\n[auth]\nauth = none\n' >"$TMP/old.con
 start box "$BUILD/bin/rgpud" --config "$TMP/old.conf" --gpudirect-from-max 1M --devices sim:1 --listen 127.0.0.1:0 \
     --admin-socket "$TMP/s" --worker-program "$BUILD/tests/stub-worker"
 ok "a box starts with them" await_line box ready
-like "$(cat "$TMP/box.log")" 'old.conf:2: gpudirect_to_min .*paths = one-sided in section \[box\]' "and says so in its log"
-like "$(cat "$TMP/box.log")" 'command line: --gpudirect-from-max: gpudirect_from_max' "also of its command line"
+logs "$TMP/box.log" 'old.conf:2: gpudirect_to_min .*paths = one-sided in section \[box\]' "and says so in its log"
+logs "$TMP/box.log" 'command line: --gpudirect-from-max: gpudirect_from_max' "also of its command line"
 done_testing

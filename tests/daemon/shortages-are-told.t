@@ -20,6 +20,6 @@ unable=()
 start prlimited prlimit --memlock=65536:65536 "${unable[@]}" \
     "$BUILD/bin/rgpud" --standalone --devices cuda:0 --driver "$BUILD/lib/libcuda-sim.so" --listen 127.0.0.1:0
 await_line prlimited 'ready listen='
-like "$(cat "$TMP/prlimited.log")" 'may lock for devices is limited to 65536 bytes \(RLIMIT_MEMLOCK\)' \
+logs "$TMP/prlimited.log" 'may lock for devices is limited to 65536 bytes \(RLIMIT_MEMLOCK\)' \
     "a limit of locked memory that cannot be raised is told at the start"
 done_testing

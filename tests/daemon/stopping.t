@@ -35,7 +35,7 @@ kill -TERM "$BOX_PID"; await_log 'box state=leaving'; kill -TERM "$BOX_PID"
 status=0
 wait "$BOX_PID" || status=$?
 is "$status" 0 "a worker that does not end when asked to is killed after the grace time"
-like "$(cat "$BOX_LOG")" 'session=1 ended .*killed by signal 9' "and that is logged"
+logs "$BOX_LOG" 'session=1 ended .*killed by signal 9' "and that is logged"
 
 start_stub_box
 hold four

@@ -13,7 +13,7 @@ hold one
 await_line one 'open session'
 like "$(admin sessions)" '"lease":"lease-1","devices":\["GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1"\]' \
     "the session has the ticket's GPU and lease"
-like "$(cat "$BOX_LOG")" 'session=1 begins .*device=GPU-a1a1' "the worker was warm on that GPU"
+logs "$BOX_LOG" 'session=1 begins .*device=GPU-a1a1' "the worker was warm on that GPU"
 ok "a second process may use the same ticket at once" "$CLIENT" "$BOX" echo hi
 is "$(admin devices | member warm)" 1 "every GPU has warm workers where tickets choose"
 release one

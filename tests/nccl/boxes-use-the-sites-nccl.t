@@ -25,7 +25,7 @@ together() {
     for own; do
         ok "$name: ranks $own of $ranks" await_line "$name-$own" '^1\.\.[4-9]'
         unlike "$(cat "$TMP/$name-$own.log")" 'failed at' "$name: and all that they compute is right"
-        like "$(cat "$TMP/$name-$own.log")" "$WANTED" "$name: they say by what"
+        logs "$TMP/$name-$own.log" "$WANTED" "$name: they say by what"
     done
 }
 

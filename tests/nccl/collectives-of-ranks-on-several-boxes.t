@@ -41,6 +41,6 @@ for own in 0,1 1,1; do begin "near-$own" "$COLLECT" 2 "${own%,*}" "${own#*,}" "$
 for own in 0,1 1,1; do
     ok "near: ranks $own of 2" await_line "near-$own" '^1\.\.[4-9]'
     unlike "$(cat "$TMP/near-$own.log")" 'failed at' "near: ranks $own are right"
-    like "$(cat "$TMP/near-$own.log")" 'the GPU of one box reaches another' "near: the GPU of ranks $own reaches the other process's memory"
+    logs "$TMP/near-$own.log" 'the GPU of one box reaches another' "near: the GPU of ranks $own reaches the other process's memory"
 done
 done_testing

@@ -28,9 +28,9 @@ meet_inside() {
 }
 meet_inside narrow 140
 ok "ranks that the site's NCCL has no room for are told what becomes of it" await_line narrow-0 '^# met [16] '
-like "$(cat "$TMP/narrow-0.log")" 'takes links between the boxes: NCCL takes [0-9]+ bytes, which the budget does not allow' \
+logs "$TMP/narrow-0.log" 'takes links between the boxes: NCCL takes [0-9]+ bytes, which the budget does not allow' \
     "its memory counts"
 meet_inside wide 640
 ok "where it has room they meet" await_line wide-0 '^# met 0'
-like "$(cat "$TMP/wide-0.log")" "uses the boxes' NCCL" "by it"
+logs "$TMP/wide-0.log" "uses the boxes' NCCL" "by it"
 done_testing

@@ -24,7 +24,7 @@ cut() {
     start "$name" env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$first,$BOX" RGPU_LOG=info RGPU_TRANSPORT=tcp \
         "RGPU_PEER_LINK=$way" sh -c "exec '$PEERS' $mode <'$TMP/$name.fifo'"
     await_line "$name" "^# $word" || bail "the program does not come to its cut"
-    like "$(cat "$TMP/$name.log")" "copies between boxes .*by=$way" "$way: the boxes are linked"
+    logs "$TMP/$name.log" "copies between boxes .*by=$way" "$way: the boxes are linked"
     before=$(threads "$first_log")
     stop "$forwarder"
     await "the first box notices" grep -q 'link with box=.* is down' "$first_log" || bail "no loss"
@@ -47,7 +47,7 @@ for way in shm tcp; do
     echo over >&$answer
     cut $way cut-held held
     ok "$way: a copy that was still to come fails" await_line "$name" '^ok 1 '
-    like "$(cat "$TMP/$name.log")" 'a copy between boxes has failed.* box=.* other=' "$way: the log names the boxes"
+    logs "$TMP/$name.log" 'a copy between boxes has failed.* box=.* other=' "$way: the log names the boxes"
     ok "$way: the other device is as it was" await_line "$name" '^ok 3 '
 done
 done_testing

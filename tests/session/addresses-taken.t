@@ -10,5 +10,5 @@ for transport in shm tcp; do
     run_program "a program with memory of its own where the box allocates, over $transport" "$BUILD/tests/addresses-taken"
 done
 on_box RGPU_TRANSPORT=tcp RGPU_LOG=info "$BUILD/tests/addresses-taken" >/dev/null 2>"$TMP/log" || true
-like "$(cat "$TMP/log")" "device memory moves" "the log says that it did"
+logs "$TMP/log" "device memory moves" "the log says that it did"
 done_testing

@@ -22,8 +22,8 @@ copy_between() {
 }
 copy_between --client-sockets "$TMP/sockets"
 like "$LOG" 'copies between boxes .*by=shm reason="same host' "goes by shared memory"
-like "$(cat "$TMP/box1-0.log")" 'link with box=.* by="shm".*reason="same host' "as the box that called says"
-like "$(cat "$TMP/box1-1.log")" 'link with box=.* by="shm".*reason="same host' "and the other one"
+logs "$TMP/box1-0.log" 'link with box=.* by="shm".*reason="same host' "as the box that called says"
+logs "$TMP/box1-1.log" 'link with box=.* by="shm".*reason="same host' "and the other one"
 copy_between
 like "$LOG" "copies between boxes .*by=tcp reason=\"no shm: the other worker's socket is not reached" \
     "without a directory in common it goes by their connection, and the reason is said"

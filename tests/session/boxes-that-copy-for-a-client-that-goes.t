@@ -22,7 +22,7 @@ for way in shm tcp client; do
     start "$name" env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOXES" RGPU_LOG=info "RGPU_PEER_LINK=$way" \
         sh -c "exec '$PEERS' lost 0 $((n % 2)) <'$TMP/$name.fifo'"
     await_line "$name" '^# copies' || bail "the program does not come to its copies"
-    like "$(cat "$TMP/$name.log")" "copies between boxes .*by=$way" "$way: two boxes copy"
+    logs "$TMP/$name.log" "copies between boxes .*by=$way" "$way: two boxes copy"
     stop "$PID" KILL
     for i in 0 1; do
         ok "$way: box $i serves nobody any more" await "its end" has "${sockets[i]}" '"sessions":0,'

@@ -6,7 +6,7 @@ start_box --devices sim:1
 timeout 120 "$BUILD/tests/resume-claims" "$BOX" >"$TMP/claims" || true
 ok "each is dealt with" grep -q '^1\.\.[1-9]' "$TMP/claims"
 is "$(grep -c '^not ok' "$TMP/claims")" 0 "as it should be"
-like "$(cat "$BOX_LOG")" 'continues where this side cannot' "the log says of a session that it ends for wrong counters"
-like "$(cat "$BOX_LOG")" 'acknowledges what was not sent' "and for wrong acknowledgements"
+logs "$BOX_LOG" 'continues where this side cannot' "the log says of a session that it ends for wrong counters"
+logs "$BOX_LOG" 'acknowledges what was not sent' "and for wrong acknowledgements"
 ok "the box serves the next program" on_box RGPU_TRANSPORT=tcp "$BUILD/tests/programs/saxpy"
 done_testing

@@ -84,7 +84,7 @@ lose() {
     if [ "$3" = "$4" ]; then
         ok "$1, $2: box $3 is lost: the other one is usable" await_line "$name" '^ok 4 '
     else
-        like "$(cat "$TMP/$name.log")" '(a copy between boxes has failed.* other|session lost box)=' "$1, $2: the log names the box"
+        logs "$TMP/$name.log" '(a copy between boxes has failed.* other|session lost box)=' "$1, $2: the log names the box"
     fi
 }
 for how in "shm auto" "tcp client" "shm gpu"; do

@@ -16,7 +16,7 @@ refused() { # refused TICKET WHAT
     like "$(cat "$TMP/err")" 'does not prove that it is box gpubox of the ticket' "and is told why"
 }
 refused "$(ticket_for "$BOX" "$TMP/other.key")" "a box with another key"
-like "$(cat "$BOX_LOG")" 'client refused .*code=authentication reason="the client does not prove' "as the box says too"
+logs "$BOX_LOG" 'client refused .*code=authentication reason="the client does not prove' "as the box says too"
 
 start_box --name gpubox
 refused "$(ticket_for "$BOX")" "an rgpud --standalone that says the right name"

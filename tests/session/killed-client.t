@@ -23,6 +23,6 @@ for transport in shm tcp; do
     ok "$transport: the other session goes on" goes_on other
     stop "$other"
 done
-like "$(cat "$BOX_LOG")" 'session.*(ended|end|gone|closed)' "the box says how sessions ended"
+logs "$BOX_LOG" 'session.*(ended|end|gone|closed)' "the box says how sessions ended"
 ok "the box is alive" kill -0 "$BOX_PID"
 done_testing

@@ -33,5 +33,5 @@ for transport in shm tcp; do
     ok "$transport: a new session works" on_box "RGPU_TRANSPORT=$transport" "$ENDURE" 2
     stop "$other"
 done
-like "$(cat "$BOX_LOG")" 'signal' "the box explains the worker's end"
+logs "$BOX_LOG" 'signal' "the box explains the worker's end"
 done_testing

@@ -39,9 +39,9 @@ run_behind hurried RGPU_RECONNECT=0
 run_behind late RGPU_RECONNECT=2
 stop "$RELAY" KILL
 ok "with RGPU_RECONNECT=0 the loss is an error" await_line hurried '^error CUDA_ERROR_DEVICE_UNAVAILABLE'
-like "$(cat "$TMP/hurried.log")" 'is lost: the peer has gone' "which is explained"
+logs "$TMP/hurried.log" 'is lost: the peer has gone' "which is explained"
 ok "after the time is over, too" await_line late '^error CUDA_ERROR_DEVICE_UNAVAILABLE'
-like "$(cat "$TMP/late.log")" 'is lost: the peer has gone' "in the same words"
+logs "$TMP/late.log" 'is lost: the peer has gone' "in the same words"
 relay_to_box "$GATE"
 ok "the other session goes on" goes_on survivor
 stop "$survivor"

@@ -32,7 +32,7 @@ for transport in shm tcp; do
         ok "$transport, $faults: with it gone the program ends" await "it ends" ended
         wait "$PID" 2>/dev/null && status=0 || status=$?
         is "$status" 139 "$transport, $faults: as with a bad address"
-        like "$(cat "$TMP/gone-$transport-$faults.log")" "whose contents were on box" "$transport, $faults: and is told why"
+        logs "$TMP/gone-$transport-$faults.log" "whose contents were on box" "$transport, $faults: and is told why"
         touch_memory "busy-$transport-$faults" busy
         kill_workers
         ok "$transport, $faults: who waits for the GPU ends" await "it ends" ended

@@ -47,13 +47,13 @@ is "$(seen privacy)" 0 "and nothing of them can be seen"
 size=$(stat -c %s "$TMP/record-privacy")
 ok "though they passed" [ "$size" -gt $((16 << 20)) ]
 like "$(cat "$TMP/err")" 'protection=privacy transport=tcp' "the client says which transport it took"
-like "$(cat "$BOX_LOG")" 'data are encrypted by=(worker|kernel)' "the box says who encrypts"
+logs "$BOX_LOG" 'data are encrypted by=(worker|kernel)' "the box says who encrypts"
 
 status=0
 with_ticket "$(ticket_for "$BOX")" RGPU_TRANSPORT=rdma RGPU_PROTECTION=privacy "$program" >"$TMP/out" 2>&1 || status=$?
 is "$status" 1 "privacy leaves no RDMA"
 like "$(cat "$TMP/out")" 'RGPU_TRANSPORT=rdma, but no rdma: protection=privacy, and RDMA sends data as they are' "and the reason is told"
-like "$(cat "$BOX_LOG")" 'no rdma reason="protection=privacy' "on both sides"
+logs "$BOX_LOG" 'no rdma reason="protection=privacy' "on both sides"
 like "$(with_ticket "$(ticket_for "$BOX")" RGPU_PROTECTION=privacy RGPU_LOG=info "$program" 2>&1)" \
     'protection=privacy transport=shm' "shared memory on one host needs none of it"
 

@@ -10,7 +10,7 @@ program=("$BUILD/tests/wide-copies" "$MARK")
 wide() { on_box RGPU_TRANSPORT=tcp RGPU_TCP_CONNECTIONS="$1" "${program[@]}" "${@:2}" 2>"$TMP/err"; }
 start_box --devices sim:1 --tcp-connections 3
 is "$(wide 3 3)" "copied connections=3" "three connections carry what is copied, and nothing changes on the way"
-like "$(cat "$BOX_LOG")" 'session=1 has one more connection of=its client' "the box's log names them"
+logs "$BOX_LOG" 'session=1 has one more connection of=its client' "the box's log names them"
 is "$(wide 8 3)" "copied connections=3" "a program that wants more has as many as the box offers"
 is "$(wide 1 1)" "copied connections=1" "and one that wants one has one"
 is "$(wide nine 1 | cut -c 1-6)" copied "a word that is no number is no error"

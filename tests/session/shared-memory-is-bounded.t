@@ -33,7 +33,7 @@ holder modest two
 count=0
 while tell greedy physical $((2 * MIB)) && [[ $LINE == token* ]] && [ $count -lt 100 ]; do count=$((count + 1)); done
 is "$count" 16 "a session shares memory by as many descriptors as are its part"
-like "$(cat "$BOX_LOG")" 'limit is reached resource=export-files of=session most=16' "the refusal is in the log"
+logs "$BOX_LOG" 'limit is reached resource=export-files of=session most=16' "the refusal is in the log"
 holder modest2 two
 tell modest physical $((2 * MIB))
 like "$LINE" '^token ' "another lease shares memory"

@@ -71,7 +71,7 @@ like "$(cat "$TMP/full")" 'window of this machine is full|the one of this machin
 ok "a window is detached" vm detach one
 await "its sessions end" has one sessions '' && pass "its sessions end"
 fails "their programs get an error" goes_on d
-like "$(cat "$BOX_LOG")" 'the window into its virtual machine was detached' "the log says why"
+logs "$BOX_LOG" 'the window into its virtual machine was detached' "the log says why"
 ok "other machines are not disturbed" goes_on c
 ok "the same name can be attached again" vm attach one --size 64M
 ok "and be used" in_window one "$BUILD/tests/programs/saxpy"
@@ -94,5 +94,5 @@ else
         skip "$what: no right to make mounts here"
     done
 fi
-like "$(cat "$BOX_LOG")" 'its virtual machine has started anew|its virtual machine is gone' "the log says why"
+logs "$BOX_LOG" 'its virtual machine has started anew|its virtual machine is gone' "the log says why"
 done_testing

@@ -47,7 +47,7 @@ unlike "$(told one fault)" "fault 0" "a fault"
 await_log 1 'session=2 ended .*reason="a fatal fault of one of its clients, perhaps of this one'
 unlike "$(told two work)" "work 0" "ends another session on the server"
 for name in one two; do
-    like "$(cat "$TMP/$name.log")" "a fatal fault of one of its clients, perhaps of this one, ended the GPU's MPS server and all of them \(CUDA error 700, mps_share=user\)" \
+    logs "$TMP/$name.log" "a fatal fault of one of its clients, perhaps of this one, ended the GPU's MPS server and all of them \(CUDA error 700, mps_share=user\)" \
         "and program $name says why"
 done
 await_log 2 'gpu=0 the MPS daemon is ready'
@@ -63,7 +63,7 @@ is "$(told three work)" "work 0" "and the next program has a new daemon"
 kill -KILL "$(daemon)"
 await_log 1 'gpu=0 the MPS daemon is gone failures=1 reason="the MPS daemon ended by itself: killed by signal 9'
 unlike "$(told three work)" "work 0" "a session ends with a daemon that is killed"
-like "$(cat "$TMP/three.log")" "the GPU's MPS daemon or its server is gone" "and its program says why"
+logs "$TMP/three.log" "the GPU's MPS daemon or its server is gone" "and its program says why"
 await_log 4 'gpu=0 the MPS daemon is ready'
 ok "another daemon serves new sessions" on_box "$BUILD/tests/programs/saxpy"
 

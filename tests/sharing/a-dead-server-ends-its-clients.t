@@ -35,7 +35,7 @@ ok "who comes after the end of the server has another one at once" on_box "$BUIL
 await_log 2 'session=[12] ended .*reason="the GPU.s MPS daemon or its server is gone'
 pass "the sessions on it have ended, unasked"
 unlike "$(told idle work)" "work 0" "and do not go on"
-like "$(cat "$TMP/idle.log")" "the GPU's MPS daemon or its server is gone, and with it what its clients had on the GPU" \
+logs "$TMP/idle.log" "the GPU's MPS daemon or its server is gone, and with it what its clients had on the GPU" \
     "but the program says why"
 await_log 2 'worker ended pid=[0-9]+ state=ending .*reason="the GPU.s MPS daemon or its server is gone'
 pass "and so have the workers that waited for clients"
@@ -54,6 +54,6 @@ await_log 3 'MPS server pid=[1-9][0-9]* status=ACTIVE'
 number=$(sed -n 's/.*session=\([0-9]*\) begins.*/\1/p' "$BOX_LOG" | tail -n 2)
 on_mps terminate_client "$(on_mps get_server_list)" "$(worker "$(head -n 1 <<<"$number")")" >/dev/null
 unlike "$(told ended work)" "work 0" "a client that an administrator takes from the server"
-like "$(cat "$TMP/ended.log")" "the GPU's MPS server serves this session no more \(CUDA error 810\)" "is told so"
+logs "$TMP/ended.log" "the GPU's MPS server serves this session no more \(CUDA error 810\)" "is told so"
 is "$(told beside work)" "work 0" "and is nobody else's affair"
 done_testing

@@ -64,8 +64,8 @@ job f 300M 90 box=box2
 await_line f '^ready' || bail "no memory"
 job g 300M 90 box=box2
 ok "where nothing can be suspended who comes later has no memory" await_line g 'CUDA_ERROR_OUT_OF_MEMORY'
-like "$(cat "$BOX_LOG")" 'does not give way to others that wait reason="its memory, [0-9]* MiB, does not fit: suspend_memory' "since images have no room"
-like "$(cat "$BOX_LOG")" 'out of memory, since others did not give way for 1 s' "and it waited too long"
+logs "$BOX_LOG" 'does not give way to others that wait reason="its memory, [0-9]* MiB, does not fit: suspend_memory' "since images have no room"
+logs "$BOX_LOG" 'out of memory, since others did not give way for 1 s' "and it waited too long"
 look f
 ok "and who came first has all it had" await_line f '^right 1$'
 done_testing

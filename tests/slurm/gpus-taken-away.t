@@ -24,7 +24,7 @@ policy() { stop "$SYNC_PID"; rgpu_settings "lost_gpus = $1" "${@:2}"; start_sync
 begin --gres=rgpu:2
 "$ctl" revoke "$(lease)" >/dev/null
 ok "revoke sends a job back into the queue, and it starts again" await "its next start" restarted
-like "$(cat "$TMP/sync.log")" "job=$job has lost its GPUs reason=\"revoked\": it goes back into the queue" "the log says why"
+logs "$TMP/sync.log" "job=$job has lost its GPUs reason=\"revoked\": it goes back into the queue" "the log says why"
 like "$(scontrol show job "$job")" 'AdminComment=rgpu: exclusive box' "scontrol show job has its new GPUs"
 is "$(leases state=granted)" 1 "it has GPUs again"
 scancel "$job"

@@ -31,7 +31,7 @@ for plugin in job_submit prep; do
     is "$(grep -c "$plugin/rgpu: it was built for Slurm [0-9.]*\.200 and this is .*: no job gets remote GPUs" "$SLURM_DIR/slurmctld.log")" \
         1 "slurmctld says once that $plugin/rgpu is of another version"
 done
-like "$(cat "$SLURM_DIR/slurmd-n1.log")" 'prep/rgpu: it was built for Slurm [0-9.]*\.200' "slurmd says so too"
+logs "$SLURM_DIR/slurmd-n1.log" 'prep/rgpu: it was built for Slurm [0-9.]*\.200' "slurmd says so too"
 ok "a job runs" as $ALICE srun true
 ok "a batch job on a whole node too" batch $ALICE -o out --exclusive --wrap "srun true"
 is "$(as $ALICE srun --exclusive sh -c 'echo ${RGPU_COUNT-none}')" none "it has no remote GPUs"

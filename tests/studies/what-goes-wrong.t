@@ -128,7 +128,7 @@ children=$(ps -o pid= --ppid "$PID")
 ok "a box is there" [ -n "$children" ]
 kill -TERM "$PID"
 wait "$PID" || true
-like "$(cat "$TMP/halted.log")" 'ended by SIGTERM; bench/studies/run --resume .*/halted goes on' "a run that is told to end does"
+logs "$TMP/halted.log" 'ended by SIGTERM; bench/studies/run --resume .*/halted goes on' "a run that is told to end does"
 gone() { for pid in $children; do ! kill -0 "$pid" 2>/dev/null || return 1; done; }
 ok "and leaves nothing behind" await "its children end" gone
 ok "and can be gone on with" run --resume "$TMP/halted" --limit 0

@@ -19,7 +19,7 @@ bereave() {
     "$@"
     echo gone >&$answer
     ok "$transport, $*: all is as it should be" await_line "$name" '^1\.\.[1-9]'
-    like "$(cat "$TMP/$name.log")" 'a member of a team is lost member=1' "$transport, $*: the log names the member"
+    logs "$TMP/$name.log" 'a member of a team is lost member=1' "$transport, $*: the log names the member"
     unlike "$(cat "$TMP/$name.log")" 'failed at' "$transport, $*: no check fails"
 }
 kill_workers() { for worker in $(spawned "$BOX_PID" rgpu-worker); do kill -KILL "$worker" 2>/dev/null || true; done; }

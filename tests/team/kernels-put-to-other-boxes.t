@@ -15,8 +15,8 @@ for link in shm tcp client; do
     run=(on_box "RGPU_PEER_LINK=$link")
     run_program "$link" "$FAR"
 done
-like "$(cat "$first_log")" 'a kernel asks for a put that cannot be, and nothing is written .*why="there is no such rank' "the log has what was asked"
-like "$(cat "$BOX_LOG")" "a put of another box's kernel is not into the window" "at both ends"
+logs "$first_log" 'a kernel asks for a put that cannot be, and nothing is written .*why="there is no such rank' "the log has what was asked"
+logs "$BOX_LOG" "a put of another box's kernel is not into the window" "at both ends"
 
 free_before=$(BOXES=$first free_mib)
 mkfifo "$TMP/answers"

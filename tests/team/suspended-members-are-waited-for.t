@@ -50,7 +50,7 @@ start_two_boxes near --peer-gpus=yes
 unset RGPU_SIM_STATE
 begin near shm bereaved
 await_line near '^# waits' || bail "the program does not come to its wait"
-like "$(cat "$TMP/near.log")" 'the GPU of one box reaches another' "two GPUs that reach each other"
+logs "$TMP/near.log" 'the GPU of one box reaches another' "two GPUs that reach each other"
 idle() { [ -z "$(session 1)$(session 2)" ]; }
 for box in 1 2; do
     fails "have sessions that are not suspended" ctl $box suspend "$(session $box)"

@@ -12,7 +12,7 @@ registered() { rdma resource show mr | grep -c . || true; }
 
 start_rdma_box --paths direct
 ok "a first session" over_rdma "$BUILD/tests/programs/saxpy"
-like "$(cat "$BOX_LOG")" 'gpudirect=yes by="peer memory"' "the log says how GPU memory is registered"
+logs "$BOX_LOG" 'gpudirect=yes by="peer memory"' "the log says how GPU memory is registered"
 await "an idle box" is_idle 1
 before=$(registered)
 for name in allocations pinned traps overlap rectangles; do program $name "all copies direct"; done
@@ -50,6 +50,6 @@ for mode in no dmabuf; do
     is "$(count gpudirect)" 0 "no copy is direct"
     stop "$BOX_PID"
 done
-like "$(cat "$BOX_LOG")" 'gpudirect=no .*dma-buf: Operation not supported' \
+logs "$BOX_LOG" 'gpudirect=no .*dma-buf: Operation not supported' \
     "a GPU without dma-buf is told in the log"
 done_testing

@@ -60,11 +60,11 @@ like "$(log_of $mine RGPU_RDMA_MTU=1000 "$saxpy")" 'MTU is not 256' "sizes that 
 
 stop "$BOX_PID"
 box 'no rdma|rdma device' --rdma-gid-index 0
-like "$(cat "$BOX_LOG")" 'no rdma reason="GID 0 of rxe. port 1 is not that' "a box with a GID of no address says so"
+logs "$BOX_LOG" 'no rdma reason="GID 0 of rxe. port 1 is not that' "a box with a GID of no address says so"
 stop "$BOX_PID"
 box 'all in use' --rdma-addresses "$RDMA_VM_ADDRESS_0" --rdma-ports 7400-7401 --warm-workers 3
 like "$(grep -o 'port=740.' "$BOX_LOG" | sort | xargs)" '^port=7400 port=7401$' "workers listen on the ports that are set"
-like "$(cat "$BOX_LOG")" 'no rdma reason="ports 7400 to 7401 are all in use"' "one too many says what is missing"
+logs "$BOX_LOG" 'no rdma reason="ports 7400 to 7401 are all in use"' "one too many says what is missing"
 stop "$BOX_PID"
 fails "a range that is none is refused" "$BUILD/bin/rgpud" --standalone --devices sim:1 --rdma-ports 7401-7400
 

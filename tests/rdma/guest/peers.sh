@@ -51,5 +51,5 @@ ok "the session says how it is linked" await "what the worker tells" tells "$TMP
 for worker in $(pgrep -P "$(pgrep -P "$first_pid" -x rgpu-spawner)" rgpu-worker); do kill -KILL "$worker" 2>/dev/null || true; done
 echo gone >&$answer
 ok "a box is lost in mid-copy: copies fail, later ones as well" await_line lost '^ok 2 '
-like "$(cat "$TMP/lost.log")" '(a copy between boxes has failed.* other|session lost box)=' "the log names the box"
+logs "$TMP/lost.log" '(a copy between boxes has failed.* other|session lost box)=' "the log names the box"
 done_testing

@@ -15,6 +15,6 @@ like "$(cat "$TMP/err")" 'protection=authenticate transport=rdma' "with its data
 is "$(copied RGPU_PROTECTION=privacy)" copied "a session with privacy copies, too"
 like "$(cat "$TMP/err")" 'protection=privacy transport=tcp reason=".*no rdma: protection=privacy, and RDMA sends data as they are' \
     "over tcp, and the reason is told"
-like "$(cat "$BOX_LOG")" 'no rdma reason="protection=privacy' "on both sides"
-like "$(cat "$BOX_LOG")" 'data are encrypted by=kernel' "where the kernel can, it encrypts"
+logs "$BOX_LOG" 'no rdma reason="protection=privacy' "on both sides"
+logs "$BOX_LOG" 'data are encrypted by=kernel' "where the kernel can, it encrypts"
 done_testing

@@ -21,7 +21,7 @@ first_box=$BOX first_log=$BOX_LOG
 start_box --listen "$RDMA_VM_ADDRESS_0:0" --transports tcp,rdma --rdma-addresses 127.0.0.1
 like "$(log_of $mine "$saxpy")" 'transport=tcp reason=".*no rdma: the box offers none' \
     "a box without a device offers TCP"
-like "$(cat "$BOX_LOG")" 'no rdma reason="no RDMA device can be used' "and says why"
+logs "$BOX_LOG" 'no rdma reason="no RDMA device can be used' "and says why"
 stop "$BOX_PID"
 BOX=$first_box
 

@@ -75,11 +75,6 @@ int log_level_parse(const char *word, enum log_level *out)
     return -EINVAL;
 }
 
-const char *log_level_name(enum log_level level)
-{
-    return levels[level].name;
-}
-
 void log_set_thread_context(const char *context)
 {
     snprintf(thread_context, sizeof(thread_context), "%s", context ? context : "");

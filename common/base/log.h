@@ -37,7 +37,6 @@ int log_get_fd(void);
 
 // Parses "error", "warn", ... Returns 0 or -EINVAL.
 int log_level_parse(const char *word, enum log_level *out) __attribute__((warn_unused_result));
-const char *log_level_name(enum log_level level);
 
 // Sets a prefix for all lines of the calling thread, such as "session=17"; NULL: none. At most 63
 // bytes are copied.

@@ -158,9 +158,6 @@ int ticket_issue(const struct ticket_keyring *box_ring, const struct ticket *tic
 int ticket_unseal(const struct ticket_keyring *cluster, int64_t now, const char *token,
                   struct ticket *ticket, char **terms) __attribute__((warn_unused_result));
 
-// Parses a token or its header.payload, without verifying the signature.
-int ticket_parse(const char *token, struct ticket *ticket) __attribute__((warn_unused_result));
-
 // Values of the box that verifies a ticket.
 struct ticket_check {
     const struct ticket_keyring *ring; // keys of the box
@@ -170,17 +167,12 @@ struct ticket_check {
     int64_t max_lifetime;              // maximum seconds from issue to expiry
 };
 
-// Parses and verifies a token. -EBADMSG: it is not a ticket; -ENOKEY: its key is unknown or
-// expired; -EKEYREJECTED: the signature is wrong; -EXDEV: it is for another box; -EKEYEXPIRED: it
-// has expired; -EAGAIN: it was issued in the future, so one of the clocks is wrong; -EOVERFLOW: its
-// lifetime exceeds max_lifetime.
-int ticket_verify(const struct ticket_check *check, const char *token, struct ticket *ticket)
-    __attribute__((warn_unused_result));
-
 // Verify header.payload (SIZE characters), which a box receives instead of the token, in two steps.
 // ticket_recompute() parses it and computes its signature; the caller must not trust *TICKET until
-// the client has proved that it knows this signature. ticket_check_use() then checks if the ticket
-// is valid for this box now. Errors as for ticket_verify().
+// the client has proved that it knows this signature. -EBADMSG: it is not a ticket; -ENOKEY: its
+// key is unknown or expired. ticket_check_use() then checks if the ticket is valid for this box
+// now. -EXDEV: it is for another box; -EKEYEXPIRED: it has expired; -EAGAIN: it was issued in the
+// future, so one of the clocks is wrong; -EOVERFLOW: its lifetime exceeds max_lifetime.
 int ticket_recompute(const struct ticket_check *check, const char *public_part, size_t size,
                      uint8_t secret[SHA256_SIZE], struct ticket *ticket)
     __attribute__((warn_unused_result));

@@ -2,6 +2,7 @@
 #include "common/security/ticket_payload.h"
 
 #include <errno.h>
+#include <jwt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,30 +100,11 @@ bool ticket_read_payload(const json_t *payload, struct ticket *ticket)
     return true;
 }
 
-json_t *ticket_payload_in(jwt_t *jwt)
+static json_t *ticket_payload_in(jwt_t *jwt)
 {
     SCOPED_FREE char *text = jwt_get_grants_json(jwt, NULL);
 
     return text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
-}
-
-// libjwt checks a signature only when it is given a key.
-int ticket_open(const char *token, const struct ticket_key *key, jwt_t **out)
-{
-    jwt_t *jwt = NULL;
-    int error = jwt_decode(&jwt, token, key ? key->secret : NULL, key ? SHA256_SIZE : 0);
-    const char *algorithm;
-
-    if (error)
-        return key ? -EKEYREJECTED : -EBADMSG;
-    // The header itself: without a key libjwt calls every token one of algorithm "none".
-    algorithm = jwt_get_header(jwt, "alg");
-    if (!algorithm || strcmp(algorithm, "HS256") || (key && jwt_get_alg(jwt) != JWT_ALG_HS256)) {
-        jwt_free(jwt);
-        return -EBADMSG;
-    }
-    *out = jwt;
-    return 0;
 }
 
 // libjwt takes only whole tokens: gives header.payload a signature that is not checked.
@@ -138,7 +120,23 @@ static char *with_signature(const char *public_part, size_t size, const char *si
     return token;
 }
 
-int ticket_open_public_part(const char *public_part, size_t size, jwt_t **out)
+// Decodes a token without verifying it: libjwt checks a signature only when it is given a key.
+static int ticket_decode(const char *token, jwt_t **jwt)
+{
+    const char *algorithm;
+
+    if (jwt_decode(jwt, token, NULL, 0))
+        return -EBADMSG;
+    // The header itself: without a key libjwt calls every token one of algorithm "none".
+    algorithm = jwt_get_header(*jwt, "alg");
+    if (algorithm && !strcmp(algorithm, "HS256"))
+        return 0;
+    jwt_free(*jwt);
+    return -EBADMSG;
+}
+
+// The caller frees *JWT.
+static int ticket_open_public_part(const char *public_part, size_t size, jwt_t **jwt)
 {
     SCOPED_FREE char *whole = NULL;
 
@@ -147,7 +145,7 @@ int ticket_open_public_part(const char *public_part, size_t size, jwt_t **out)
     whole = with_signature(public_part, size, "AA");
     if (!whole)
         return -ENOMEM;
-    return ticket_public_size(whole) == size ? ticket_open(whole, NULL, out) : -EBADMSG;
+    return ticket_public_size(whole) == size ? ticket_decode(whole, jwt) : -EBADMSG;
 }
 
 int ticket_open_payload(const char *public_part, size_t size, char id[TICKET_KEY_ID_MAX],

@@ -4,7 +4,6 @@
 #define RGPU_COMMON_TICKET_PAYLOAD_H
 
 #include <jansson.h>
-#include <jwt.h>
 
 #include "common/security/ticket.h"
 
@@ -13,15 +12,6 @@ int ticket_seal_payload(const struct ticket_seal *seal, json_t *payload)
     __attribute__((warn_unused_result));
 
 extern const char *const ticket_mode_names[]; // by enum ticket_mode
-
-// Parses a token, and verifies its signature if KEY is not NULL. The caller frees *JWT.
-int ticket_open(const char *token, const struct ticket_key *key, jwt_t **jwt)
-    __attribute__((warn_unused_result));
-// Parses header.payload (SIZE characters) without verifying it. The caller frees *JWT.
-int ticket_open_public_part(const char *public_part, size_t size, jwt_t **jwt)
-    __attribute__((warn_unused_result));
-// Returns the payload, which the caller decrefs, or NULL.
-json_t *ticket_payload_in(jwt_t *jwt);
 
 // Reads header.payload (SIZE characters) without verifying a signature. Sets ID to the name of its
 // key, and *PAYLOAD, which the caller decrefs.

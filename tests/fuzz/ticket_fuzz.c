@@ -25,10 +25,6 @@ static void try_token(const char *token, size_t size)
     if (ticket_recompute(&check, token, size, secret, &ticket) == 0 &&
         (!ticket.gpu_count || ticket.gpu_count > TICKET_GPUS_MAX || !*ticket.lease))
         abort();
-    if (ticket_verify(&check, token, &ticket) == 0)
-        abort();
-    if (ticket_parse(token, &ticket) == 0 && ticket.gpu_count > TICKET_GPUS_MAX)
-        abort();
     if (ticket_unseal(&ring, 1700000000, token, &ticket, &terms) == 0)
         abort();
     if (ticket_secret(token, secret) == 0)

@@ -10,13 +10,6 @@ static struct ticket_keyring cluster, box_ring;
 static struct ticket_check check = {
     .ring = &box_ring, .box = "box1", .now = SAMPLE_NOW + 10, .skew = 30, .max_lifetime = 3600};
 
-static int verify(const char *token)
-{
-    struct ticket ticket;
-
-    return ticket_verify(&check, token, &ticket);
-}
-
 static struct ticket presented;
 static int refusal;
 
@@ -47,6 +40,15 @@ static char *public_part_of(const char *token)
     return strndup(token, (size_t)(strrchr(token, '.') - token));
 }
 
+static int verify(const char *token)
+{
+    char *public_part = strrchr(token, '.') ? public_part_of(token) : strdup(token);
+    int error = present(token, public_part);
+
+    free(public_part);
+    return error;
+}
+
 static char *base64url(const char *text)
 {
     char *out = calloc(1, BASE64_ENCODE_RAW_LENGTH(strlen(text)) + 1);
@@ -60,23 +62,20 @@ static char *base64url(const char *text)
 
 static void test_round_trip(const char *token)
 {
-    struct ticket want = sample_ticket("box1"), got;
+    const struct ticket want = sample_ticket("box1"), *got = &presented;
 
-    memset(&got, 0, sizeof(got));
-    is_int(ticket_verify(&check, token, &got), 0, "a ticket as issued is accepted");
-    is_str(got.lease, want.lease, "lease comes through");
-    is_str(got.job, want.job, "job comes through");
-    is_str(got.addresses, want.addresses, "addresses come through");
-    is_int(got.owner, want.owner, "owner comes through");
-    is_int(got.gpu_count, 2, "GPUs come through");
-    is_str(got.gpus[1].uuid, "GPU-bbbb", "UUID comes through");
-    is_int(got.gpus[1].mode, TICKET_SHARED, "mode comes through");
-    is_int(got.gpus[1].memory, 10ll << 30, "budget comes through");
-    is_int(got.gpus[0].index, 3, "index comes through");
-    is_int(got.protection, CONTROL_PROTECTION_AUTHENTICATE, "protection comes through");
-    memset(&got, 0, sizeof(got));
-    is_int(ticket_parse(token, &got), 0, "a client can read it without a key");
-    is_str(got.id, "t-1", "and sees what it says");
+    is_int(verify(token), 0, "a ticket as issued is accepted");
+    is_str(got->lease, want.lease, "lease comes through");
+    is_str(got->job, want.job, "job comes through");
+    is_str(got->addresses, want.addresses, "addresses come through");
+    is_int(got->owner, want.owner, "owner comes through");
+    is_int(got->gpu_count, 2, "GPUs come through");
+    is_str(got->gpus[1].uuid, "GPU-bbbb", "UUID comes through");
+    is_int(got->gpus[1].mode, TICKET_SHARED, "mode comes through");
+    is_int(got->gpus[1].memory, 10ll << 30, "budget comes through");
+    is_int(got->gpus[0].index, 3, "index comes through");
+    is_int(got->protection, CONTROL_PROTECTION_AUTHENTICATE, "protection comes through");
+    is_str(got->id, "t-1", "and its number");
 }
 
 static void test_lease_of_a_token(const char *token)
@@ -94,8 +93,8 @@ static void test_lease_of_a_token(const char *token)
 
 static void test_alterations(const char *token)
 {
-    size_t size = strlen(token), accepted = 0, end = (size_t)(strrchr(token, '.') - token);
-    char *altered = strdup(token), *public_part = public_part_of(token);
+    size_t size = strlen(token), accepted = 0;
+    char *altered = strdup(token);
 
     for (size_t i = 0; i + 1 < size; i++) {
         altered[i] = token[i] == 'A' ? 'B' : 'A';
@@ -105,14 +104,6 @@ static void test_alterations(const char *token)
     }
     is_int(accepted, 0, "no token with one changed character is accepted");
     accepted = 0;
-    for (size_t i = 0; i < end; i++) {
-        char saved = public_part[i];
-        public_part[i] = saved == 'A' ? 'B' : 'A';
-        accepted += present(token, public_part) == 0;
-        public_part[i] = saved;
-    }
-    is_int(accepted, 0, "no header.payload with one changed character is accepted");
-    accepted = 0;
     for (size_t length = 0; length < size; length++) {
         char *cut = strndup(token, length);
         accepted += verify(cut) == 0;
@@ -120,7 +111,6 @@ static void test_alterations(const char *token)
     }
     is_int(accepted, 0, "no shortened token is accepted");
     free(altered);
-    free(public_part);
 }
 
 static void test_proof(const char *token)

@@ -337,6 +337,16 @@ start_pool_cluster() {
     unset RGPU_SLURM_CONF
 }
 
+# start_mixed_cluster NODES [LINE...]: the same with so many nodes, each of which has a GPU of its own, gpu:1, as well.
+start_mixed_cluster() {
+    # shellcheck disable=SC2207
+    SLURM_NODES=($(seq -f n%g "$1"))
+    mkdir -p "$SLURM_DIR"
+    echo "NodeName=n[1-$1] Name=gpu File=/dev/null" >"$SLURM_DIR/gres.conf"
+    chmod 644 "$SLURM_DIR/gres.conf"
+    GRES_TYPES=rgpu,gpu NODE_GRES=rgpu:64,gpu:1 start_pool_cluster "${@:2}"
+}
+
 # rgpu-slurm-sync, as on the host of slurmctld.
 start_sync() {
     as_slurm sync env RGPU_SLURM_CONF="$SLURM_DIR/rgpu.conf" "$BUILD/bin/rgpu-slurm-sync"

@@ -4,12 +4,8 @@
 # job may number others: neither chooses among the remote GPUs of a step. A script may choose among these. --gpus and the like ask
 # for GPUs of the nodes, in partitions that gpus_partitions names for remote ones. seconds: 300
 . "$(dirname "$0")/cluster.sh"
-SLURM_NODES=(n1 n2)
-mkdir -p "$SLURM_DIR"
-echo 'NodeName=n[1-2] Name=gpu File=/dev/null' >"$SLURM_DIR/gres.conf"
-chmod 644 "$SLURM_DIR/gres.conf"
 RGPU_JOBS=('gpus_partitions = other, remote')
-GRES_TYPES=rgpu,gpu NODE_GRES=rgpu:64,gpu:1 start_pool_cluster "PartitionName=remote Nodes=ALL"
+start_mixed_cluster 2 "PartitionName=remote Nodes=ALL"
 start_sync
 
 SEEN=$TMP/share/seen

@@ -5,11 +5,7 @@
 # Shares of GPUs are not compared so: Slurm starts two jobs with shares of different sizes at once where each has room but not
 # both, and which of them gets it is chance. QUEUE_SEED and RANK_SEED choose other jobs.
 . "$(dirname "$0")/cluster.sh"
-SLURM_NODES=(n1 n2 n3 n4)
-mkdir -p "$SLURM_DIR"
-echo 'NodeName=n[1-4] Name=gpu File=/dev/null' >"$SLURM_DIR/gres.conf"
-chmod 644 "$SLURM_DIR/gres.conf"
-GRES_TYPES=rgpu,gpu NODE_GRES=rgpu:64,gpu:1 start_pool_cluster \
+start_mixed_cluster 4 \
     "SchedulerParameters=bf_licenses,allow_zero_lic,sched_interval=60,bf_interval=3600" \
     PreemptType=preempt/partition_prio PreemptMode=SUSPEND,GANG \
     "PartitionName=calm Nodes=ALL PriorityTier=2 PreemptMode=OFF OverSubscribe=FORCE:1 State=UP" \

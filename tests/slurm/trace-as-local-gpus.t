@@ -4,11 +4,7 @@
 # job is started in vain, and Slurm, broker and boxes agree at every look. TRACE_SEED and TRACE_JOBS
 # choose another trace. Jobs start in the order of their submission, without backfill. seconds: 600
 . "$(dirname "$0")/cluster.sh"
-SLURM_NODES=(n1 n2 n3 n4)
-mkdir -p "$SLURM_DIR"
-echo 'NodeName=n[1-4] Name=gpu File=/dev/null' >"$SLURM_DIR/gres.conf"
-chmod 644 "$SLURM_DIR/gres.conf"
-GRES_TYPES=rgpu,gpu NODE_GRES=rgpu:64,gpu:1 start_pool_cluster \
+start_mixed_cluster 4 \
     "SchedulerParameters=bf_licenses,allow_zero_lic,sched_interval=60,bf_interval=3600"
 start_sync
 await "the count" free_licenses_are rgpu 4

@@ -249,9 +249,11 @@ int lease_acquire(const struct slurm_settings *settings, const struct job_lease 
 
 // ---- release ----
 
-static int lease_state(struct broker_client *client, const char *key, char *state, size_t size)
+// Releases the lease, and waits for its end. Releasing again is success, and says how far the end
+// has come.
+static int release_and_wait(struct broker_client *client, const char *key, char *state, size_t size)
 {
-    json_t *body = json_pack("{s:s}", "key", key), *answer = NULL;
+    json_t *body = json_pack("{s:s, s:i}", "key", key, "wait", WAIT_STEP_SECONDS), *answer = NULL;
     int error = broker_client_call(client, "POST", "/v1/leases/release", body, &answer);
 
     json_decref(body);
@@ -274,9 +276,8 @@ int lease_release(const struct slurm_settings *settings, const struct job_lease 
     if (error == -ENOMEM)
         return error;
     lease_key(settings, job->job, job->start, key);
-    // Releasing again is success, and says how far the end has come.
     while (!error) {
-        error = lease_state(client, key, state, sizeof(state));
+        error = release_and_wait(client, key, state, sizeof(state));
         if (!error && !strcmp(state, "ended"))
             break;
         if (!error)

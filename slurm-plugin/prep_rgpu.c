@@ -37,7 +37,10 @@ PLUGIN_EXPORT void prep_p_required(prep_call_type_t type, bool *required);
 #pragma weak unlock_slurmctld
 
 // Between SIGKILL and the last node's word that all processes have gone.
-enum { KILLED_SECONDS = 5, PROCESSES_POLL_NS = 250000000 };
+enum { KILLED_SECONDS = 5 };
+
+// Pauses between two looks at a job that ends: a quarter of the time that it has taken so far.
+enum { SHORTEST_POLL_NS = 5000000, LONGEST_POLL_NS = 250000000 };
 
 // Until a job that got no GPUs is started again: credentials have the second of their making, and
 // must be newer than the word that revoked the last.
@@ -235,11 +238,11 @@ static bool has_processes(const struct job_lease *run)
 static void await_processes(const struct job_lease *run)
 {
     time_t killed = time(NULL) + slurm_conf.kill_wait + KILLED_SECONDS;
-    long pause = 10000000;
+    long pause = SHORTEST_POLL_NS;
 
     while (!atomic_load(&stopping) && time(NULL) < killed && has_processes(run)) {
         nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
-        pause = pause < PROCESSES_POLL_NS / 2 ? pause * 2 : PROCESSES_POLL_NS;
+        pause = MIN(pause + pause / 4, LONGEST_POLL_NS);
     }
 }
 

@@ -352,7 +352,19 @@ static void get_lease(struct api_call *call)
 
 // ---- ending ----
 
-static void end_lease(struct api_call *call, struct pool_lease *lease, const char *reason)
+static const char *key_in(const struct api_call *call)
+{
+    return json_string_value(json_object_get(call->body, "key"));
+}
+
+static bool key_is_free(const struct api_call *call)
+{
+    return !pool_find_key(call->server->broker->pool, keys_of(&call->who), key_in(call));
+}
+
+// Answers when the lease has ended, or after WAIT seconds. Only a call with a key may wait.
+static void end_lease(struct api_call *call, struct pool_lease *lease, const char *reason,
+                      int64_t wait)
 {
     char id[POOL_NAME_MAX];
     enum outcome error;
@@ -365,6 +377,8 @@ static void end_lease(struct api_call *call, struct pool_lease *lease, const cha
     error = broker_end_lease(call->server->broker, &lease, reason, call->actor);
     if (error)
         api_fail(call, error);
+    else if (lease && wait > 0 && !api_expired(call))
+        api_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), key_is_free);
     else
         api_answer(call, 200,
                    json_pack("{s:{s:s, s:s}}", "lease", "id", id, "state",
@@ -389,7 +403,7 @@ static void delete_lease(struct api_call *call)
     struct pool_lease *lease = pool_find_lease(call->server->broker->pool, call->arguments[0]);
 
     if (lease)
-        end_lease(call, lease, "released");
+        end_lease(call, lease, "released", 0);
     else
         answer_if_ended(call, call->arguments[0], NULL);
 }
@@ -403,14 +417,14 @@ static void revoke_lease(struct api_call *call)
         return;
     }
     call->server->broker->counters.revocations++;
-    end_lease(call, lease, "revoked");
+    end_lease(call, lease, "revoked", 0);
 }
 
 // By the caller's key, and also before the acquire has come: then that one will get nothing.
 static void release_key(struct api_call *call)
 {
     struct broker *broker = call->server->broker;
-    const char *key = json_string_value(json_object_get(call->body, "key"));
+    const char *key = key_in(call);
     struct pool_lease *lease;
     enum outcome error;
 
@@ -420,7 +434,8 @@ static void release_key(struct api_call *call)
     }
     lease = pool_find_key(broker->pool, keys_of(&call->who), key);
     if (lease) {
-        end_lease(call, lease, "released");
+        end_lease(call, lease, "released",
+                  json_integer_value(json_object_get(call->body, "wait")));
         return;
     }
     error = broker_release_unknown(broker, keys_of(&call->who), key, call->who.uid, call->actor);

@@ -11,7 +11,7 @@ preload=$(preload_for_sanitizers)
 start_broker
 start_pool_box LD_PRELOAD="${preload:+$preload:}$BUILD/tests/sync-gate.so" SYNC_GATE="$gate" box1
 take='{"request": {"gpus": [{}]}, "ticket": true}'
-ending=$(api POST /v1/leases "$take")
+ending=$(api POST /v1/leases "${take%\}}, \"key\": \"ends\"}")
 staying=$(api POST /v1/leases "$take")
 id=$(at lease.id <<<"$ending")
 opens() { RGPU_TICKET=$(at ticket <<<"$1") "$CLIENT" "$BOX" echo hi; }
@@ -28,9 +28,15 @@ ok "rgpuctl is answered" admin health
 ok "the broker asks again and again" await "orders" asked_again 4
 ok "and is told nothing" lease_is "$id" ending
 is "$(api GET /v1/gpus | grep -o '"state":"free"' | wc -l)" 0 "so that the GPU is given to nobody"
+release() { api POST /v1/leases/release "{\"key\": \"ends\", \"wait\": $1}" | at lease.state; }
+is "$(release 1)" ending "who waits a second for the end is told that it has not come"
+release 60 >"$TMP/released" &
+waiting=$!
 is "$(cat "$TMP/box-box1/revoked" 2>/dev/null)" "" "nothing is on disk"
 open_gate
 ok "once the disk goes on the end is confirmed" await "the end" lease_is "$id" ended
+wait $waiting
+is "$(cat "$TMP/released")" ended "and who waits for it is answered"
 like "$(cat "$TMP/box-box1/revoked")" "^$id " "and is on disk"
 stop "$BOX_PID" KILL
 start_pool_box box1

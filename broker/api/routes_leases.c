@@ -434,8 +434,7 @@ static void release_key(struct api_call *call)
     }
     lease = pool_find_key(broker->pool, keys_of(&call->who), key);
     if (lease) {
-        end_lease(call, lease, "released",
-                  json_integer_value(json_object_get(call->body, "wait")));
+        end_lease(call, lease, "released", json_integer_value(json_object_get(call->body, "wait")));
         return;
     }
     error = broker_release_unknown(broker, keys_of(&call->who), key, call->who.uid, call->actor);

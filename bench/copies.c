@@ -3,22 +3,23 @@
 // launch, through the libcuda.so.1 it is started with. Prints one JSON line per figure; bench/rdma
 // compares.
 //
-//   copies ROUNDS [--warm N] [--pinned] [--for SECONDS] SIZE...
+//   copies ROUNDS [--warm N] [--pinned] [--to | --from] [--for SECONDS] SIZE...
 //              the best of ROUNDS for each size, in MB/s, after N pinned copies of 16 MiB
-//              in each direction; --pinned: pinned memory only; --for: instead the rate of
-//              consecutive copies for that time
+//              in each direction; --pinned: pinned memory only; --to, --from: one direction
+//              only; --for: instead the rate of consecutive copies for that time
 //   copies ROUNDS --small   a copy of 64 B in either direction and a launch with its
-//              synchronization: median, tenth and ninetieth percentile in us
+//              synchronization: median, tenth, ninetieth and 99th percentile in us
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "tests/programs/driver.h"
 
-enum { SMALL_ROUNDS = 300, WARM_SIZE = 16 << 20 };
+enum { SMALL_ROUNDS = 4000, WARM_SIZE = 16 << 20 };
 
 static CUstream stream;
-static double period; // seconds; 0: the best of the rounds counts
+static double period;                    // seconds; 0: the best of the rounds counts
+static bool directions[] = {true, true}; // from, to the device
 
 static double now(void)
 {
@@ -79,6 +80,8 @@ static void measure_size(unsigned rounds, size_t size, bool pinned_only)
             host = malloc(size);
         memset(host, 1, size);
         for (int to_device = 1; to_device >= 0; to_device--) {
+            if (!directions[to_device])
+                continue;
             double each = seconds_each(rounds, pinned, to_device, device, host, size);
             printf("{\"figure\": \"%s %s %zu\", \"value\": %.2f, \"unit\": \"MB/s\"}\n",
                    pinned ? "pinned" : "pageable", to_device ? "to" : "from", size,
@@ -99,13 +102,13 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-// Prints the median, and the tenth and ninetieth percentile.
+// Prints the median, and the tenth, ninetieth and 99th percentile.
 static void print_spread(const char *name, const double *sorted, unsigned count)
 {
-    static const char *const parts[] = {"", " least", " most"};
-    const unsigned at[] = {count / 2, count / 10, count - 1 - count / 10};
+    static const char *const parts[] = {"", " least", " most", " p99"};
+    const unsigned at[] = {count / 2, count / 10, count - 1 - count / 10, count - 1 - count / 100};
 
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         printf("{\"figure\": \"%s%s\", \"value\": %.2f, \"unit\": \"us\"}\n", name, parts[i],
                sorted[at[i]] * 1e6);
 }
@@ -151,6 +154,10 @@ int main(int argc, char **argv)
             measure_small(rounds, kernel(&gpu, "empty"));
         else if (!strcmp(argv[i], "--pinned"))
             pinned_only = true;
+        else if (!strcmp(argv[i], "--to"))
+            directions[false] = false;
+        else if (!strcmp(argv[i], "--from"))
+            directions[true] = false;
         else if (!strcmp(argv[i], "--warm") && i + 1 < argc)
             warm_up((unsigned)atoi(argv[++i]));
         else if (!strcmp(argv[i], "--for") && i + 1 < argc)

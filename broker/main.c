@@ -61,6 +61,7 @@ static struct broker_limits limits_of(const struct broker_settings *settings)
         .history_seconds = (int64_t)(settings->history / 1000000),
         .max_lifetime = (int64_t)(settings->max_lifetime / 1000000),
         .keep_events = settings->keep_events,
+        .bandwidth = settings->max_bandwidth_per_lease,
     };
 }
 

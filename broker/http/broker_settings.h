@@ -21,6 +21,7 @@ struct broker_settings {
     uint64_t heartbeat, away_after, ticket_lifetime, max_ticket_lifetime, max_lifetime, history;
     int protection; // required protection of connections to boxes; 0: authenticate, 1: privacy
     int64_t keep_events;
+    uint64_t max_bandwidth_per_lease; // bytes per second; 0: any
 };
 
 extern const struct config_option settings_table[];

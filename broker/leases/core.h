@@ -22,6 +22,7 @@ struct broker_limits {
     int64_t history_seconds;    // time for which ended leases are kept
     int64_t keep_events;
     int64_t max_lifetime; // maximum lifetime of a lease in seconds, 0: no limit
+    uint64_t bandwidth;   // of a lease on each box and in each direction, bytes per second; 0: any
 };
 
 // Counters since the start of the broker: name, and help text for /metrics.

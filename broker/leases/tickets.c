@@ -47,6 +47,7 @@ static void fill_ticket(const struct broker *broker, const struct pool_lease *le
     ticket->issued = clock_wall_seconds();
     ticket->expires = until;
     ticket->epoch = broker->epoch;
+    ticket->bandwidth = broker->limits.bandwidth;
     for (size_t i = 0; i < lease->hold_count; i++) {
         const struct pool_hold *hold = &lease->holds[i];
         struct ticket_gpu *gpu = &ticket->gpus[ticket->gpu_count];

@@ -137,6 +137,7 @@ struct ticket {
     int64_t issued, expires;
     // epoch of the broker's history (docs/admin/pool.md); 0: the broker has no epochs
     int64_t epoch;
+    uint64_t bandwidth; // bytes per second over a box's network in each direction; 0: any
     size_t gpu_count;
     struct ticket_gpu gpus[TICKET_GPUS_MAX];
 };

@@ -74,7 +74,7 @@ bool ticket_read_payload(const json_t *payload, struct ticket *ticket)
 {
     const json_t *gpus = json_object_get(payload, "gpus");
     const char *issuer = json_string_value(json_object_get(payload, "iss"));
-    int64_t owner;
+    int64_t owner, bandwidth = 0;
 
     if (!issuer || strcmp(issuer, "rgpu") ||
         !ticket_payload_take_string(payload, "jti", false, ticket->id, sizeof(ticket->id)) ||
@@ -88,9 +88,12 @@ bool ticket_read_payload(const json_t *payload, struct ticket *ticket)
         !ticket_payload_take_number(payload, "exp", INT64_MAX / 2, &ticket->expires) ||
         (json_object_get(payload, "epoch") &&
          !ticket_payload_take_number(payload, "epoch", INT64_MAX / 2, &ticket->epoch)) ||
+        (json_object_get(payload, "bandwidth") &&
+         !ticket_payload_take_number(payload, "bandwidth", INT64_MAX, &bandwidth)) ||
         !ticket_payload_take_number(payload, "uid", UINT32_MAX - 1, &owner))
         return false;
     ticket->owner = (uid_t)owner;
+    ticket->bandwidth = (uint64_t)bandwidth;
     ticket->gpu_count = json_array_size(gpus);
     if (ticket->gpu_count == 0 || ticket->gpu_count > TICKET_GPUS_MAX)
         return false;

@@ -33,12 +33,17 @@ static json_t *payload_of(const struct ticket *ticket)
                                              ? CONTROL_PROTECTION_PRIVACY
                                              : CONTROL_PROTECTION_AUTHENTICATE;
 
-    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:o}", "iss", "rgpu",
-                     "jti", ticket->id, "sub", ticket->lease, "aud", ticket->box, "iat",
-                     (json_int_t)ticket->issued, "exp", (json_int_t)ticket->expires, "epoch",
-                     (json_int_t)ticket->epoch, "uid", (json_int_t)ticket->owner, "job",
-                     ticket->job, "addresses", ticket->addresses, "protection",
-                     control_protection_name(protection), "gpus", gpus_to_json(ticket));
+    json_t *payload = json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:o}",
+                                "iss", "rgpu", "jti", ticket->id, "sub", ticket->lease, "aud",
+                                ticket->box, "iat", (json_int_t)ticket->issued, "exp",
+                                (json_int_t)ticket->expires, "epoch", (json_int_t)ticket->epoch,
+                                "uid", (json_int_t)ticket->owner, "job", ticket->job, "addresses",
+                                ticket->addresses, "protection",
+                                control_protection_name(protection), "gpus", gpus_to_json(ticket));
+
+    if (payload && ticket->bandwidth)
+        json_object_set_new(payload, "bandwidth", json_integer((json_int_t)ticket->bandwidth));
+    return payload;
 }
 
 static int payload_to_text(const struct ticket *ticket, const struct ticket_seal *seal, char **text)

@@ -26,13 +26,14 @@ enum { IMAGES = LEDGER_DEVICES, COUNTS }; // images are counted as one device mo
 
 _Static_assert(LEDGER_LINE_MOST <= UINT64_MAX / (4 * LEDGER_LINES), "no sum overflows");
 
-// Each line is written by its worker alone.
+// Each line is written by its worker alone, and `network` by all.
 struct ledger_words {
     struct {
         _Atomic uint64_t trying[LEDGER_LINES]; // announced, and not yet taken
         _Atomic uint64_t used[LEDGER_LINES];
     } counts[COUNTS];
     _Atomic uint64_t changes[LEDGER_LINES]; // of `used`, counted before each
+    _Alignas(64) struct throttle_counts network;
 };
 
 // Written by the supervisor alone.
@@ -41,6 +42,7 @@ struct ledger_rules {
     _Atomic uint64_t room[COUNTS];
     _Atomic uint64_t trying[COUNTS];
     _Atomic uint64_t charged[COUNTS][LEDGER_LINES];
+    struct throttle_rates network;
 };
 
 struct ledger {
@@ -343,6 +345,16 @@ uint64_t ledger_shrink_quota(struct ledger *ledger, unsigned device)
 void ledger_limit_images(struct ledger *ledger, uint64_t limit)
 {
     atomic_store(&ledger->rules->room[IMAGES], limit);
+}
+
+void ledger_set_rate(struct ledger *ledger, enum throttle_direction direction, uint64_t rate)
+{
+    atomic_store(&ledger->rules->network.rate[direction], rate);
+}
+
+struct throttle ledger_throttle(const struct ledger *ledger)
+{
+    return (struct throttle){.rates = &ledger->rules->network, .counts = &ledger->words->network};
 }
 
 // ---- the worker's side ----

@@ -3,10 +3,11 @@
 // process uses. It is in two shared memory files for each lease, so that a worker can damage only
 // the account of its own lease:
 //
-//   /memfd:rgpu-lease        the usage of each worker, one line for each. The workers of the lease
+//   /memfd:rgpu-lease        the usage of each worker, one line for each, and the bytes of all over
+//                            the network. The workers of the lease
 //                            write it; the supervisor clears the lines of workers that have ended.
 //                            Readers bound every value.
-//   /memfd:rgpu-lease-rules  sessions, limits, and the usage that the supervisor counts.
+//   /memfd:rgpu-lease-rules  sessions, limits and rates, and the usage that the supervisor counts.
 //                            Only the supervisor can write: the file is sealed against writable
 //                            mappings before a worker gets it.
 //
@@ -19,6 +20,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "common/base/throttle.h"
 
 enum {
     LEDGER_DEVICES = 64,
@@ -57,6 +60,9 @@ uint64_t ledger_shrink_quota(struct ledger *ledger, unsigned device);
 // Limits the memory for images of all lines. Must be called before a worker gets the account.
 void ledger_limit_images(struct ledger *ledger, uint64_t limit);
 
+// Sets the rate of the lease's bytes over the network: bytes per second, 0 for no limit.
+void ledger_set_rate(struct ledger *ledger, enum throttle_direction direction, uint64_t rate);
+
 // ---- worker ----
 
 // Maps an account. The caller keeps the descriptors. Returns 0 or -errno.
@@ -77,6 +83,9 @@ bool ledger_take_images(struct ledger *ledger, int line, uint64_t size);
 void ledger_give_images(struct ledger *ledger, int line, uint64_t size);
 
 // ---- both ----
+
+// Returns the lease's throttle, which is valid as long as the account is mapped.
+struct throttle ledger_throttle(const struct ledger *ledger);
 
 void ledger_unmap(struct ledger **ledger);
 // Returns the line of a session, or -ENOENT.

@@ -8,6 +8,7 @@
 #include "daemon/rgpud/box/client.h"
 #include "daemon/rgpud/suspension/lease_places.h"
 #include "daemon/rgpud/box/listeners.h"
+#include "daemon/rgpud/gpus/network_shares.h"
 #include "daemon/rgpud/sharing/moves.h"
 #include "daemon/rgpud/workers/mps_daemon.h"
 #include "daemon/rgpud/box/notify.h"
@@ -95,6 +96,7 @@ void lifecycle_review(struct box *box)
     suspension_review(box);
     overcommit_review(box);
     waiting_serve(box);
+    network_shares_review(box);
     refill_pools(box);
     broker_agent_review(box);
     if (must_give_up(box)) {

@@ -32,6 +32,7 @@
 #include "daemon/rgpud/exporter.h"
 #include "daemon/rgpud/gpus/figures.h"
 #include "daemon/rgpud/gpus/gpu_time.h"
+#include "daemon/rgpud/gpus/network_shares.h"
 #include "daemon/rgpud/gpus/health.h"
 #include "daemon/rgpud/box/instances.h"
 #include "daemon/rgpud/lifecycle.h"
@@ -331,6 +332,8 @@ static int rgpud_set_up(struct program *program)
         err = broker_agent_open(box);
     if (!err)
         err = open_monitor(box);
+    if (!err)
+        err = network_shares_open(box);
     return err ? err : suspension_open(box);
 }
 
@@ -357,6 +360,7 @@ static void tear_down(struct program *program)
     for (uint32_t i = 0; i < box->device_count; i++)
         warm_pool_free(&box->devices[i].pool);
     warm_pool_free(&box->probe);
+    network_shares_close(box);
     gpu_time_free(box);
     limits_free(&box->limits);
     free(box->devices);

@@ -14,6 +14,7 @@ $(eval $(call link_rule,$(B)/tests/large-image,tests/daemon/large_image.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(call test_program,daemon-overcommit-turns,tests/daemon/overcommit_turns.c daemon/rgpud/sharing/overcommit_turns.c,rgpucommon,$(COMMON_LIBS))
 $(call test_program,daemon-share-debt,tests/daemon/share_debt.c daemon/rgpud/gpus/share_debt.c,rgpucommon,$(COMMON_LIBS))
+$(call test_program,daemon-network-share,tests/daemon/network_share.c daemon/rgpud/gpus/network_share.c,rgpucommon,$(COMMON_LIBS))
 $(call test_program,daemon-disturbance,tests/daemon/disturbance.c daemon/rgpud/disturbance.c,rgpucommon,$(COMMON_LIBS))
 $(call test_program,daemon-resource_limits,tests/daemon/resource_limits.c daemon/rgpud/box/limits.c,rgpucommon)
 $(call test_program,daemon-cgroups,tests/daemon/cgroups.c daemon/spawner/cgroup.c daemon/spawner/child_start.c,rgpucommon,$(COMMON_LIBS))

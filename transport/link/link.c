@@ -43,6 +43,8 @@ void link_init(struct link *link, const struct link_ops *ops, const char *name,
     link->ops = ops;
     link->name = name;
     link->spin_us = options ? options->spin_us : link_default_spin_us();
+    if (options)
+        link->throttle = options->throttle;
     pthread_mutex_init(&link->failure_lock, NULL);
 }
 

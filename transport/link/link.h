@@ -28,13 +28,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/throttle.h"
+
 struct link;
 
 // A waiting receiver polls for spin_us microseconds before it sleeps.
 struct link_options {
     uint32_t spin_us;
-    uint32_t block_size;  // bytes of a staging block; 0: 512 KiB
-    uint32_t block_count; // number of staging blocks; 0: 32
+    uint32_t block_size;      // bytes of a staging block; 0: 512 KiB
+    uint32_t block_count;     // number of staging blocks; 0: 32
+    struct throttle throttle; // of what goes over the network
 };
 // Returns a value of spin_us for this machine: almost 0 with few processors.
 uint32_t link_default_spin_us(void);

@@ -83,6 +83,7 @@ struct link {
     const struct link_ops *ops;
     const char *name;
     uint32_t spin_us;
+    struct throttle throttle;
     _Atomic bool crowded; // see link_wants_reading()
     _Atomic int failure;  // 0, or the first -errno: the link is down
     pthread_mutex_t failure_lock;
@@ -103,6 +104,15 @@ int link_fail(struct link *link, int error, const char *format, ...)
 static inline int link_failure(const struct link *link)
 {
     return atomic_load_explicit(&link->failure, memory_order_acquire);
+}
+
+// Counts bytes that went over the network. Waits if the link is throttled and they were many.
+static inline void link_throttle(struct link *link, enum throttle_direction direction, size_t bytes)
+{
+    uint64_t until = throttle_count(&link->throttle, direction, bytes);
+
+    if (until)
+        throttle_wait(&link->throttle, direction, until, &link->failure);
 }
 
 static inline bool link_record_size_valid(uint32_t size)

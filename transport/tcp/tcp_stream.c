@@ -142,6 +142,7 @@ ssize_t tcp_stream_receive(struct tcp_stream *stream, void *to, size_t room, boo
 {
     ssize_t n = -EAGAIN;
 
+    room = throttle_piece(&stream->link->throttle, THROTTLE_IN, room);
     if (stream->survives)
         pthread_mutex_lock(&stream->in);
     unsigned age = atomic_load_explicit(&stream->age, memory_order_relaxed);
@@ -152,8 +153,10 @@ ssize_t tcp_stream_receive(struct tcp_stream *stream, void *to, size_t room, boo
         link_count(&stream->received, (uint64_t)n);
     if (stream->survives)
         pthread_mutex_unlock(&stream->in);
-    if (n > 0)
+    if (n > 0) {
+        link_throttle(stream->link, THROTTLE_IN, (size_t)n);
         return n;
+    }
     if (n == -EAGAIN)
         return link_failure(stream->link);
     return tcp_stream_break(stream, age, (int)n, "receiving");
@@ -211,6 +214,19 @@ static void note_offered(struct tcp_stream *stream, const struct iovec *parts, i
     atomic_store_explicit(&stream->offered, end, memory_order_release);
 }
 
+// Takes the next bytes to be sent, at most a piece of a throttled link. Under lock.
+static int take_some(struct tcp_stream *stream, struct iovec parts[PIECES])
+{
+    int count = tcp_log_take(&stream->log, parts, PIECES), used = 0;
+    size_t left = throttle_piece(&stream->link->throttle, THROTTLE_OUT, SIZE_MAX);
+
+    for (; used < count && left; left -= parts[used++].iov_len)
+        if (parts[used].iov_len > left)
+            parts[used].iov_len = left;
+    note_offered(stream, parts, used);
+    return used;
+}
+
 // Sends some bytes. Returns 1 if that was the end of the log, 0, or -errno.
 static int send_some(struct tcp_stream *stream, unsigned *age)
 {
@@ -220,8 +236,7 @@ static int send_some(struct tcp_stream *stream, unsigned *age)
     if (tcp_stream_lost(stream))
         return -ENOTCONN;
     pthread_mutex_lock(&stream->lock);
-    int count = tcp_log_take(&stream->log, parts, PIECES);
-    note_offered(stream, parts, count);
+    int count = take_some(stream, parts);
     pthread_mutex_unlock(&stream->lock);
     if (!count)
         return 1;
@@ -234,6 +249,7 @@ static int send_some(struct tcp_stream *stream, unsigned *age)
         link_count(&stream->link->sent, first_time);
     int done = !tcp_log_unsent(&stream->log);
     pthread_mutex_unlock(&stream->lock);
+    link_throttle(stream->link, THROTTLE_OUT, (size_t)n);
     return done;
 }
 

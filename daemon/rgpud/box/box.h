@@ -76,6 +76,9 @@ struct box {
     struct gpu_time_list gpu_times; // GPU time of leases
     uint64_t gpu_time_counts;       // number of entries ever created
     int64_t shares_ms;              // time when time shares were last settled; 0: never
+    uint64_t network_bandwidth;     // bytes per second of the network card; 0: unknown
+    uint64_t network_ns;            // time of the last turn of network_shares.c
+    struct event *network_turn;     // pending while leases share the card
     struct suspension_list suspensions;
     struct lease_places *places; // GPUs of leases that were moved
     uint32_t pauses;             // number of the last pause

@@ -65,6 +65,10 @@ const struct config_option settings_table[] = {
         "box", "tcp_connections", struct box_settings, tcp_connections, "4", 1, 8,
         "connections of a session over tcp that copies much, where its host has processors for them",
         .reloadable = true, .developer = true),
+    CONFIG_SIZE(
+        "box", "network_bandwidth", struct box_settings, network_bandwidth, "auto",
+        "bytes per second of the network card, which leases over tcp share; auto: of all cards",
+        .word = "auto", .developer = true),
     CONFIG_LIST("box", "rdma_addresses", struct box_settings, rdma_addresses, "",
                 "addresses whose RDMA devices workers use in turn; empty: all there are"),
     CONFIG_LIST("box", "rdma_devices", struct box_settings, rdma_devices, "",

@@ -41,6 +41,7 @@ struct box_settings {
     char **rdma_devices;
     char *rdma_ports;
     int64_t tcp_connections;
+    uint64_t network_bandwidth;        // bytes per second; 0: as the kernel reports
     struct control_rdma_settings rdma; // RDMA settings that workers get
     char *worker_uids;
     struct control_worker_settings worker;

@@ -126,6 +126,7 @@ struct session_grant {
     struct mps_part part;
     // percent of each GPU's time while other leases want the GPU; 0: no limit
     unsigned time_share;
+    uint64_t bandwidth;              // bytes per second over the network in each direction; 0: any
     bool exclusive[BOX_DEVICES_MAX]; // no other lease may have sessions on the device
 };
 

@@ -129,6 +129,7 @@ static int resolve_ticket(struct box *box, const struct ticket *ticket, struct s
     snprintf(out->lease, sizeof(out->lease), "%s", ticket->lease);
     out->epoch = ticket->epoch;
     out->owner = ticket->owner;
+    out->bandwidth = ticket->bandwidth;
     for (size_t i = 0; i < ticket->gpu_count; i++)
         order[i] = &ticket->gpus[i];
     qsort(order, ticket->gpu_count, sizeof(order[0]), compare_ordinals);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/base/scope.h"
+#include "daemon/rgpud/gpus/network_share.h"
 
 struct account {
     TAILQ_ENTRY(account) link;
@@ -17,6 +19,8 @@ struct account {
     // The most that honest workers can hold of a device: the budget, plus charges beyond it. 0: no
     // budget.
     uint64_t most[LEDGER_DEVICES];
+    uint64_t bandwidth; // bytes per second that the ticket allows; 0: any
+    struct network_use network[THROTTLE_DIRECTIONS];
 };
 
 static struct account *accounts_find(const struct box *box, const char *lease, uint64_t session)
@@ -93,6 +97,26 @@ static void note_budgets(struct account *account, const struct session_grant *gr
             account->most[grant->devices[i]->ordinal] = grant->budgets[i];
 }
 
+static uint64_t accounts_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+// The limit is the fair share or the ticket's, whichever is lower.
+static uint64_t network_rate(const struct account *account, enum throttle_direction direction)
+{
+    uint64_t share = account->network[direction].rate;
+
+    return share && account->bandwidth ? accounts_least(share, account->bandwidth)
+                                       : share + account->bandwidth;
+}
+
+static void limit_network(struct account *account)
+{
+    for (int i = 0; i < THROTTLE_DIRECTIONS; i++)
+        ledger_set_rate(account->ledger, i, network_rate(account, i));
+}
+
 int accounts_join(struct box *box, const struct session_grant *grant, uint64_t session,
                   const int **fds)
 {
@@ -122,6 +146,8 @@ int accounts_join(struct box *box, const struct session_grant *grant, uint64_t s
     if (!account->sessions++)
         account->first = session;
     note_budgets(account, grant);
+    account->bandwidth = grant->bandwidth;
+    limit_network(account);
     *fds = ledger_descriptors(account->ledger);
     return 0;
 }
@@ -147,11 +173,6 @@ void accounts_leave(struct box *box, const char *lease, uint64_t session)
     ledger_close_line(account->ledger, session);
     if (!--account->sessions)
         close_account(box, account);
-}
-
-static uint64_t accounts_least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 // Limits a worker's figure to the most that its lease may hold and to the size of the device.
@@ -216,4 +237,46 @@ uint64_t accounts_sum(const struct box *box, unsigned device)
     TAILQ_FOREACH(account, &box->accounts, link)
         sum += believed(box, account, device, ledger_used(account->ledger, device));
     return sum;
+}
+
+// ---- the network ----
+
+unsigned accounts_count(const struct box *box)
+{
+    const struct account *account;
+    unsigned count = 0;
+
+    TAILQ_FOREACH(account, &box->accounts, link)
+        count++;
+    return count;
+}
+
+unsigned accounts_share_network(struct box *box, uint64_t capacity, uint64_t elapsed_ns)
+{
+    unsigned count = accounts_count(box);
+    SCOPED_FREE struct network_use **uses = calloc(count + 1, sizeof(struct network_use *));
+    struct account *account;
+
+    for (int i = 0; uses && i < THROTTLE_DIRECTIONS; i++) {
+        size_t at = 0;
+        TAILQ_FOREACH(account, &box->accounts, link) {
+            struct throttle throttle = ledger_throttle(account->ledger);
+            network_share_count(&account->network[i], atomic_load(&throttle.counts->bytes[i]),
+                                elapsed_ns, capacity);
+            uses[at++] = &account->network[i];
+        }
+        network_share(uses, count, capacity);
+    }
+    TAILQ_FOREACH(account, &box->accounts, link)
+        limit_network(account);
+    return count;
+}
+
+void accounts_network_rates(const struct box *box, const char *lease, uint64_t session,
+                            uint64_t rates[THROTTLE_DIRECTIONS])
+{
+    const struct account *account = accounts_find(box, lease, session);
+
+    for (int i = 0; i < THROTTLE_DIRECTIONS; i++)
+        rates[i] = account ? network_rate(account, i) : 0;
 }

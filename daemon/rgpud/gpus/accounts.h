@@ -30,6 +30,14 @@ bool accounts_lease(const struct box *box, const char *lease, unsigned device, u
 void accounts_set_quota(const struct box *box, const char *lease, unsigned device, uint64_t bytes);
 // Sets the quota to the bytes in use, and returns it.
 uint64_t accounts_shrink_quota(const struct box *box, const char *lease, unsigned device);
+// Returns the number of leases with sessions.
+unsigned accounts_count(const struct box *box);
+// Reads what the leases moved over the network in the last ELAPSED_NS, and limits them to fair
+// shares of CAPACITY bytes per second. Returns their number.
+unsigned accounts_share_network(struct box *box, uint64_t capacity, uint64_t elapsed_ns);
+// Sets the limits of a lease in bytes per second; 0: none.
+void accounts_network_rates(const struct box *box, const char *lease, uint64_t session,
+                            uint64_t rates[THROTTLE_DIRECTIONS]);
 // Returns the bytes of all accounts on a device.
 uint64_t accounts_sum(const struct box *box, unsigned device);
 

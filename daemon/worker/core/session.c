@@ -141,6 +141,7 @@ int session_open_account(const struct control_grant *grant, const int account_fd
         close(account_fds[i]);
     if (err)
         return err;
+    session.throttle = ledger_throttle(session.account);
     session.account_line = ledger_find_line(session.account, grant->session);
     return session.account_line < 0 ? session.account_line : 0;
 }

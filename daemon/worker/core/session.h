@@ -29,6 +29,7 @@ struct client_session {
     // account of the lease on this box; NULL: no other process shares the budget
     struct ledger *account;
     int account_line;
+    struct throttle throttle; // of the account
     char transport[16];
     char transport_reason[256];
     _Atomic uint32_t paths_forced; // PATH_BITs of paths to use if possible; 0: none is forced

@@ -190,7 +190,8 @@ int welcome_client(int control, const struct control_grant *grant, struct contro
     side.stream = stream;
     side.options = (struct link_options){.spin_us = setup_spin_us(),
                                          .block_size = pinned.staging->block_size,
-                                         .block_count = pinned.staging->block_count};
+                                         .block_count = pinned.staging->block_count,
+                                         .throttle = session.throttle};
     int done = send_welcome(deadline);
     while (!done) {
         struct pollfd fds[] = {{.fd = stream->fd, .events = POLLIN},

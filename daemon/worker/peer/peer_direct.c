@@ -127,7 +127,8 @@ static int make_link(struct peer_link *link, struct control_stream *stream, bool
         .allowed = link->ways,
         .options = {.spin_us = setup_spin_us(),
                     .block_size = WIRE_BLOCK_SIZE,
-                    .block_count = 2 * PEER_IN_BLOCKS},
+                    .block_count = 2 * PEER_IN_BLOCKS,
+                    .throttle = session.throttle},
         .deadline = clock_ms() + RENDEZVOUS_MS,
     };
     int err = 0;

@@ -27,10 +27,10 @@ static uint64_t host_available(void)
 // The number in a file of a group; false: there is none, as of a group without a limit.
 static bool available_read_number(const char *group, const char *name, uint64_t *out)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], line[32];
     int length = snprintf(path, sizeof(path), "/sys/fs/cgroup%s/%s", group, name);
     FILE *file = length < (int)sizeof(path) ? descriptor_open_file(path, "r") : NULL;
-    bool found = file && fscanf(file, "%" SCNu64, out) == 1;
+    bool found = file && fgets(line, sizeof(line), file) && sscanf(line, "%" SCNu64, out) == 1;
 
     if (file)
         fclose(file);

@@ -2,23 +2,42 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The packages of Debian in a Debian that has what they ask for and no more (seconds: 1200): lintian has
 # nothing to say, they hold all that is installed, start, upgrade under a running session, and are purged
-# without a trace. RPM's hold the same.
+# without a trace. RPM's hold the same. With RELEASE=trixie all this is done with the packages of Debian 13, built there.
 . "$(dirname "$0")/../pages/machines.sh"
 [ -z "${SAN:-}${VALGRIND:-}" ] || skip_all "what is packaged is the plain build"
 [ "$(id -u)" = 0 ] || skip_all "machines of one's own need root"
 requires dpkg-buildpackage dh lintian rpmbuild debootstrap unshare nsenter ip mount pgrep
 [ -e "$BUILD/lib/slurm/gres_rgpu.so" ] || skip_all "the plugins are not built: Slurm's headers are missing"
 old=$(sed -n 's/^VERSION := //p' "$TOP/Makefile") new=${old%.*}.$((${old##*.} + 1))
-packages=$TOP/build/packages-of-tests/whole
+packages=$TOP/build/packages-of-tests/whole-$RELEASE
 export PACKAGES=$packages
+[ "$RELEASE" = "$own_release" ] && elsewhere= || elsewhere=yes
+# package VERSION [--as-built]
+package() {
+    if [ -n "$elsewhere" ]; then
+        "$TOP/scripts/in-debian" "$RELEASE" sh -c "scripts/slurm-headers --fetch >/dev/null && make -j$(nproc) all slurm-plugins &&
+            PACKAGES=/rgpu/build/packages-of-tests scripts/package deb --as-built $1" &&
+            cp "${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/rgpu/debian-$RELEASE/rgpu/build/packages-of-tests"/rgpu*_"$1"_* "$packages"
+    else
+        "$TOP/scripts/package" deb ${2:+"$2"} "$1"
+    fi
+}
+# lint FILE: of this machine's lintian or of the other release's.
+lint() {
+    if [ -n "$elsewhere" ]; then
+        "$TOP/scripts/in-debian" "$RELEASE" lintian --allow-root --fail-on error,warning "build/packages-of-tests/$1"
+    else
+        lintian --allow-root --fail-on error,warning "$packages/$1"
+    fi
+}
 # Where packages are, at first: what is released is compiled anew, else it is what has been built.
 if [ -z "${IN_PRIVATE:-}" ]; then
     rm -rf "$packages"
+    mkdir -p "$packages"
     as_built=--as-built
     [ -z "${PACKAGES_AS_RELEASED:-}" ] || as_built=
-    "$TOP/scripts/package" deb $as_built "$old" >"$TMP/deb.log" 2>&1 ||
-        bail "make deb: $(tail -n 20 "$TMP/deb.log")"
-    "$TOP/scripts/package" deb --as-built "$new" >"$TMP/deb.log" 2>&1 || bail "make deb: $(tail -n 20 "$TMP/deb.log")"
+    package "$old" $as_built >"$TMP/deb.log" 2>&1 || bail "make deb: $(tail -n 20 "$TMP/deb.log")"
+    package "$new" --as-built >"$TMP/deb.log" 2>&1 || bail "make deb: $(tail -n 20 "$TMP/deb.log")"
     depends=$(for deb in "$packages"/rgpu-*_"${old}"_amd64.deb; do dpkg-deb -f "$deb" Depends; done |
         tr , '\n' | sed 's/|.*//; s/(.*//; s/ //g' | grep -v '^rgpu' | sort -u)
     # shellcheck disable=SC2086
@@ -30,8 +49,9 @@ debs() { ls "$packages"/rgpu-{client,tools,box,broker,slurm}_"$1"_amd64.deb; }
 # ---- what is in them ----
 like "$(for deb in $(debs "$old"); do dpkg-deb -f "$deb" Maintainer; done | sort -u)" '^The authors of rgpu <[^ ]+>$' \
     "they name one maintainer"
-is "$(lintian --allow-root --fail-on error,warning "$packages/rgpu_${old}_amd64.changes" 2>&1)" "" "lintian has nothing to say"
-places="PREFIX=/usr UNITDIR=/lib/systemd/system ZSHDIR=/usr/share/zsh/vendor-completions SLURM=yes"
+is "$(lint "rgpu_${old}_amd64.changes" 2>&1)" "" "lintian has nothing to say"
+units=$(dpkg-deb -c "$packages/rgpu-box_${old}_amd64.deb" | sed -n 's|.* \.\(/.*\)/rgpud\.service$|\1|p')
+places="PREFIX=/usr UNITDIR=$units ZSHDIR=/usr/share/zsh/vendor-completions SLURM=yes"
 for part in client tools box broker slurm; do
     # shellcheck disable=SC2086
     make -s -C "$TOP" --no-print-directory $places ONLY=$part install-list
@@ -42,11 +62,13 @@ for deb in $(debs "$old"); do dpkg-deb -c "$deb"; done | awk '$1 !~ /^d/ { sub(/
     sed 's/\.gz$//; s|/usr/share/doc/rgpu-[a-z]*/|/usr/share/doc/rgpu/|' | grep -vE 'doc/rgpu/(copyright|changelog|CHANGELOG.md)|lintian' | sort >"$TMP/in-debs"
 is "$(comm -13 <(sed 's/\.gz$//' "$TMP/in-debs") "$TMP/parts")" "" "nothing that is installed is in no package"
 is "$(sort "$TMP/in-debs" | uniq -d)" "" "nothing is in two"
-ok "make rpm" "$TOP/scripts/package" rpm --as-built "$old"
-for rpm in "$packages"/rgpu-*-"$old"-*.rpm; do rpm -qlp "$rpm"; done 2>/dev/null | sed 's/\.gz$//' | sort >"$TMP/in-rpms"
-# shellcheck disable=SC2086
-is "$(make -s -C "$TOP" --no-print-directory PREFIX=/usr UNITDIR=/usr/lib/systemd/system SLURM=yes install-list | sort | comm -13 "$TMP/in-rpms" -)" "" \
-    "RPM's have the same files"
+if [ -z "$elsewhere" ]; then
+    ok "make rpm" "$TOP/scripts/package" rpm --as-built "$old"
+    for rpm in "$packages"/rgpu-*-"$old"-*.rpm; do rpm -qlp "$rpm"; done 2>/dev/null | sed 's/\.gz$//' | sort >"$TMP/in-rpms"
+    # shellcheck disable=SC2086
+    is "$(make -s -C "$TOP" --no-print-directory PREFIX=/usr UNITDIR=/usr/lib/systemd/system SLURM=yes install-list | sort | comm -13 "$TMP/in-rpms" -)" "" \
+        "RPM's have the same files"
+fi
 
 # ---- install ----
 boot_machine packages

@@ -41,6 +41,13 @@ requirements() { for rpm in "$packages"/rgpu-*.rpm "$TMP"/rpms-of-0.1/rgpu-*.rpm
 } >"$TMP/stub.spec"
 rpmbuild -bb --define "_topdir $TMP/top" "$TMP/stub.spec" >"$TMP/stub.log" 2>&1 || bail "the stub: $(tail -n 5 "$TMP/stub.log")"
 
+# ---- what is in them ----
+if command -v rpmlint >/dev/null; then
+    is "$(rpmlint -c "$TOP/packaging/rpmlint.toml" "$TOP/packaging/rgpu.spec" "$packages"/rgpu-*.rpm 2>&1 | grep -E ': [EW]: ')" "" "rpmlint has nothing to say"
+else
+    skip "rpmlint is not installed"
+fi
+
 # ---- install ----
 boot_machine rpms
 root=${machine_root[rpms]}

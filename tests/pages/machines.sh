@@ -2,56 +2,18 @@
 # Bare machines for tests of the pages: each a Debian with only the packages that it was given, a root
 # directory, processes, a network address and a host name of its own. Nothing here knows of rgpu.
 #
-#     build_machine NAME PACKAGE...    before anything else; kept from one run to the next
+#     build_machine NAME PACKAGE...    before anything else: roots.sh
 #     private_machines "$@"            goes on in namespaces of this test's own
 #     boot_machine NAME [systemd]      NAME of those built; with systemd its own one starts and runs what it is asked for,
 #                                      where the kernel lets it have cgroups, else and without the word `systemctl` is a script
 #     on NAME COMMAND...               as root there
 #     run_step NAME LINE               a step of a page, as root there
-#
-# Packages come from the machine's own mirror. What is kept lies in the user's cache, where the next run
-# finds it; a release of Debian that has changed its packages meanwhile makes no difference.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+. "$TOP/tests/pages/roots.sh"
 
-MACHINES=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/rgpu/machines
 # machine_root is where a machine's files are for this test, machine_inner where they are for its own processes.
 declare -A machine_pid=() machine_root=() machine_inner=()
-RELEASE=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 booted=0
-
-# keep NAME COMMAND...: runs COMMAND DIRECTORY unless there is $MACHINES/NAME already.
-keep() {
-    local name=$1
-    shift
-    [ ! -d "$MACHINES/$name" ] || return 0
-    rm -rf "$MACHINES/$name.new"
-    "$@" "$MACHINES/$name.new" >"$TMP/machine.log" 2>&1 || {
-        tail -n 5 "$TMP/machine.log" | sed 's/^/# /' >&2
-        rm -rf "$MACHINES/$name.new"
-        skip_all "a bare Debian cannot be had here"
-    }
-    mv "$MACHINES/$name.new" "$MACHINES/$name"
-}
-bootstrap() { debootstrap --variant=minbase --include=systemd "$RELEASE" "$1" "$("$TOP/scripts/debian-mirror")"; }
-install_packages() {
-    local root=${!#}
-    cp -a "$MACHINES/base-$RELEASE" "$root"
-    cp /etc/resolv.conf "$root/etc/resolv.conf"
-    printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # no daemon starts by being installed
-    chmod 755 "$root/usr/sbin/policy-rc.d"
-    chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o APT::Sandbox::User=root \
-        install -y --no-install-recommends "${@:1:$#-1}"
-}
-
-build_machine() {
-    mkdir -p "$MACHINES"
-    exec {machine_lock}>"$MACHINES/lock"
-    flock "$machine_lock"
-    keep "base-$RELEASE" bootstrap
-    keep "$1-$(printf '%s\n' "$RELEASE" "${@:2}" | sha256sum | cut -c1-12)" install_packages "${@:2}"
-    exec {machine_lock}>&-
-    export "MACHINE_$1=$MACHINES/$1-$(printf '%s\n' "$RELEASE" "${@:2}" | sha256sum | cut -c1-12)"
-}
 
 # The rest of the test, in mounts and a network that nobody else has. What was started would go on
 # outside: nothing may have been.

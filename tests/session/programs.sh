@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs every program of tests/programs as one check each. The caller sets `run`, a command that
-# runs a program where it should run, and calls run_programs.
+# runs a program where it should run, and `emulator` if the program is for another processor, and calls run_programs.
 
 PROGRAM_SECONDS=${PROGRAM_SECONDS:-120}
 [ -z "${VALGRIND:-}${SAN:-}" ] || PROGRAM_SECONDS=600
@@ -10,7 +10,7 @@ PROGRAM_SECONDS=${PROGRAM_SECONDS:-120}
 run_program() {
     local label=$1 status=0 skipped
     shift
-    "${run[@]}" timeout --kill-after=5 "$PROGRAM_SECONDS" "$@" \
+    "${run[@]}" timeout --kill-after=5 "$PROGRAM_SECONDS" ${emulator:+"$emulator"} "$@" \
         >"$TMP/program.out" 2>"$TMP/program.err" </dev/null || status=$?
     skipped=$(sed -n 's/^1\.\.0 # SKIP //p' "$TMP/program.out")
     if [ $status = 0 ] && [ -n "$skipped" ]; then

@@ -183,7 +183,8 @@ start_accounting() {
     start_database
 }
 
-# Both take variables for the daemon's environment.
+# Both take variables for the daemon's environment. A slurmctld that was killed is started with -i: since
+# 25.05 it ends if a file is missing that it writes only every few minutes.
 start_slurmctld() {
     as_slurm slurmctld env "${DAEMON_ENV[@]}" slurmctld -D "$@"
     SLURMCTLD_PID=$PID

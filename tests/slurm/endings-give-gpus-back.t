@@ -77,7 +77,7 @@ saved() { grep -aqF "runs-as-$job" "$SLURM_DIR/state/job_state"; }
 await "the record on disk" saved
 stop "$SLURMCTLD_PID" KILL
 ok "without slurmctld a lease stays" leases_are 1
-start_slurmctld
+start_slurmctld -i
 ok "and when it is back" leases_are 1
 scancel "$job"
 ok "the job's end gives back" back
@@ -87,7 +87,7 @@ job=$(submit --gres=rgpu:2 --wrap "$hold")
 running "$job"
 stop "$SLURMCTLD_PID" KILL
 rm -rf "$SLURM_DIR/state"/job_state* "$SLURM_DIR/state"/hash.*
-start_slurmctld
+start_slurmctld -i
 ok "a lost record gives back" back
 await "idle nodes" nodes_idle
 

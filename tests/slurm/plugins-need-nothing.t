@@ -40,7 +40,7 @@ ok "without installing anything else" test ! -e "$TMP/asked"
 mkdir "$TMP/bin"
 ln -s /usr/bin/* /usr/sbin/* /bin/* "$TMP/bin" 2>/dev/null || true
 rm -f "$TMP/bin/dpkg-source"
-out=$(PATH=$TMP/bin "$TOP/scripts/slurm-headers" --fetch 2>&1 && echo "status 0") || true
+out=$(PATH=$TMP/bin SLURM_PREFIX=/usr SLURM_SOURCE="" "$TOP/scripts/slurm-headers" --fetch 2>&1 && echo "status 0") || true
 like "$out" 'apt-get install dpkg-dev' "without dpkg-dev the headers' script says so"
 unlike "$out" 'status 0' "and fails"
 done_testing

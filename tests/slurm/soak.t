@@ -26,7 +26,7 @@ queue_length() { squeue -h -r -o %A 2>/dev/null | wc -l; }
 kill_something() {
     kills=$((kills + 1))
     case $((RANDOM % 4)) in
-    0) stop "$SLURMCTLD_PID" KILL; start_slurmctld ;;
+    0) stop "$SLURMCTLD_PID" KILL; start_slurmctld -i ;;
     1) stop "$BROKER_PID" KILL; start_broker --munge yes --munge-socket "$MUNGE_SOCKET" ;;
     2) stop "${SLURMD_PID[n2]}" KILL; start_slurmd n2 ;;
     3) stop "$SYNC_PID" KILL; start_sync ;;

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/base/throttle.h"
+#include "common/service/throttle.h"
 
 enum {
     LEDGER_DEVICES = 64,

@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/throttle.h"
+#include "common/service/throttle.h"
 
 struct link;
 

@@ -2,7 +2,7 @@
 // Each process reserves time for the bytes that it has moved, at the end of the time that all
 // others have reserved, and waits until that is over. So a lease keeps its rate with any number of
 // processes and connections.
-#include "common/base/throttle.h"
+#include "common/service/throttle.h"
 
 #include <time.h>
 

@@ -10,7 +10,10 @@
 
 enum {
     PIECES_PER_SECOND = 8000, // short bursts, so that small messages of others pass between them
-    SLICE_NS = 10000000,      // a new rate takes effect after this time at the latest
+    AHEADS_PER_SECOND = 100,  // so that round trips of some milliseconds slow nothing down
+    AHEAD_MIN = 64 << 10,
+    AHEAD_MAX = 16 << 20,
+    SLICE_NS = 10000000, // a new rate takes effect after this time at the latest
 };
 // A piece is no less than a TLS record, which must be sent again as it was.
 static const size_t piece_min = 16 << 10, piece_max = 1 << 20;
@@ -35,6 +38,18 @@ size_t throttle_piece(const struct throttle *throttle, enum throttle_direction d
         return size;
     piece = piece < piece_min ? piece_min : piece > piece_max ? piece_max : piece;
     return size < piece ? size : (size_t)piece;
+}
+
+size_t throttle_ahead(const struct throttle *throttle, enum throttle_direction direction)
+{
+    uint64_t rate = throttle_rate(throttle, direction);
+    size_t ahead = AHEAD_MIN;
+
+    if (!rate)
+        return 0;
+    while (ahead < rate / AHEADS_PER_SECOND && ahead < AHEAD_MAX)
+        ahead *= 2;
+    return ahead;
 }
 
 uint64_t throttle_count(const struct throttle *throttle, enum throttle_direction direction,

@@ -31,6 +31,8 @@ struct throttle {
 // Returns how many of SIZE bytes to move before the next wait.
 size_t throttle_piece(const struct throttle *throttle, enum throttle_direction direction,
                       size_t size);
+// Returns how many bytes a peer may send before they are read, a power of 2; 0: no limit.
+size_t throttle_ahead(const struct throttle *throttle, enum throttle_direction direction);
 // Counts SIZE bytes that were moved. Returns the time by clock_ns() to wait for before the next
 // ones, or 0.
 uint64_t throttle_count(const struct throttle *throttle, enum throttle_direction direction,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -37,6 +38,13 @@ void tcp_socket_prepare(int fd)
 
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
         setsockopt(fd, settings[i].level, settings[i].name, &settings[i].value, sizeof(int));
+}
+
+void tcp_socket_limit_window(int fd, size_t bytes)
+{
+    int window = bytes && bytes < INT_MAX ? (int)bytes : INT_MAX;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof(window));
 }
 
 void tcp_socket_let_wait(int fd)

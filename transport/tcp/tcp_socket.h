@@ -15,6 +15,8 @@ enum { TCP_SOCKET_READY = 1, TCP_SOCKET_EVENT = 2, TCP_SOCKET_DEAD_SECONDS = 10 
 // Sets the socket options: no delay, and keepalive probes that detect a dead peer. Harmless for
 // unix sockets.
 void tcp_socket_prepare(int fd);
+// Limits how many bytes the peer may send before they are read; 0: no limit.
+void tcp_socket_limit_window(int fd, size_t bytes);
 // Makes reads block, for at most two seconds; for tcp_wire_receive_soon().
 void tcp_socket_let_wait(int fd);
 

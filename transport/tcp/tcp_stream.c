@@ -138,11 +138,25 @@ void tcp_stream_wake(struct tcp_stream *stream)
 
 // ---- receiving ----
 
+// A peer sends on until the kernel's memory is full of what a throttled stream does not read, and
+// meanwhile the network's queues are full, too. So it may send only as much ahead as the stream
+// reads in some milliseconds.
+static void follow_throttle(struct tcp_stream *stream)
+{
+    size_t window = throttle_ahead(&stream->link->throttle, THROTTLE_IN);
+
+    if (window == stream->window)
+        return;
+    stream->window = window;
+    tcp_socket_limit_window(stream->wire.fd, window);
+}
+
 ssize_t tcp_stream_receive(struct tcp_stream *stream, void *to, size_t room, bool wait)
 {
     ssize_t n = -EAGAIN;
 
     room = throttle_piece(&stream->link->throttle, THROTTLE_IN, room);
+    follow_throttle(stream);
     if (stream->survives)
         pthread_mutex_lock(&stream->in);
     unsigned age = atomic_load_explicit(&stream->age, memory_order_relaxed);

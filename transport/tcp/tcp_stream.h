@@ -21,6 +21,7 @@ struct tcp_stream {
     struct tcp_wire wire;
     bool encrypted;  // the connection has TLS
     unsigned number; // 0: the link's own connection; else that of an extra one, plus 1
+    size_t window;   // the receiver's: limit of what the peer may send ahead; 0: none
 
     pthread_mutex_t in;      // held while bytes are read
     pthread_mutex_t sending; // held by the thread that sends what is in the log

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much a lease wants is unknown while the card is full. So each may grow by half in a
+// While the card is full, nobody knows how much a lease wants. So each may grow by half in a
 // turn, and a lease that was kept small by others has its part after a few turns.
 #include "daemon/rgpud/gpus/network_share.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// While the card is full, nobody knows how much a lease wants. So each may grow by half in a
-// turn, and a lease that was kept small by others has its part after a few turns.
+// The wish of a lease is unknown while the card is full. So each may grow by half in a turn, and a
+// lease that was kept small by others has its part after a few turns.
 #include "daemon/rgpud/gpus/network_share.h"
 
 enum {

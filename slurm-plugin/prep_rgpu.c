@@ -248,6 +248,13 @@ static void await_processes(const struct job_lease *run)
 
 // ---- the threads ----
 
+// slurmctld ends, also for a reconfiguration. It takes up its jobs' starts and ends again when it is
+// back, so nothing is reported to it: before it calls fini(), it unloads what its callbacks use.
+static bool slurmctld_ends(void)
+{
+    return atomic_load(&stopping) || slurmctld_config.shutdown_time;
+}
+
 // True: the hook takes it from here, and the task with it.
 static bool prep_rgpu_hand_over(struct task *task)
 {
@@ -275,15 +282,14 @@ static bool run_acquire(struct task *task)
         snprintf(task->why, sizeof(task->why), "rgpu: slurmctld cannot ask the broker");
     if (!result && prep_rgpu_hand_over(task))
         return false;
+    if (slurmctld_ends())
+        return true;
     if (!result) {
         tell_gpus(task);
         prep_report(callbacks.prolog_slurmctld, 0, task->job.job);
         return true;
     }
     info("%s: JobId=%u: %s", plugin_type, task->job.job, task->why);
-    // A slurmctld that stops takes up the job's start again when it is back.
-    if (atomic_load(&stopping))
-        return true;
     if (!still_starts(&task->job)) {
         prep_report(callbacks.prolog_slurmctld, 0, task->job.job);
         return true;
@@ -338,7 +344,7 @@ static void run_release(struct task *task)
     int result;
 
     await_processes(&task->job);
-    if (atomic_load(&stopping))
+    if (slurmctld_ends())
         return;
     if (!settings_error)
         return_lent(&task->job);
@@ -348,7 +354,7 @@ static void run_release(struct task *task)
     if (result)
         info("%s: JobId=%u: not released yet, rgpu-slurm-sync will see to it: %s", plugin_type,
              task->job.job, task->why);
-    if (atomic_load(&stopping))
+    if (slurmctld_ends())
         return;
     prep_report(callbacks.epilog_slurmctld, 0, task->job.job);
     // Slurm looks for jobs to start when nodes report the end of one; often that was before the

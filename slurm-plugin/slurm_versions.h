@@ -21,6 +21,7 @@
 // | 24.11 | PreemptParameters has youngest_first, reclaim_licenses | preempt_parameter() |
 // | 25.05 | licences of jobs are found by number, before by name | license_id(), license_set_id() |
 // | 25.05 | slurmdb_job_rec_t has no lft | UNSET_LFT |
+// | 25.05 | a slurmctld that ends unloads its accounting long before fini() | slurmctld_ends() |
 // | 25.11 | fini() returns nothing | FINI_TYPE |
 // | 25.11 | a licence with the count 0 in slurm.conf does not exist | rgpuctl slurm-config |
 // | 25.11 | messages name a job by a step_id, before by job_id | JOB_ID |

@@ -248,8 +248,8 @@ static void await_processes(const struct job_lease *run)
 
 // ---- the threads ----
 
-// slurmctld ends, also for a reconfiguration. It takes up its jobs' starts and ends again when it is
-// back, so nothing is reported to it: before it calls fini(), it unloads what its callbacks use.
+// Returns true if slurmctld ends, as it does for a reconfiguration, too. Before it calls fini(), it
+// unloads what its callbacks use, so they are not called. It finishes starts and ends later itself.
 static bool slurmctld_ends(void)
 {
     return atomic_load(&stopping) || slurmctld_config.shutdown_time;

@@ -78,6 +78,7 @@ struct box {
     int64_t shares_ms;              // time when time shares were last settled; 0: never
     uint64_t network_bandwidth;     // bytes per second of the network card; 0: unknown
     uint64_t network_ns;            // time of the last turn of network_shares.c
+    unsigned network_pause_ms;      // until the next turn
     struct event *network_turn;     // pending while leases share the card
     struct suspension_list suspensions;
     struct lease_places *places; // GPUs of leases that were moved

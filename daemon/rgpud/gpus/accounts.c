@@ -253,7 +253,7 @@ unsigned accounts_count(const struct box *box)
 
 unsigned accounts_share_network(struct box *box, uint64_t capacity, uint64_t elapsed_ns)
 {
-    unsigned count = accounts_count(box);
+    unsigned count = accounts_count(box), moving = 0;
     SCOPED_FREE struct network_use **uses = calloc(count + 1, sizeof(struct network_use *));
     struct account *account;
 
@@ -267,9 +267,11 @@ unsigned accounts_share_network(struct box *box, uint64_t capacity, uint64_t ela
         }
         network_share(uses, count, capacity);
     }
-    TAILQ_FOREACH(account, &box->accounts, link)
+    TAILQ_FOREACH(account, &box->accounts, link) {
         limit_network(account);
-    return count;
+        moving += account->network[THROTTLE_IN].recent || account->network[THROTTLE_OUT].recent;
+    }
+    return moving;
 }
 
 void accounts_network_rates(const struct box *box, const char *lease, uint64_t session,

@@ -33,7 +33,7 @@ uint64_t accounts_shrink_quota(const struct box *box, const char *lease, unsigne
 // Returns the number of leases with sessions.
 unsigned accounts_count(const struct box *box);
 // Reads what the leases moved over the network in the last ELAPSED_NS, and limits them to fair
-// shares of CAPACITY bytes per second. Returns their number.
+// shares of CAPACITY bytes per second. Returns how many moved any lately.
 unsigned accounts_share_network(struct box *box, uint64_t capacity, uint64_t elapsed_ns);
 // Sets the limits of a lease in bytes per second; 0: none.
 void accounts_network_rates(const struct box *box, const char *lease, uint64_t session,

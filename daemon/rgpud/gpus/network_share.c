@@ -55,7 +55,7 @@ void network_share(struct network_use *const *uses, size_t count, uint64_t capac
 
     for (size_t i = 0; i < count; i++)
         sharing += uses[i]->recent > 0;
-    uint64_t part = sharing > 1 ? equal_part(uses, count, sharing, capacity) : UINT64_MAX;
+    uint64_t part = sharing > 1 ? equal_part(uses, count, sharing, capacity) : 0;
     for (size_t i = 0; i < count; i++)
-        uses[i]->rate = wanted_by(uses[i], capacity) > part ? part : 0;
+        uses[i]->rate = part;
 }

@@ -16,8 +16,8 @@ struct network_use {
 // bytes per second.
 void network_share_count(struct network_use *use, uint64_t bytes, uint64_t elapsed_ns,
                          uint64_t capacity);
-// Sets the limits. One lease alone has none, and neither have several that leave some of CAPACITY.
-// Else a lease that wants less than its part has none, and the others get equal parts of the rest.
+// Sets the limits. One lease alone has none. Several have the same one: the equal part of those
+// that want more than it, in what the others leave of CAPACITY.
 void network_share(struct network_use *const *uses, size_t count, uint64_t capacity);
 
 #endif

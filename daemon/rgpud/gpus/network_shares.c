@@ -10,7 +10,8 @@
 #include "common/base/log.h"
 #include "daemon/rgpud/gpus/accounts.h"
 
-enum { TURN_MS = 20, BYTES_OF_MBIT = 125000 };
+// The timer becomes slower while no lease moves anything.
+enum { TURN_MS = 20, IDLE_TURN_MS = 1000, BYTES_OF_MBIT = 125000 };
 
 // Returns the speed of the interface whose folder has the entry DEVICE, in Mbit/s; 0 if the kernel
 // does not know it.
@@ -45,13 +46,17 @@ static uint64_t speed_of_cards(void)
 
 static void network_shares_turn(evutil_socket_t fd, short events, void *argument)
 {
-    const struct timeval turn = {.tv_usec = TURN_MS * 1000};
     struct box *box = argument;
     uint64_t now = clock_ns();
+    unsigned moving = accounts_share_network(box, box->network_bandwidth, now - box->network_ns);
+    unsigned pause = moving ? TURN_MS : 2 * box->network_pause_ms;
 
-    if (accounts_share_network(box, box->network_bandwidth, now - box->network_ns) > 1)
-        evtimer_add(box->network_turn, &turn);
     box->network_ns = now;
+    box->network_pause_ms = pause < IDLE_TURN_MS ? pause : IDLE_TURN_MS;
+    const struct timeval turn = {.tv_sec = box->network_pause_ms / 1000,
+                                 .tv_usec = box->network_pause_ms % 1000 * 1000};
+    if (accounts_count(box) > 1)
+        evtimer_add(box->network_turn, &turn);
 }
 
 int network_shares_open(struct box *box)
@@ -71,6 +76,7 @@ void network_shares_review(struct box *box)
         accounts_count(box) < 2)
         return;
     box->network_ns = clock_ns();
+    box->network_pause_ms = TURN_MS;
     network_shares_turn(-1, 0, box);
 }
 

@@ -47,12 +47,11 @@ static void round_trip(const char *what)
 // ---- cancelled: a thread is cancelled inside of a call ----
 
 static atomic_uint calls;
+static atomic_int waiter; // the thread that is about to wait, or waits; 0: none
 
-static void *call_for_ever(void *argument)
+static void *call_for_ever(void *unused)
 {
-    int kind = *(int *)argument;
     uint8_t bytes[8192] = {0};
-    pthread_setcanceltype(kind, NULL);
     for (;;) {
         CUdeviceptr data;
         if (cuCtxSetCurrent(gpu.context) || cuMemAlloc(&data, sizeof(bytes)) ||
@@ -64,32 +63,71 @@ static void *call_for_ever(void *argument)
     }
 }
 
-static void cancel_some(int kind, const char *name)
+static void await_calls(int round)
 {
-    enum { ROUNDS = 40 };
+    unsigned before = atomic_load(&calls);
+    while (atomic_load(&calls) - before < 2u + (unsigned)round % 3)
+        CHECK(cuCtxSynchronize());
+}
+
+static void *wait_for_ever(void *delay)
+{
+    unsigned long long pause = 100000000; // nanoseconds
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+    for (;;) {
+        if (cuCtxSetCurrent(gpu.context) ||
+            cuLaunchKernel(delay, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&pause}, NULL))
+            return NULL;
+        atomic_store(&waiter, gettid());
+        if (cuCtxSynchronize())
+            return NULL;
+        atomic_store(&waiter, 0);
+    }
+}
+
+// The thread sleeps inside of its call. Between two calls glibc itself does not cancel a thread
+// safely: its signal may arrive in the next call.
+static void await_sleep(int round)
+{
+    char path[64], line[256] = "";
+    for (;;) {
+        snprintf(path, sizeof(path), "/proc/self/task/%d/stat", atomic_load(&waiter));
+        FILE *file = fopen(path, "re");
+        const char *end = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+        bool sleeps = end && end[2] == 'S';
+        if (file)
+            fclose(file);
+        if (sleeps && atomic_load(&waiter))
+            return;
+        sched_yield();
+    }
+}
+
+static void cancel_some(const char *name, int rounds, void *(*run)(void *), void *argument,
+                        void (*await)(int round))
+{
     int cancelled = 0;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         pthread_t thread;
         void *end;
-        unsigned before = atomic_load(&calls);
-        if (pthread_create(&thread, NULL, call_for_ever, &kind))
+        if (pthread_create(&thread, NULL, run, argument))
             bail("pthread_create");
-        while (atomic_load(&calls) - before < 2u + (unsigned)round % 3)
-            CHECK(cuCtxSynchronize());
+        await(round);
         pthread_cancel(thread);
         pthread_join(thread, &end);
+        atomic_store(&waiter, 0);
         cancelled += end == PTHREAD_CANCELED;
         CHECK(cuCtxSynchronize());
     }
-    is_int(cancelled, ROUNDS, "all threads were cancelled (%s)", name);
+    is_int(cancelled, rounds, "all threads were cancelled (%s)", name);
     round_trip(name);
 }
 
 static void cancelled(const char *argument)
 {
     gpu = open_gpu(0);
-    cancel_some(PTHREAD_CANCEL_DEFERRED, "deferred");
-    cancel_some(PTHREAD_CANCEL_ASYNCHRONOUS, "asynchronous");
+    cancel_some("deferred", 40, call_for_ever, NULL, await_calls);
+    cancel_some("asynchronous", 10, wait_for_ever, kernel(&gpu, "delay"), await_sleep);
     close_gpu(&gpu);
 }
 

@@ -14,6 +14,8 @@
 #include "common/security/api_auth.h"
 #include "common/base/scope.h"
 
+enum { LONG_POLL_MAX = 60 }; // seconds
+
 // An answer that must not be sent before the change that it reports is durable.
 struct held_answer {
     uint64_t commit;
@@ -321,6 +323,15 @@ void api_wait(struct api_call *call, double seconds, bool (*ready)(const struct 
     TAILQ_INSERT_TAIL(ready ? &call->server->calls : &call->server->box_calls, call, waiting);
     if (!ready)
         box_http(&call->server->box_states, call->arguments[0])->call = call;
+}
+
+bool api_long_poll(struct api_call *call, int64_t seconds,
+                   bool (*ready)(const struct api_call *call))
+{
+    if (seconds <= 0 || call->expired)
+        return false;
+    api_wait(call, (double)(seconds < LONG_POLL_MAX ? seconds : LONG_POLL_MAX), ready);
+    return true;
 }
 
 bool api_expired(const struct api_call *call)

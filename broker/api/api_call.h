@@ -18,7 +18,6 @@
 #include "broker/http/broker_settings.h"
 
 #define CALL_ARGUMENTS 2
-#define CALL_WAIT_MAX 60 // longest long poll, in seconds
 
 struct server;
 
@@ -118,6 +117,10 @@ void api_refuse_fast(struct api_call *call);
 // or after the timeout; api_expired then returns true and the handler must answer. With `ready`
 // NULL the call of a box waits until there are orders for the box.
 void api_wait(struct api_call *call, double seconds, bool (*ready)(const struct api_call *call));
+// The same for the `seconds` that the caller asks for, at most a minute. Returns false if the
+// handler must answer now: the caller does not want to wait, or the time is over.
+bool api_long_poll(struct api_call *call, int64_t seconds,
+                   bool (*ready)(const struct api_call *call));
 bool api_expired(const struct api_call *call);
 
 // ---- accounting ----

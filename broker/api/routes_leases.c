@@ -331,10 +331,8 @@ static void get_lease(struct api_call *call)
     int64_t wait = api_query_number(call, "wait", 0);
     json_t *ended;
 
-    if (lease && lease->state == LEASE_QUEUED && wait > 0 && !api_expired(call)) {
-        api_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), no_longer_queued);
+    if (lease && lease->state == LEASE_QUEUED && api_long_poll(call, wait, no_longer_queued))
         return;
-    }
     if (lease) {
         json_t *shown = show_with_reason(call, lease, wait > 0);
         put_busy(call, json_object_get(shown, "lease"), lease->id);
@@ -377,9 +375,7 @@ static void end_lease(struct api_call *call, struct pool_lease *lease, const cha
     error = broker_end_lease(call->server->broker, &lease, reason, call->actor);
     if (error)
         api_fail(call, error);
-    else if (lease && wait > 0 && !api_expired(call))
-        api_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), key_is_free);
-    else
+    else if (!lease || !api_long_poll(call, wait, key_is_free))
         api_answer(call, 200,
                    json_pack("{s:{s:s, s:s}}", "lease", "id", id, "state",
                              lease ? "ending" : "ended"));

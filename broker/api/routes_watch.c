@@ -49,10 +49,8 @@ static void get_events(struct api_call *call)
     if (call->waits)
         after = call->mark;
     call->mark = after;
-    if (after >= broker->last_event && wait > 0 && !api_expired(call)) {
-        api_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), has_news);
+    if (after >= broker->last_event && api_long_poll(call, wait, has_news))
         return;
-    }
     events = store_events(broker->store, after,
                           (size_t)(limit > 0 && limit < EVENTS_MAX ? limit : EVENTS_MAX));
     api_answer(call, 200,
@@ -135,10 +133,8 @@ static void get_overview(struct api_call *call)
     };
 
     call->mark = api_query_number(call, "after", -1);
-    if (wait > 0 && !has_news(call) && !api_expired(call)) {
-        api_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), has_news);
+    if (!has_news(call) && api_long_poll(call, wait, has_news))
         return;
-    }
     api_answer(call, 200,
                overview_answer(call->server->overview, call->server->broker, call->server->sessions,
                                &query));

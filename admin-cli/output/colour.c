@@ -25,10 +25,13 @@ static const struct {
 static bool colour_is_wanted(void)
 {
     static int wanted = -1; // asked once: tables have thousands of states
-    const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    const char *no, *terminal;
 
-    if (wanted < 0)
+    if (wanted < 0) {
+        no = getenv("NO_COLOR");
+        terminal = getenv("TERM");
         wanted = isatty(STDOUT_FILENO) && !(no && *no) && terminal && strcmp(terminal, "dumb") != 0;
+    }
     return wanted;
 }
 

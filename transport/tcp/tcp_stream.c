@@ -156,9 +156,9 @@ ssize_t tcp_stream_receive(struct tcp_stream *stream, void *to, size_t room, boo
     ssize_t n = -EAGAIN;
 
     room = throttle_piece(&stream->link->throttle, THROTTLE_IN, room);
-    follow_throttle(stream);
     if (stream->survives)
         pthread_mutex_lock(&stream->in);
+    follow_throttle(stream);
     unsigned age = atomic_load_explicit(&stream->age, memory_order_relaxed);
     if (!tcp_stream_lost(stream))
         n = wait ? tcp_wire_receive_soon(&stream->wire, to, room)
@@ -372,6 +372,7 @@ int tcp_stream_continue(struct tcp_stream *stream, int fd, struct tls *tls, uint
     if (!rewind_log(stream, received))
         return -EPROTO;
     tcp_socket_prepare(fd);
+    stream->window = 0;
     int err = descriptor_replace(stream->wire.fd, fd);
     if (err)
         return err;

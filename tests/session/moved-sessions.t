@@ -39,9 +39,12 @@ says() { like "$(cat "$TMP/ok.out")" "$1" "which is said"; }
 
 one=$(ticket lease=one shared=400000000 "${gpus[0]}")
 hold one 40 "RGPU_TICKET=$one"
+id=$(last_session)
 before=$(seen "$one")
 like "$before" "0 0 0 ${gpus[0]}" "programs see the GPU of their ticket"
-id=$(last_session)
+# sessions_are DEVICE COUNT: those that looked end a moment after their programs.
+sessions_are() { [ "$(column "$1" sessions)" = "$2" ]; }
+await "the end of the sessions that looked" sessions_are 0 1
 held=$(column 0 account_bytes)
 ok "a program goes on another GPU" ctl move one --to box1:1
 is "$(gpu_of "$id")" "${gpus[1]}" "which is shown"
@@ -54,7 +57,7 @@ hold two 8 "RGPU_TICKET=$one"
 is "$(gpu_of "$(last_session)")" "${gpus[1]}" "a new process of the lease comes to it, by the ticket of before"
 after=$(seen "$one")
 is "$after" "$before" "and sees the GPU of its ticket, as before"
-await "the end of the sessions that looked" eval '[ "$(column 1 sessions)" = 2 ]'
+await "the end of the sessions that looked" sessions_are 1 2
 ok "both go back" ctl move one --to "${gpus[0]}" --from box1:1
 look one
 look two

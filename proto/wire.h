@@ -267,6 +267,13 @@ struct wire_parameter {
     uint32_t size;
 };
 
+// Reply of function_attributes.
+struct wire_function_attributes {
+    uint32_t known; // a bit for each attribute that the driver has
+    int32_t values[CU_FUNC_ATTRIBUTE_MAX];
+};
+_Static_assert(CU_FUNC_ATTRIBUTE_MAX <= 32, "an attribute has a bit");
+
 // JIT and library options are sent as an array of these. The value of a log buffer is its size.
 struct wire_option {
     uint32_t option;

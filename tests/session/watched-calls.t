@@ -20,7 +20,7 @@ for transport in shm tcp; do
         runs on_box RGPU_STATS=1 RGPU_TRANSPORT=$transport "$programs/copies"
     summary=$(cat "$TMP/err")
     like "$summary" "rgpu: summary of process [0-9]+ \(copies\), which ran for [0-9.]+ s" "$transport: whose summary it is"
-    like "$(row cuInit)" '^cuInit 1 0 [0-9.]+ [0-9.]+ [0-9.]+$' "$transport: a call, its number and its times"
+    like "$(row cuInit)" '^cuInit 1 0 [0-9]+ [0-9.]+ [0-9.]+ [0-9.]+$' "$transport: a call, its number and its times"
     like "$summary" 'waited for the GPU: [0-9.]+ s, [0-9]+ times' "$transport: how long it waited for the GPU"
     like "$summary" 'waited for an answer: [0-9.]+ s, [0-9]+ times, the shortest [0-9.]+ us' "$transport: and for the box"
     like "$summary" 'copied to the GPU: [1-9][0-9]* bytes in [0-9]+ copies' "$transport: bytes to the GPU"
@@ -28,6 +28,14 @@ for transport in shm tcp; do
     like "$summary" "box .*, session [0-9]+, over $transport \(.*\): [1-9][0-9]* bytes sent on the link" \
         "$transport: the transport, why, and what went over it"
 done
+# most CALL NUMBER: the box was asked at most so often.
+most() { [ "$(field "$1" 2)" -ge 300 ] && [ "$(field "$1" 4)" -le "$2" ]; }
+ok "a program asks of functions again and again" runs on_box RGPU_STATS=1 RGPU_TRANSPORT=tcp "$programs/asked-again"
+ok "of occupancy it hears without asking the box again" most cuOccupancyMaxActiveBlocksPerMultiprocessor 4
+ok "of attributes too" most cuFuncGetAttribute 12
+ok "and what has a value already is not set again" most cuFuncSetAttribute 7
+ok "nor that of a kernel" most cuKernelSetAttribute 2
+
 ok "one that gets errors" runs on_box RGPU_STATS=1 "$programs/refusals"
 [ "$(awk '/^rgpu:   cu/ { failed += $4 } END { print failed }' "$TMP/err")" -gt 5 ] && pass "its failed calls are counted" ||
     fail "its failed calls are counted"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Execution control: functions, launches, and functions of the program that a stream calls.
 #include "client-lib/cuda/api/exports.h"
-#include "client-lib/cuda/work/known_attributes.h"
+#include "client-lib/cuda/work/known_answers.h"
 #include "client-lib/cuda/work/launching.h"
 #include "client-lib/cuda/work/parameters.h"
 #include "client-lib/cuda/work/stream_function.h"
@@ -157,26 +157,28 @@ static CUresult cu_execution_name_of(enum handle_kind kind, const void *handle, 
 CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
 {
     struct object *object = pi ? object_find(HANDLE_FUNCTION, hfunc) : NULL;
-    uint64_t asked;
-    if (object && attribute_known(object, 0, attrib, pi, &asked))
-        return CUDA_SUCCESS;
-    CUresult result = remote_cuFuncGetAttribute(pi, attrib, hfunc);
-    if (object && result == CUDA_SUCCESS)
-        attribute_learn(object, 0, attrib, *pi, asked);
-    return result;
+    CUresult result;
+    return object && known_attribute(object, 0, attrib, pi, &result)
+               ? result
+               : remote_cuFuncGetAttribute(pi, attrib, hfunc);
 }
 
 CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
 {
+    struct object *object = object_find(HANDLE_FUNCTION, hfunc);
+    struct known_question setting = {KNOWN_SETTING, .first = attrib};
+    uint64_t answer, asked;
+    if (object && known_find(object, &setting, &answer, &asked) && (int)answer == value)
+        return CUDA_SUCCESS;
     CUresult result = remote_cuFuncSetAttribute(hfunc, attrib, value);
-    attributes_forget();
+    known_set(object, &setting, result == CUDA_SUCCESS ? &value : NULL);
     return result;
 }
 
 CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
 {
     CUresult result = remote_cuFuncSetCacheConfig(hfunc, config);
-    attributes_forget();
+    known_set(object_find(HANDLE_FUNCTION, hfunc), NULL, NULL);
     return result;
 }
 

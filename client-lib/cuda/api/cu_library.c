@@ -6,7 +6,7 @@
 #include "client-lib/cuda/managed/managed_variables.h"
 #include "client-lib/cuda/objects/image_send.h"
 #include "client-lib/cuda/objects/jit_options.h"
-#include "client-lib/cuda/work/known_attributes.h"
+#include "client-lib/cuda/work/known_answers.h"
 #include "client-lib/cuda/objects/libraries.h"
 #include "client-lib/cuda/objects/name_list.h"
 #include "client-lib/cuda/objects/thread.h"
@@ -120,26 +120,28 @@ CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
 CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev)
 {
     struct object *object = pi ? object_find(HANDLE_KERNEL, kernel) : NULL;
-    uint64_t asked;
-    if (object && attribute_known(object, dev, attrib, pi, &asked))
-        return CUDA_SUCCESS;
-    CUresult result = remote_cuKernelGetAttribute(pi, attrib, kernel, dev);
-    if (object && result == CUDA_SUCCESS)
-        attribute_learn(object, dev, attrib, *pi, asked);
-    return result;
+    CUresult result;
+    return object && known_attribute(object, dev, attrib, pi, &result)
+               ? result
+               : remote_cuKernelGetAttribute(pi, attrib, kernel, dev);
 }
 
 CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev)
 {
+    struct object *object = object_find(HANDLE_KERNEL, kernel);
+    struct known_question setting = {KNOWN_SETTING, .device = dev, .first = attrib};
+    uint64_t answer, asked;
+    if (object && known_find(object, &setting, &answer, &asked) && (int)answer == val)
+        return CUDA_SUCCESS;
     CUresult result = remote_cuKernelSetAttribute(attrib, val, kernel, dev);
-    attributes_forget();
+    known_set(object, &setting, result == CUDA_SUCCESS ? &val : NULL);
     return result;
 }
 
 CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev)
 {
     CUresult result = remote_cuKernelSetCacheConfig(kernel, config, dev);
-    attributes_forget();
+    known_set(object_find(HANDLE_KERNEL, kernel), NULL, NULL);
     return result;
 }
 

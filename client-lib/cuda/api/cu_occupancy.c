@@ -1,9 +1,56 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Occupancy: the queries that need the program's own function, or a launch configuration.
+// Occupancy. The box's answers about a function are kept, since programs ask before each launch.
 #include "client-lib/cuda/api/exports.h"
 #include "client-lib/cuda/objects/thread.h"
 #include "client-lib/cuda/session/box_session.h"
+#include "client-lib/cuda/work/known_answers.h"
 #include "client_calls.h"
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CUfunction func,
+                                                              int blockSize, size_t dynamicSMemSize,
+                                                              unsigned int flags)
+{
+    struct known_question question = {KNOWN_BLOCKS, .first = (uint64_t)blockSize,
+                                      .second = dynamicSMemSize, .third = flags};
+    struct object *function = numBlocks ? known_function(func, &question.device) : NULL;
+    uint64_t answer, asked;
+    if (function && known_find(function, &question, &answer, &asked)) {
+        *numBlocks = (int)answer;
+        return CUDA_SUCCESS;
+    }
+    CUresult result =
+        remote_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func, blockSize,
+                                                                    dynamicSMemSize, flags);
+    if (function && result == CUDA_SUCCESS)
+        known_learn(function, &question, (uint64_t)*numBlocks, asked);
+    return result;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func, int blockSize,
+                                                     size_t dynamicSMemSize)
+{
+    return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func, blockSize,
+                                                                dynamicSMemSize,
+                                                                CU_OCCUPANCY_DEFAULT);
+}
+
+CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunction func,
+                                                 int numBlocks, int blockSize)
+{
+    struct known_question question = {KNOWN_SHARED_MEMORY, .first = (uint64_t)numBlocks,
+                                      .second = (uint64_t)blockSize};
+    struct object *function = dynamicSmemSize ? known_function(func, &question.device) : NULL;
+    uint64_t answer, asked;
+    if (function && known_find(function, &question, &answer, &asked)) {
+        *dynamicSmemSize = answer;
+        return CUDA_SUCCESS;
+    }
+    CUresult result =
+        remote_cuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, func, numBlocks, blockSize);
+    if (function && result == CUDA_SUCCESS)
+        known_learn(function, &question, *dynamicSmemSize, asked);
+    return result;
+}
 
 // Finds the block size with the most resident threads per multiprocessor. Tries block sizes from
 // the largest down, in steps of a warp.
@@ -22,7 +69,7 @@ static CUresult cu_occupancy_best_block_size(int *minGridSize, int *blockSize, C
     int warp = device[CU_DEVICE_ATTRIBUTE_WARP_SIZE];
     int resident_max = device[CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR];
     int limit;
-    result = remote_cuFuncGetAttribute(&limit, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, func);
+    result = cuFuncGetAttribute(&limit, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, func);
     if (result != CUDA_SUCCESS)
         return result;
     if (blockSizeLimit > 0 && blockSizeLimit < limit)
@@ -35,8 +82,8 @@ static CUresult cu_occupancy_best_block_size(int *minGridSize, int *blockSize, C
         int blocks = 0;
         size_t shared = blockSizeToDynamicSMemSize ? blockSizeToDynamicSMemSize(size)
                                                    : dynamicSMemSize;
-        result = remote_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, func, size,
-                                                                             shared, flags);
+        result = cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, func, size, shared,
+                                                                      flags);
         if (result != CUDA_SUCCESS)
             return result;
         if (blocks * size > best) {

@@ -137,15 +137,18 @@ CUresult primary_retain(CUdevice dev, CUcontext *context)
     return CUDA_SUCCESS;
 }
 
-// Returns true if the box may end the context after the call has returned: no result or error of
-// its work is still to come, and the next program on the GPU hardly misses its memory.
+bool context_part_ends_later(struct box_session *session, uint16_t op)
+{
+    return idle_is_known(session) && !session_expecting(session) && session_knows(session, op);
+}
+
+// Returns true if the box may end the context after the call has returned: also, the next program
+// on the GPU hardly misses its memory.
 static bool may_end_later(const struct object *context)
 {
-    const struct box_session *session = context->session;
-    return !atomic_load(&((struct object *)context)->ctx.sticky) && idle_is_known(session) &&
-           !session_expecting((struct box_session *)session) &&
-           session_knows(session, OP_primary_release) &&
-           memory_of_session(session) <= LEFT_BYTES_MAX;
+    return !atomic_load(&((struct object *)context)->ctx.sticky) &&
+           context_part_ends_later(context->session, OP_primary_release) &&
+           memory_of_session(context->session) <= LEFT_BYTES_MAX;
 }
 
 static CUresult end_primary(CUdevice dev, bool reset, const struct object *context)

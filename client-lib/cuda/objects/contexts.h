@@ -26,6 +26,11 @@ void context_enter_green(struct object *object, CUdevice dev, const struct objec
 // has ended the context.
 void context_gone(CUcontext context);
 
+// Returns true if a context of SESSION, or code in it, may end after the call has returned, by the
+// request OP (enum cuda_op) that is not awaited: the GPUs are idle, and no result or error of their
+// work is still to come.
+bool context_part_ends_later(struct box_session *session, uint16_t op);
+
 // Finds the named context, or for NULL the current one.
 CUresult context_named_or_current(CUcontext context, struct object **object);
 // Makes CALL with CONTEXT as the current one. NULL: the context that is current.

@@ -143,6 +143,14 @@ static void retire_library(struct object *library, struct object **twins, struct
     library->module.image = NULL;
 }
 
+static CUresult end_at_box(const struct object *object)
+{
+    CUlibrary library = (CUlibrary)(uintptr_t)object->handle;
+    return context_part_ends_later(object->session, OP_library_unload)
+               ? remote_library_unload(library)
+               : remote_cuLibraryUnload(library);
+}
+
 CUresult library_unload(CUlibrary library)
 {
     struct object *object = object_find(HANDLE_LIBRARY, library), *twin;
@@ -152,13 +160,13 @@ CUresult library_unload(CUlibrary library)
     retire_library(object, &twin, &image);
     while (twin) {
         struct object *next = twin->next;
-        remote_cuLibraryUnload((CUlibrary)(uintptr_t)twin->handle);
+        (void)end_at_box(twin);
         twin = next;
     }
     if (image)
         free(image->data);
     free(image);
-    return remote_cuLibraryUnload(library);
+    return end_at_box(object);
 }
 
 // The caller holds the lock.

@@ -8,6 +8,7 @@
 
 #include "client-lib/cuda/objects/addresses.h"
 #include "client-lib/cuda/objects/code_loading.h"
+#include "client-lib/cuda/objects/contexts.h"
 #include "client-lib/cuda/objects/image_send.h"
 #include "client-lib/cuda/objects/jit_options.h"
 #include "client-lib/cuda/objects/thread.h"
@@ -53,7 +54,9 @@ CUresult module_unload(CUmodule hmod)
         object_retire(HANDLE_FUNCTION, function->handle);
         function = next;
     }
-    return remote_cuModuleUnload(hmod);
+    return module && context_part_ends_later(module->session, OP_module_unload)
+               ? remote_module_unload(hmod)
+               : remote_cuModuleUnload(hmod);
 }
 
 // The caller holds the lock.

@@ -104,7 +104,7 @@ void object_retire(enum handle_kind kind, uint64_t handle)
     if (kind == HANDLE_FUNCTION || kind == HANDLE_KERNEL) {
         free(object->function.layout);
         free(object->function.name);
-        free(object->function.attributes);
+        free(object->function.answers);
         free(object->function.old_launch);
     }
     if (kind == HANDLE_EXEC)

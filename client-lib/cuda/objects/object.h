@@ -63,13 +63,13 @@ struct object {
             uint64_t owner; // handle of its module, library or kernel
             struct parameter_layout *layout;
             char *name;
-            struct known_attributes *attributes; // NULL: none
-            struct object *sibling;              // next of the same owner
-            struct object *functions;            // of a kernel, one per context
-            struct object *twins;                // of a kernel: the same kernel in other sessions
-            struct old_launch *old_launch;       // parameters of the old launch calls; NULL: not
-                                                 // used
-        } function;                              // functions and kernels
+            struct known_answers *answers; // NULL: none
+            struct object *sibling;        // next of the same owner
+            struct object *functions;      // of a kernel, one per context
+            struct object *twins;          // of a kernel: the same kernel in other sessions
+            struct old_launch *old_launch; // parameters of the old launch calls; NULL: not
+                                           // used
+        } function;                        // functions and kernels
         struct {
             struct object *functions; // kernels of a library, functions of a module
             struct object *twins;     // of a library: the same library in other sessions

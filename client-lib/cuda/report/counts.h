@@ -23,10 +23,10 @@ enum watch_direction { WATCH_TO_GPU, WATCH_FROM_GPU };
 // A count that one thread writes and other threads read.
 typedef _Atomic uint64_t watch_count;
 
-// The calls of one driver function: their number, that of failed ones, their total and longest
-// time.
+// The calls of one driver function: their number, that of failed ones, how often they waited for an
+// answer, their total and longest time.
 struct call_count {
-    watch_count calls, failed, ns, longest_ns;
+    watch_count calls, failed, answers, ns, longest_ns;
 };
 // The waits for one reason: their number, total and shortest time (0 before the first wait).
 struct wait_count {
@@ -65,6 +65,7 @@ struct thread_counts {
     struct call_count calls[CUDA_OP_LIMIT];
     struct wait_count waits[WATCH_WAITS];
     struct byte_count copied[2];    // by enum watch_direction
+    uint64_t answers;               // for which the thread's current call has waited so far
     struct timeline_event now;      // data so far about the thread's current call
     struct timeline_buffer *buffer; // NULL if it has none yet, or no timeline is written
 };

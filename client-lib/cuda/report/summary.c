@@ -13,7 +13,7 @@ enum { ROWS = 25 };
 
 struct row {
     unsigned int op;
-    uint64_t calls, failed, ns, longest_ns;
+    uint64_t calls, failed, answers, ns, longest_ns;
 };
 
 static struct row summary_row_of(const struct thread_counts *threads, unsigned int op)
@@ -24,6 +24,7 @@ static struct row summary_row_of(const struct thread_counts *threads, unsigned i
         uint64_t longest = count_read(&count->longest_ns);
         row.calls += count_read(&count->calls);
         row.failed += count_read(&count->failed);
+        row.answers += count_read(&count->answers);
         row.ns += count_read(&count->ns);
         row.longest_ns = longest > row.longest_ns ? longest : row.longest_ns;
     }
@@ -47,25 +48,27 @@ static void write_calls(FILE *out, const struct thread_counts *threads)
             rows[count++] = row;
     }
     qsort(rows, count, sizeof(rows[0]), by_time);
-    fprintf(out, SUMMARY_LINE "%-40s %10s %8s %12s %10s %12s\n", "call", "number", "failed",
-            "time ms", "mean us", "longest us");
+    fprintf(out, SUMMARY_LINE "%-40s %10s %8s %8s %12s %10s %12s\n", "call", "number", "failed",
+            "answers", "time ms", "mean us", "longest us");
     for (size_t i = 0; i < count; i++) {
         const struct row *row = &rows[i];
         if (i < ROWS) {
-            fprintf(out, SUMMARY_LINE "%-40s %10llu %8llu %12.3f %10.2f %12.2f\n",
+            fprintf(out, SUMMARY_LINE "%-40s %10llu %8llu %8llu %12.3f %10.2f %12.2f\n",
                     cuda_op_name(row->op), (unsigned long long)row->calls,
-                    (unsigned long long)row->failed, (double)row->ns / 1e6,
-                    (double)row->ns / 1e3 / (double)row->calls, (double)row->longest_ns / 1e3);
+                    (unsigned long long)row->failed, (unsigned long long)row->answers,
+                    (double)row->ns / 1e6, (double)row->ns / 1e3 / (double)row->calls,
+                    (double)row->longest_ns / 1e3);
             continue;
         }
         others.calls += row->calls;
         others.failed += row->failed;
+        others.answers += row->answers;
         others.ns += row->ns;
     }
     if (others.calls)
-        fprintf(out, SUMMARY_LINE "%-40s %10llu %8llu %12.3f\n", "all others",
+        fprintf(out, SUMMARY_LINE "%-40s %10llu %8llu %8llu %12.3f\n", "all others",
                 (unsigned long long)others.calls, (unsigned long long)others.failed,
-                (double)others.ns / 1e6);
+                (unsigned long long)others.answers, (double)others.ns / 1e6);
 }
 
 static void write_waits(FILE *out, const struct thread_counts *threads)

@@ -154,6 +154,8 @@ CUresult watch_call(unsigned int op, uint64_t began, CUresult result)
     uint64_t ended = stopwatch_ns(), ns = ended - began;
     struct call_count *count = count_call(counts, op, result);
     count_add(&count->ns, ns);
+    count_add(&count->answers, counts->answers);
+    counts->answers = 0;
     if (ns > count_read(&count->longest_ns))
         atomic_store_explicit(&count->longest_ns, ns, memory_order_relaxed);
     void (*called)(const struct profiler_call *) =
@@ -183,6 +185,7 @@ void watch_waited(enum watch_wait reason, uint64_t began)
         return;
     struct wait_count *count = &counts->waits[reason];
     count_add(&count->waits, 1);
+    counts->answers += reason == WATCH_WAIT_ANSWER;
     count_add(&count->ns, ns);
     if (!count_read(&count->shortest_ns) || ns < count_read(&count->shortest_ns))
         atomic_store_explicit(&count->shortest_ns, ns ? ns : 1, memory_order_relaxed);
@@ -232,6 +235,8 @@ void watch_abandon(void)
 
 uint64_t watch_enter(void)
 {
+    if (mine)
+        mine->answers = 0; // those of a page fault or a host function belong to no call
     watch_number = atomic_load_explicit(&watch.numbered, memory_order_relaxed)
                        ? atomic_fetch_add_explicit(&watch.next_number, 1, memory_order_relaxed)
                        : 0;

@@ -114,6 +114,29 @@ void serve_function_info(struct serve *serve, const struct args_function_info *a
         serve_reply_bytes(serve, info, sizeof(*info) + info->parameter_count * sizeof(*parameters));
 }
 
+void serve_function_attributes(struct serve *serve, const struct args_function_attributes *args)
+{
+    struct wire_function_attributes attributes = {0};
+    void *function = serve_handle(serve, HANDLE_FUNCTION, args->function);
+    CUdevice device = serve_device(serve, args->dev);
+    bool is_kernel = handle_type(args->function) == HANDLE_KERNEL;
+
+    if (serve_failed(serve) || (is_kernel && !serve_require(serve, driver.cuKernelGetAttribute)))
+        return;
+    for (unsigned i = 0; i < CU_FUNC_ATTRIBUTE_MAX; i++) {
+        CUfunction_attribute which = (CUfunction_attribute)i;
+        CUresult result =
+            is_kernel ? driver.cuKernelGetAttribute(&attributes.values[i], which, function, device)
+                      : driver.cuFuncGetAttribute(&attributes.values[i], which, function);
+        if (result == CUDA_SUCCESS)
+            attributes.known |= UINT32_C(1) << i;
+        else if (result != CUDA_ERROR_INVALID_VALUE)
+            serve_fail(serve, result);
+    }
+    if (!serve_failed(serve))
+        serve_reply_bytes(serve, &attributes, sizeof(attributes));
+}
+
 static bool parameters_fit(struct serve *serve, uint64_t handle, void *function, uint32_t bytes)
 {
     struct handle_note *note = &session.notes[handle_index(handle)];

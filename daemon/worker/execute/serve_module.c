@@ -77,6 +77,11 @@ void serve_cuModuleUnload(struct serve *serve, const struct args_cuModuleUnload 
     serve_unbind(serve, HANDLE_MODULE, args->hmod);
 }
 
+void serve_module_unload(struct serve *serve, const struct args_module_unload *args)
+{
+    serve_cuModuleUnload(serve, &(struct args_cuModuleUnload){.hmod = args->hmod});
+}
+
 static void load_library(struct serve *serve, const struct args_library_load *args,
                          const struct uploaded_image *image, struct jit_request *jit)
 {
@@ -124,6 +129,11 @@ void serve_cuLibraryUnload(struct serve *serve, const struct args_cuLibraryUnloa
     if (!serve_failed(serve))
         library_cost_end(library);
     serve_unbind(serve, HANDLE_LIBRARY, args->library);
+}
+
+void serve_library_unload(struct serve *serve, const struct args_library_unload *args)
+{
+    serve_cuLibraryUnload(serve, &(struct args_cuLibraryUnload){.library = args->library});
 }
 
 // ---- what is in an image ----

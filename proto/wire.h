@@ -267,6 +267,18 @@ struct wire_parameter {
     uint32_t size;
 };
 
+// Request and reply of host_mirrors_read.
+struct wire_mirror_part {
+    uint64_t at, size; // bytes
+    uint32_t region, reserved;
+};
+struct wire_mirror_changes {
+    uint64_t done;  // bytes of the part that these changes cover
+    uint32_t bytes; // of encoded changes, which follow, padded to a multiple of 8
+    uint32_t reserved;
+};
+enum { WIRE_MIRROR_PARTS_MAX = 32 };
+
 // Reply of function_attributes.
 struct wire_function_attributes {
     uint32_t known; // a bit for each attribute that the driver has

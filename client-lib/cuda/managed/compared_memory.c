@@ -21,6 +21,7 @@ struct compared {
     struct allocation memory;
     uint8_t *known;     // the bytes that the box has
     atomic_bool worked; // work was sent since this was added
+    uint64_t settled;   // work that was complete when this was last fetched and equal; `fetching`
     struct compared *next;
 };
 
@@ -141,26 +142,50 @@ static bool is_written_by_gpu(const struct compared *one)
            !(one->memory.registered && (one->memory.host_flags & CU_MEMHOSTREGISTER_READ_ONLY));
 }
 
-static CUresult fetch_one(struct compared *one)
+static struct host_fetch compared_memory_fetch_of(const struct compared *one)
 {
-    const struct host_part part = compared_memory_part_of(one);
-    return host_changes_fetch(&part, (uint8_t *)(uintptr_t)one->memory.base, one->known,
-                              one->memory.size, &lock);
+    return (struct host_fetch){.part = compared_memory_part_of(one),
+                               .memory = (uint8_t *)(uintptr_t)one->memory.base,
+                               .known = one->known,
+                               .size = one->memory.size};
+}
+
+// Fetches the next memory of SESSION, from *AT on, that the GPU may have written. WORK: number of
+// the latest request of work, if all of it is known to be complete, else 0.
+static CUresult fetch_some(const struct box_session *session, struct compared **at, uint64_t work)
+{
+    struct host_fetch wanted[WIRE_MIRROR_PARTS_MAX];
+    struct compared *rows[WIRE_MIRROR_PARTS_MAX];
+    unsigned int count = 0;
+    for (; *at && count < WIRE_MIRROR_PARTS_MAX; *at = (*at)->next) {
+        if ((*at)->memory.session != session || !is_written_by_gpu(*at) ||
+            (work && (*at)->settled == work))
+            continue;
+        rows[count] = *at;
+        wanted[count++] = compared_memory_fetch_of(*at);
+    }
+    CUresult result = host_changes_fetch_all(wanted, count, &lock);
+    for (unsigned int i = 0; i < count && result == CUDA_SUCCESS; i++)
+        rows[i]->settled = work;
+    return result;
 }
 
 void compared_fetch(struct box_session *session)
 {
     if (!atomic_load_explicit(&list_count, memory_order_relaxed))
         return;
+    uint64_t work = idle_mark(session);
+    if (!idle_is_known(session))
+        work = 0;
+    CUresult result = CUDA_SUCCESS;
     SCOPED_LOCK(&fetching);
-    for (struct compared *one = first_of_list(); one; one = one->next) {
-        if (one->memory.session != session || !is_written_by_gpu(one))
-            continue;
-        CUresult result = fetch_one(one);
-        if (result != CUDA_SUCCESS)
-            tell_once("what a GPU wrote to page-locked memory cannot be fetched (error %d)",
-                      (int)result);
+    for (struct compared *at = first_of_list(); at;) {
+        CUresult fetched = fetch_some(session, &at, work);
+        result = result == CUDA_SUCCESS ? fetched : result;
     }
+    if (result != CUDA_SUCCESS)
+        tell_once("what a GPU wrote to page-locked memory cannot be fetched (error %d)",
+                  (int)result);
 }
 
 // ---- while a kernel runs ----
@@ -225,6 +250,12 @@ static void apply_settled(struct settled_changes *changes, unsigned int count)
         settled_apply(&changes[i], true);
 }
 
+static CUresult fetch_alone(const struct compared *one)
+{
+    struct host_fetch fetch = compared_memory_fetch_of(one);
+    return host_changes_fetch_all(&fetch, 1, &lock);
+}
+
 // Fetches changed words. What the GPU wrote to larger memory before comes ahead of them.
 static void fetch_words(const struct polled *polled, bool *changed)
 {
@@ -243,7 +274,7 @@ static void fetch_words(const struct polled *polled, bool *changed)
         *changed = true;
         for (struct compared *one = first_of_list(); one; one = one->next)
             if (!is_polled(one) && is_written_by_gpu(one) && may_be_working(one))
-                (void)fetch_one(one);
+                (void)fetch_alone(one);
         apply_settled(changes, count);
     }
     for (unsigned int i = 0; i < count; i++)

@@ -7,6 +7,7 @@
 #include "client-lib/cuda/objects/call.h"
 #include "common/base/byte_changes.h"
 #include "common/base/scope.h"
+#include "client_calls.h"
 #include "cuda_ops.h"
 
 enum { PIECE = 1024 * 1024 * 1024 };
@@ -100,4 +101,69 @@ CUresult host_changes_fetch(const struct host_part *part, uint8_t *memory, uint8
         at += done;
     }
     return CUDA_SUCCESS;
+}
+
+// Applies the answers to parts of LIST, which lack what is done then. Returns false if they are
+// malformed.
+static bool apply_answers(struct host_fetch *list, unsigned int count, const uint8_t *answers,
+                          size_t size, pthread_mutex_t *applying)
+{
+    struct wire_mirror_changes head;
+    size_t at = 0;
+    for (unsigned int i = 0; i < count && size - at >= sizeof(head); i++) {
+        memcpy(&head, answers + at, sizeof(head));
+        at += sizeof(head);
+        size_t padded = ((size_t)head.bytes + 7) & ~(size_t)7;
+        if (padded > size - at || head.done > list[i].size ||
+            !host_changes_apply(answers + at, head.bytes, list[i].memory, list[i].known, head.done,
+                                applying))
+            return false;
+        at += padded;
+        list[i].part.at += head.done;
+        list[i].memory += head.done;
+        list[i].known += head.done;
+        list[i].size -= head.done;
+    }
+    return at == size;
+}
+
+static CUresult fetch_together(struct host_fetch *list, unsigned int count,
+                               pthread_mutex_t *applying)
+{
+    struct wire_mirror_part parts[WIRE_MIRROR_PARTS_MAX] = {0};
+    size_t size = 0, asked = count * sizeof(parts[0]);
+    SCOPED_FREE uint8_t *answers = malloc(WIRE_INLINE_MAX);
+    if (!answers)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    for (unsigned int i = 0; i < count; i++)
+        parts[i] = (struct wire_mirror_part){.at = list[i].part.at,
+                                             .size = list[i].size,
+                                             .region = list[i].part.region};
+    struct call call = {.session = list->part.session, .op = OP_host_mirrors_read};
+    struct args_host_mirrors_read *args = call_reserve(&call, sizeof(*args) + asked);
+    if (!args)
+        return call.result;
+    *args =
+        (struct args_host_mirrors_read){.bytes = (uint32_t)asked, .reply_room = WIRE_INLINE_MAX};
+    memcpy(args + 1, parts, asked);
+    CUresult result = call_wait_bytes(&call, NULL, 0, answers, WIRE_INLINE_MAX, &size);
+    if (result == CUDA_SUCCESS && !apply_answers(list, count, answers, size, applying))
+        return host_changes_impossible(&list->part);
+    return result;
+}
+
+CUresult host_changes_fetch_all(struct host_fetch *list, unsigned int count,
+                                pthread_mutex_t *applying)
+{
+    CUresult result = CUDA_SUCCESS;
+    // What is not there then is asked for alone.
+    if (count > 1 && session_knows(list->part.session, OP_host_mirrors_read))
+        (void)fetch_together(list, count, applying);
+    for (unsigned int i = 0; i < count; i++) {
+        CUresult fetched = list[i].size ? host_changes_fetch(&list[i].part, list[i].memory,
+                                                             list[i].known, list[i].size, applying)
+                                        : CUDA_SUCCESS;
+        result = result == CUDA_SUCCESS ? fetched : result;
+    }
+    return result;
 }

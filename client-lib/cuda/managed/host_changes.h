@@ -30,6 +30,17 @@ CUresult host_changes_send(const struct host_part *part, const uint8_t *now, uin
 CUresult host_changes_fetch(const struct host_part *part, uint8_t *memory, uint8_t *known,
                             size_t size, pthread_mutex_t *applying);
 
+// A part of which the box's changes are fetched, and where they go, as above.
+struct host_fetch {
+    struct host_part part;
+    uint8_t *memory, *known;
+    size_t size;
+};
+// Fetches the changes of COUNT parts of one session, at most WIRE_MIRROR_PARTS_MAX, and waits once
+// where they are few. LIST serves as scratch memory.
+CUresult host_changes_fetch_all(struct host_fetch *list, unsigned int count,
+                                pthread_mutex_t *applying);
+
 // Requests the box's changes in SIZE bytes from offset AT of the region. CHANGES, a buffer of
 // WIRE_INLINE_MAX bytes, gets *BYTES bytes of encoded changes. *DONE is the number of bytes of the
 // region that they cover, which may be fewer than SIZE.

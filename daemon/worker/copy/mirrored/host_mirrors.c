@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "common/base/byte_changes.h"
@@ -153,6 +154,45 @@ void serve_host_mirror_read(struct serve *serve, const struct args_host_mirror_r
                                     serve->bytes, room);
     reply->done = done;
     serve_reply_bytes(serve, serve->bytes, used);
+}
+
+// Adds the changes of a part to the reply, whose first USED bytes have those before, and returns how
+// many bytes it has then; USED if there is no room left.
+static size_t host_mirrors_add_changes(struct serve *serve, const struct wire_mirror_part *part,
+                                       size_t most, size_t used, size_t room)
+{
+    struct wire_mirror_changes head = {0};
+    struct host_mirror *mirror = host_mirrors_find(serve, part->region, part->at, part->size);
+    if (!mirror || room - used < sizeof(head) + 16)
+        return used;
+    uint8_t *to = (uint8_t *)serve->bytes + used;
+    size_t left = (room - used - sizeof(head)) & ~(size_t)7, done = 0;
+    head.bytes = (uint32_t)byte_changes_pack(mirror->base + part->at, mirror->known + part->at,
+                                             part->size < most ? part->size : most, &done,
+                                             to + sizeof(head), left);
+    head.done = done;
+    memcpy(to, &head, sizeof(head));
+    return used + sizeof(head) + ((head.bytes + 7) & ~(size_t)7);
+}
+
+void serve_host_mirrors_read(struct serve *serve, const struct args_host_mirrors_read *args)
+{
+    struct wire_mirror_part part;
+    size_t room = serve_reply_room(serve, args->reply_room), used = 0, looked = 0;
+    size_t count = args->bytes / sizeof(part);
+    if (args->bytes % sizeof(part) || count > WIRE_MIRROR_PARTS_MAX)
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    SCOPED_LOCK(&lock);
+    for (size_t i = 0; i < count && looked < LOOK_MAX && !serve_failed(serve); i++) {
+        memcpy(&part, (const uint8_t *)(args + 1) + i * sizeof(part), sizeof(part));
+        size_t before = used;
+        used = host_mirrors_add_changes(serve, &part, LOOK_MAX - looked, used, room);
+        looked += part.size < LOOK_MAX - looked ? part.size : LOOK_MAX - looked;
+        if (used == before)
+            break;
+    }
+    if (!serve_failed(serve))
+        serve_reply_bytes(serve, serve->bytes, used);
 }
 
 // Takes the next mirror of CONTEXT, from *REGION on; NULL: there is none left.

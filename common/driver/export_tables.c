@@ -434,6 +434,10 @@ static const unsigned char known_missing[][16] = {
      0xe9},
 };
 
+// NVIDIA's profiling library asks for this one when it begins.
+static const unsigned char of_cupti[16] = {0x2c, 0x8e, 0x0a, 0xd8, 0x07, 0x10, 0xab, 0x4e,
+                                           0x90, 0xdd, 0x54, 0x71, 0x9f, 0xe5, 0xf7, 0x4b};
+
 static bool is_known_missing(const unsigned char *id)
 {
     for (size_t i = 0; i < sizeof known_missing / sizeof *known_missing; i++)
@@ -467,6 +471,13 @@ static void log_unknown(const CUuuid *id)
     const unsigned char *byte = (const unsigned char *)id->bytes;
     if (is_known_missing(byte) || !first_time(byte))
         return;
+    if (!memcmp(byte, of_cupti, sizeof of_cupti)) {
+        log_warn(
+            "the program has loaded NVIDIA's CUPTI, which sees nothing of remote GPUs: start it "
+            "with `rgpuctl run`, or with LD_PRELOAD=DIR/libcupti.so.13, where DIR is that of "
+            "rgpu's libcuda.so.1");
+        return;
+    }
     log_warn("a private table of the driver was asked for that is not known: what asked may not "
              "work id=%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
              byte[0], byte[1], byte[2], byte[3], byte[4], byte[5], byte[6], byte[7], byte[8],

@@ -16,6 +16,8 @@ for transport in shm tcp; do
     is "$(groups "$TMP/out")" "$(groups "$TMP/gpu.out")" "$transport: and is told the same"
     is "$(grep -c 'private table .*id=6e6f626f-6479-206b-6e6f-7773206d6500' "$TMP/err")" 1 \
         "$transport: the unknown table is named once, with its id"
+    like "$(cat "$TMP/err")" 'NVIDIA.s CUPTI, which sees nothing of remote GPUs: start it with .rgpuctl run., or with LD_PRELOAD=' \
+        "$transport: a profiler of NVIDIA's hears how to start the program"
 done
 # What is missing, libraries jump to without a look.
 python3 -B "$TOP/proto/generate" "$TOP/proto/cuda.spec" symbols.txt >"$TMP/symbols"

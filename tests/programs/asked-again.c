@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions about functions that are asked again and again, before each launch: the answers are those
-// of now, also after something was set. tests/session/watched-calls.t counts how often the box was
+// Questions about functions that are asked again and again, before each launch: the answers are
+// right, also after something was set. tests/session/watched-calls.t counts how often the box was
 // asked.
 #include "tests/programs/driver.h"
 

@@ -156,7 +156,7 @@ CUresult host_changes_fetch_all(struct host_fetch *list, unsigned int count,
                                 pthread_mutex_t *applying)
 {
     CUresult result = CUDA_SUCCESS;
-    // What is not there then is asked for alone.
+    // A part that has not come in full is asked for alone.
     if (count > 1 && session_knows(list->part.session, OP_host_mirrors_read))
         (void)fetch_together(list, count, applying);
     for (unsigned int i = 0; i < count; i++) {

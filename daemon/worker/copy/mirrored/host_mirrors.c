@@ -156,8 +156,8 @@ void serve_host_mirror_read(struct serve *serve, const struct args_host_mirror_r
     serve_reply_bytes(serve, serve->bytes, used);
 }
 
-// Adds the changes of a part to the reply, whose first USED bytes have those before, and returns how
-// many bytes it has then; USED if there is no room left.
+// Adds the changes of a part to the reply, of which USED bytes are filled. Returns how many are
+// filled then; USED if there is no room left.
 static size_t host_mirrors_add_changes(struct serve *serve, const struct wire_mirror_part *part,
                                        size_t most, size_t used, size_t room)
 {

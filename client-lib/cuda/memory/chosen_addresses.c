@@ -4,10 +4,13 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "client-lib/cuda/memory/physical_memory.h"
 #include "client-lib/cuda/memory/virtual_memory.h"
 #include "client-lib/cuda/objects/ranges.h"
+#include "client-lib/cuda/objects/thread.h"
+#include "client_calls.h"
 #include "common/base/log.h"
 #include "common/base/scope.h"
 
@@ -60,7 +63,7 @@ CUresult chosen_allocate(CUdevice device, size_t size, CUdeviceptr *dptr)
     result = chosen_map(address, size, &properties);
     if (result == CUDA_SUCCESS) {
         SCOPED_LOCK(&lock);
-        if (ranges_add(&chosen, address, size, NULL))
+        if (ranges_add(&chosen, address, size, (void *)(uintptr_t)thread_context()))
             result = CUDA_ERROR_OUT_OF_MEMORY;
     }
     if (result != CUDA_SUCCESS) {
@@ -76,27 +79,97 @@ CUresult chosen_allocate(CUdevice device, size_t size, CUdeviceptr *dptr)
     return CUDA_SUCCESS;
 }
 
-// Returns false if the memory at DPTR is not of this file.
-static bool chosen_forget(CUdeviceptr dptr, size_t *size)
+// Returns false if the memory at DPTR is not of this file. *CONTEXT: where it was allocated.
+static bool chosen_forget(CUdeviceptr dptr, size_t *size, CUcontext *context)
 {
-    void *value;
+    void *value = NULL;
 
     if (!atomic_load_explicit(&any, memory_order_relaxed))
         return false;
     SCOPED_LOCK(&lock);
     const struct range *range = ranges_find(&chosen, dptr);
     *size = range ? range->size : 0;
-    return ranges_remove(&chosen, dptr, &value);
+    bool found = ranges_remove(&chosen, dptr, &value);
+    *context = value;
+    return found;
+}
+
+static CUresult give_up(CUdeviceptr address, size_t size)
+{
+    CUresult result = virtual_unmap(address, size);
+
+    return result == CUDA_SUCCESS ? virtual_unreserve(address, size) : result;
 }
 
 bool chosen_free(CUdeviceptr dptr, CUresult *result)
 {
+    CUcontext context;
     size_t size;
 
-    if (!chosen_forget(dptr, &size))
+    if (!chosen_forget(dptr, &size, &context))
         return false;
-    *result = virtual_unmap(dptr, size);
-    if (*result == CUDA_SUCCESS)
-        *result = virtual_unreserve(dptr, size);
+    if (thread_push_context(context) == CUDA_SUCCESS) {
+        (void)remote_cuCtxSynchronize();
+        thread_pop_context(NULL);
+    }
+    *result = give_up(dptr, size);
+    return true;
+}
+
+// Memory that a stream still has to come to. NVIDIA's driver unmaps at once, also what the GPU is
+// using (driver 580), so a thread waits.
+struct late_free {
+    CUdeviceptr address;
+    size_t size;
+    CUcontext context; // of the stream, and of the event
+    CUevent reached;
+};
+
+static void *free_late(void *argument)
+{
+    struct late_free *late = argument;
+
+    if (thread_push_context(late->context) == CUDA_SUCCESS) {
+        (void)remote_cuEventSynchronize(late->reached);
+        (void)remote_cuEventDestroy_v2(late->reached);
+        thread_pop_context(NULL);
+    }
+    (void)give_up(late->address, late->size);
+    free(late);
+    return NULL;
+}
+
+static CUresult record_reach(struct late_free *late, CUstream stream)
+{
+    const struct object *object = object_find(HANDLE_STREAM, stream);
+    CUresult result;
+
+    late->context = (CUcontext)(uintptr_t)(object ? object->context : thread_context());
+    result = thread_push_context(late->context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = remote_cuEventCreate(&late->reached, CU_EVENT_DISABLE_TIMING);
+    if (result == CUDA_SUCCESS)
+        result = remote_cuEventRecord(late->reached, stream);
+    thread_pop_context(NULL);
+    return result;
+}
+
+bool chosen_free_in(CUdeviceptr dptr, CUstream stream, CUresult *result)
+{
+    struct late_free *late;
+    CUcontext context;
+    size_t size;
+
+    if (!chosen_forget(dptr, &size, &context))
+        return false;
+    late = malloc(sizeof(*late));
+    if (late)
+        *late = (struct late_free){.address = dptr, .size = size};
+    *result = late ? record_reach(late, stream) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (*result != CUDA_SUCCESS)
+        free(late);
+    else if (!thread_start(free_late, late))
+        free_late(late);
     return true;
 }

@@ -17,5 +17,8 @@ CUresult chosen_allocate(CUdevice device, size_t size, CUdeviceptr *dptr);
 // Waits until the GPU has completed its work, frees the memory at DPTR and stores the result.
 // Returns false, without an effect, if chosen_allocate did not return DPTR or the memory is free.
 bool chosen_free(CUdeviceptr dptr, CUresult *result);
+// The same in the order of STREAM: returns at once, and the memory is freed soon after the stream
+// has come to it.
+bool chosen_free_in(CUdeviceptr dptr, CUstream stream, CUresult *result);
 
 #endif

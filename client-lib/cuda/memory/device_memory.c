@@ -435,7 +435,7 @@ CUresult device_memory_free_async(CUdeviceptr dptr, CUstream stream)
     CUresult result = device_memory_check_stream(stream);
     if (result != CUDA_SUCCESS || !dptr)
         return result;
-    if (chosen_free(dptr, &result))
+    if (chosen_free_in(dptr, stream, &result))
         return result;
     // The box handles requests in order, so it cannot reuse this address before it has freed it.
     return device_memory_forget(dptr, &gone)

@@ -64,7 +64,12 @@ static int admin_cli_answer(int argc, char **argv)
         return 0;
     if (!strcmp(argv[1], "--complete"))
         return admin_cli_complete(argc - 2, argv + 2);
-    fprintf(stderr, "rgpuctl: unknown command %s; see rgpuctl --help\n", argv[1]);
+    if (*argv[1] == '-')
+        fprintf(stderr,
+                "rgpuctl: options follow the command: rgpuctl COMMAND %s ...; see rgpuctl --help\n",
+                argv[1]);
+    else
+        fprintf(stderr, "rgpuctl: unknown command %s; see rgpuctl --help\n", argv[1]);
     return EXIT_USAGE;
 }
 

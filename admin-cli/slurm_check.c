@@ -113,6 +113,7 @@ static bool names_spank(const char *path)
 {
     SCOPED_FREE char *line = NULL;
     size_t room = 0;
+    char pattern[PATH_MAX];
     SCOPED_FILE FILE *file = fopen(path, "re");
 
     while (file && getline(&line, &room, file) > 0) {
@@ -130,7 +131,11 @@ static bool names_spank(const char *path)
                 return true;
             continue;
         }
-        if (glob(name, 0, NULL, &found))
+        // A relative pattern counts from the folder of this file.
+        const char *end =
+            *name == '/' ? path : path + (strrchr(path, '/') ? strrchr(path, '/') - path + 1 : 0);
+        snprintf(pattern, sizeof(pattern), "%.*s%s", (int)(end - path), path, name);
+        if (glob(pattern, 0, NULL, &found))
             continue;
         for (size_t i = 0; i < found.gl_pathc && !there; i++)
             there = strcmp(found.gl_pathv[i], path) != 0 && names_spank(found.gl_pathv[i]);
@@ -141,11 +146,25 @@ static bool names_spank(const char *path)
     return false;
 }
 
+// Slurm reads the file beside slurm.conf if no other one is set, and older versions print no path then.
+static void find_plugstack(const char *config, char *path, size_t size)
+{
+    char settings[VALUE_MAX];
+    char *name;
+
+    slurm_output_setting(config, "PlugStackConfig", path, size);
+    if (*path)
+        return;
+    slurm_output_setting(config, "SLURM_CONF", settings, sizeof(settings));
+    if ((name = strrchr(settings, '/')))
+        snprintf(path, size, "%.*s/plugstack.conf", (int)(name - settings), settings);
+}
+
 static void check_plugstack(const char *config)
 {
-    char path[VALUE_MAX], what[VALUE_MAX + 80];
+    char path[VALUE_MAX + 16], what[VALUE_MAX + 96];
 
-    slurm_output_setting(config, "PlugStackConfig", path, sizeof(path));
+    find_plugstack(config, path, sizeof(path));
     if (names_spank(path)) {
         finding_well("plugstack", "%s names spank_rgpu.so", path);
         return;

@@ -13,20 +13,15 @@
 #include "admin-cli/ping.h"
 #include "common/base/units.h"
 
-static int test_here(const char *memory)
+static int test_here(const char *memory, const char *library)
 {
-    char path[PATH_MAX];
     uint64_t bytes = 0;
 
     if (memory && (units_parse_size(memory, &bytes) || !bytes)) {
         fprintf(stderr, "rgpuctl test: --mem %s is not a size such as 10G\n", memory);
         return EXIT_USAGE;
     }
-    if (ping_library(path, sizeof(path))) {
-        fprintf(stderr, "rgpuctl test: the client library is not installed (%s)\n", path);
-        return EXIT_UNREACHABLE;
-    }
-    return burn_in(path, bytes) ? EXIT_TEST_FAILED : 0;
+    return burn_in(library, bytes) ? EXIT_TEST_FAILED : 0;
 }
 
 // The words of a command line, and the memory for those that are made here.
@@ -148,12 +143,19 @@ static int test_target(struct conversation *pool)
 static int run_test(const struct command *command, int argc, char **argv)
 {
     struct conversation pool = {.command = command};
+    char library[PATH_MAX];
     int status = command_parse(command, argc, argv, &pool.line);
 
     if (status >= 0)
         return status;
+    if (ping_library(library, sizeof(library))) {
+        fprintf(stderr,
+                "rgpuctl test: the client library is not installed (no %s): install rgpu-client\n",
+                library);
+        return EXIT_UNREACHABLE;
+    }
     if (!pool.line.argc)
-        return test_here(command_value(command, &pool.line, "mem"));
+        return test_here(command_value(command, &pool.line, "mem"), library);
     status = pool_open(&pool, command, argc, argv, 1, 1);
     if (status >= 0)
         return status;

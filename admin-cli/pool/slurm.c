@@ -82,7 +82,7 @@ static int run_slurm_config(const struct command *command, int argc, char **argv
                "broker = %s\n"
                "[jobs]\n"
                "library = %s\n\n"
-               "# ---- on the host of slurmctld, as the SlurmUser ----\n"
+               "# ---- on the host of slurmctld; it runs as the SlurmUser ----\n"
                "# systemctl enable --now rgpu-slurm-sync\n",
                plugins, broker_client_address(pool.client), library);
     }

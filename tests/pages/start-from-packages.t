@@ -80,6 +80,20 @@ if [ "${machine_inner[host]}" = / ]; then
 else
     skip "no cgroups for systemd, so no timer"
 fi
+# docs/admin/watching.md: the key of a monitor, on a machine that has nothing else installed, beside the keys of the pool's page.
+while IFS= read -r line <&3; do
+    ok "watching.md, on the broker: $line" run_step host "cd; $line"
+done 3< <(python3 -B "$TOP/tests/pages/steps.py" "$TOP/docs/admin/watching.md" host metrics)
+scrape() {
+    nsenter -t "${machine_pid[host]}" --net python3 -c 'import sys, urllib.request as u
+print(u.urlopen(u.Request("http://10.77.0.1:7310/metrics", headers={"Authorization": "Bearer " + sys.argv[1]})).read().decode())' \
+        "$(on host sed -n 's/^metrics //p' /etc/rgpu/api.keys)" >"$TMP/scraped"
+}
+ok "a monitor with that key reads the figures" scrape
+like "$(cat "$TMP/scraped")" '^rgpu_boxes' "of the pool"
+ok "and the key of the administrator still serves" as_alice boxes
+fails "a test of GPUs where rgpu-client is missing" on host rgpuctl test gpu01
+like "$(cat "$TMP/ok.out")" '^rgpuctl test: .*install rgpu-client' "says what to install"
 # ---- what pages and settings name is there ----
 # Pages are those of all packages, which the host has.
 for machine in host node; do

@@ -19,6 +19,11 @@ is "$(wide 3 3 cut | tail -n 1)" "cut result=0 then=0" "where one of them is cut
 is "$(RGPU_RECONNECT=0 wide 3 3 cut | tail -n 1)" "cut result=46 then=46" "with RGPU_RECONNECT=0 the session is lost, and says so to every call"
 like "$(cat "$TMP/err")" 'the peer has gone' "and why"
 
+reported_losses() {
+    for _ in {1..20}; do on_box RGPU_TRANSPORT=tcp RGPU_LOG=info "$BUILD/tests/programs/saxpy" 2>&1; done | grep -c ' is lost' || true
+}
+is "$(reported_losses)" 0 "a program that ends reports no connection as lost"
+
 start_ticket_box --tcp-connections 3
 record() {
     start "relay-$1" python3 "$TOP/tests/session/record.py" "$BOX" "$TMP/record-$1"

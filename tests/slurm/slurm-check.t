@@ -72,6 +72,9 @@ s/,rgpu_mem:[0-9]*// Licenses lacks rgpu_mem
 s/bf_licenses,// SchedulerParameters lacks bf_licenses
 s/,allow_zero_lic// SchedulerParameters lacks allow_zero_lic
 END2
+edited 's/^PlugStackConfig.*/PlugStackConfig = (null)/'
+is "$CHECK" 0 "a plugstack.conf beside slurm.conf, which older versions of Slurm do not print"
+like "$FOUND" 'plugstack +ok +/[^ ]*/plugstack.conf names' "is found"
 edited 's/Gres=rgpu[^ ]*/Gres=(null)/'
 problem nodes 'no node has Gres=rgpu'
 edited "s|^PluginDir.*|PluginDir = $TMP/wrong|"
@@ -81,7 +84,7 @@ problem plugins 'no directory of PluginDir'
 echo "# nothing" >"$SLURM_DIR/plugstack.conf"
 check -- --no-job
 problem plugstack 'does not name spank_rgpu.so'
-echo "include $SLURM_DIR/plugstack.d/*.conf" >"$SLURM_DIR/plugstack.conf"
+echo "include plugstack.d/*.conf" >"$SLURM_DIR/plugstack.conf"
 mkdir "$SLURM_DIR/plugstack.d"
 echo "required $PLUGINS/spank_rgpu.so" >"$SLURM_DIR/plugstack.d/rgpu.conf"
 check -- --no-job

@@ -516,7 +516,8 @@ void link_tcp_goodbye(struct link *link)
     const struct tcp_reconnect *reconnect = tcp_of(link)->reconnect;
     if (reconnect && !tcp_reconnect_is_own(reconnect))
         return;
-    tcp_sender_goodbye(tcp_of(link));
-    if (tcp_of(link)->reconnect)
+    // The box closes its connections at once, which is no loss that anything has to mend.
+    if (reconnect)
         tcp_reconnect_stop(tcp_of(link)->reconnect);
+    tcp_sender_goodbye(tcp_of(link));
 }

@@ -214,7 +214,7 @@ static void start_thread(struct tcp_reconnect *reconnect)
 // Under lock.
 static void note_lost(struct tcp_reconnect *reconnect, struct tcp_stream *stream)
 {
-    if (!reconnect->lost++) {
+    if (!reconnect->lost++ && !reconnect->ending) {
         reconnect->since = stream->lost_since;
         log_warn("a connection of the session is lost, the session waits for another one "
                  "seconds=%u reason=\"%s\"",
@@ -362,7 +362,7 @@ bool tcp_reconnect_is_own(const struct tcp_reconnect *reconnect)
 void tcp_reconnect_stop(struct tcp_reconnect *reconnect)
 {
     // In a child the lock may be held by a thread that is not there, and nothing runs.
-    if (reconnect->runs && tcp_reconnect_is_own(reconnect) && end_thread(reconnect))
+    if (tcp_reconnect_is_own(reconnect) && end_thread(reconnect))
         pthread_join(reconnect->thread, NULL);
     reconnect->runs = false;
 }

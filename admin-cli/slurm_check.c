@@ -146,7 +146,7 @@ static bool names_spank(const char *path)
     return false;
 }
 
-// Slurm reads the file beside slurm.conf if no other one is set, and older versions print no path then.
+// Slurm reads the file beside slurm.conf if no other one is set, and prints no path then.
 static void find_plugstack(const char *config, char *path, size_t size)
 {
     char settings[VALUE_MAX];

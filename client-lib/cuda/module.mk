@@ -18,4 +18,4 @@ $(call program_library,libcuda.so.1,$(CLIENT_SOURCES),rgputransport rgpucommon r
 INSTALL_FILES += $(B)/lib/libcuda.so.1:$(LIBDIR)/libcuda.so.1:0755:client \
     $(foreach f,$(wildcard config/containers/*),$(f):$(PREFIX)/share/doc/rgpu/containers/$(notdir $(f)):0644:client) \
     $(foreach f,$(wildcard config/vm/*),$(f):$(PREFIX)/share/doc/rgpu/vm/$(notdir $(f)):0644:client) \
-    config/modulefiles/rgpu.in:$(PREFIX)/share/modulefiles/rgpu:0644:client
+    config/modulefiles/rgpu.in:$(MODULEDIR)/rgpu:0644:client

@@ -16,6 +16,7 @@ SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR      ?= $(PREFIX)/share/zsh/site-functions
+MODULEDIR   ?= $(PREFIX)/share/modulefiles
 
 INSTALL_FILES   :=
 INSTALL_TARGETS += install-files

@@ -41,7 +41,7 @@ if [ -z "${IN_PRIVATE:-}" ]; then
     depends=$(for deb in "$packages"/rgpu-*_"${old}"_amd64.deb; do dpkg-deb -f "$deb" Depends; done |
         tr , '\n' | sed 's/|.*//; s/(.*//; s/ //g' | grep -v '^rgpu' | sort -u)
     # shellcheck disable=SC2086
-    build_machine packages $depends
+    build_machine packages $depends environment-modules lmod
 fi
 private_machines "$@"
 debs() { ls "$packages"/rgpu-{client,tools,box,broker,slurm}_"$1"_amd64.deb; }
@@ -51,7 +51,7 @@ like "$(for deb in $(debs "$old"); do dpkg-deb -f "$deb" Maintainer; done | sort
     "they name one maintainer"
 is "$(lint "rgpu_${old}_amd64.changes" 2>&1)" "" "lintian has nothing to say"
 units=$(dpkg-deb -c "$packages/rgpu-box_${old}_amd64.deb" | sed -n 's|.* \.\(/.*\)/rgpud\.service$|\1|p')
-places="PREFIX=/usr UNITDIR=$units ZSHDIR=/usr/share/zsh/vendor-completions SLURM=yes"
+places="PREFIX=/usr UNITDIR=$units ZSHDIR=/usr/share/zsh/vendor-completions MODULEDIR=/usr/share/modules/modulefiles SLURM=yes"
 for part in client tools box broker slurm; do
     # shellcheck disable=SC2086
     make -s -C "$TOP" --no-print-directory $places ONLY=$part install-list
@@ -89,6 +89,10 @@ like "$(m dpkg -s rgpu-box)" '^Status: install ok installed' "and are configured
 like "$(m getent passwd rgpu rgpu-broker | tr '\n' ' ')" 'rgpu:.*rgpu-broker:' "the services have their users"
 is "$(m bash -c 'cat /run/rgpu*.pid 2>/dev/null')" "" "nothing starts that is not set up"
 is "$(m rgpuctl --version)" "rgpuctl $(m rgpud --version | awk '{ print $2 }')" "programs run"
+
+for modules in modules lmod; do
+    like "$(m bash -c ". /etc/profile.d/$modules.sh; module load rgpu; echo \$LD_LIBRARY_PATH" 2>&1)" '^/usr/lib/rgpu' "$modules.sh finds the environment module"
+done
 
 # ---- start ----
 m rgpu-brokerd --make-key /etc/rgpu/cluster.key

@@ -74,7 +74,7 @@ page_steps "$pool" broker restore
 ok "the box is in the pool of the restored database" await "the box" in_pool
 
 # ---- docs/admin/slurm.md ----
-cp "$node/etc/rgpu/broker" "$controller/etc/rgpu/broker"
+page_steps "$slurm" broker controller
 page_steps "$slurm" controller user
 page_steps "$slurm" controller
 on controller rgpuctl slurm-config >"$TMP/parts"

@@ -73,7 +73,7 @@ s/bf_licenses,// SchedulerParameters lacks bf_licenses
 s/,allow_zero_lic// SchedulerParameters lacks allow_zero_lic
 END2
 edited 's/^PlugStackConfig.*/PlugStackConfig = (null)/'
-is "$CHECK" 0 "a plugstack.conf beside slurm.conf, which older versions of Slurm do not print"
+is "$CHECK" 0 "a plugstack.conf beside slurm.conf, of which Slurm prints no path"
 like "$FOUND" 'plugstack +ok +/[^ ]*/plugstack.conf names' "is found"
 edited 's/Gres=rgpu[^ ]*/Gres=(null)/'
 problem nodes 'no node has Gres=rgpu'

@@ -40,8 +40,11 @@ if [ -z "${IN_PRIVATE:-}" ]; then
     package "$new" --as-built >"$TMP/deb.log" 2>&1 || bail "make deb: $(tail -n 20 "$TMP/deb.log")"
     depends=$(for deb in "$packages"/rgpu-*_"${old}"_amd64.deb; do dpkg-deb -f "$deb" Depends; done |
         tr , '\n' | sed 's/|.*//; s/(.*//; s/ //g' | grep -v '^rgpu' | sort -u)
+    # Environment Modules and Lmod exclude each other; Docker knows CDI from Debian 13 on.
+    systems=environment-modules
+    [ -z "$elsewhere" ] || systems="lmod docker.io docker-cli"
     # shellcheck disable=SC2086
-    build_machine packages $depends environment-modules lmod
+    build_machine packages $depends $systems
 fi
 private_machines "$@"
 debs() { ls "$packages"/rgpu-{client,tools,box,broker,slurm}_"$1"_amd64.deb; }
@@ -90,9 +93,9 @@ like "$(m getent passwd rgpu rgpu-broker | tr '\n' ' ')" 'rgpu:.*rgpu-broker:' "
 is "$(m bash -c 'cat /run/rgpu*.pid 2>/dev/null')" "" "nothing starts that is not set up"
 is "$(m rgpuctl --version)" "rgpuctl $(m rgpud --version | awk '{ print $2 }')" "programs run"
 
-for modules in modules lmod; do
-    like "$(m bash -c ". /etc/profile.d/$modules.sh; module load rgpu; echo \$LD_LIBRARY_PATH" 2>&1)" '^/usr/lib/rgpu' "$modules.sh finds the environment module"
-done
+modules=$(m bash -c 'ls /etc/profile.d/{modules,lmod}.sh' 2>/dev/null || true)
+like "$(m bash -c ". $modules; module load rgpu; echo \$LD_LIBRARY_PATH" 2>&1)" '^/usr/lib/rgpu' "$modules finds the environment module"
+like "$(m bash -c ". $modules; module help rgpu" 2>&1)" 'libcupti.so.12 and' "and prints its help"
 
 # ---- start ----
 m rgpu-brokerd --make-key /etc/rgpu/cluster.key
@@ -131,4 +134,44 @@ fails "the services have ended" m systemctl is-active rgpud
 (cd "$root" && find etc usr var/lib -path var/lib/dpkg -prune -o -print | sort) >"$TMP/after"
 is "$(comm -13 "$TMP/before" "$TMP/after" | grep -i rgpu | grep -v rgpu.*-wants | xargs)" "etc/rgpu etc/rgpu/cluster.key" \
     "nothing is left but the key that the administrator made"
+
+# ---- Docker, by the Container Device Interface, which that of Debian 12 does not have ----
+[ -n "$elsewhere" ] || { done_testing; exit; }
+export MACHINE_docker=$MACHINE_packages
+boot_machine docker systemd
+tell_hosts
+root=${machine_root[docker]}
+d() { on docker "$@" {orders}>&-; }
+[ "${machine_inner[docker]}" = / ] || { skip "no cgroups, so no Docker"; done_testing; exit; }
+mkdir -p "$root/debs" "$root/etc/docker" "$root/image/bin"
+# shellcheck disable=SC2046
+cp $(debs "$new") "$root/debs"
+d bash -c 'dpkg -i /debs/*.deb' >/dev/null 2>&1
+printf '{"features": {"cdi": true}, "iptables": false, "bridge": "none", "storage-driver": "vfs"}\n' >"$root/etc/docker/daemon.json"
+cp "$BUILD/tests/programs/saxpy" "$root/image/bin"
+ok "an image has nothing but a program and the C library" d bash -ec 'systemctl restart docker
+    ln -s usr/lib usr/lib64 /image
+    tar -ch $(dpkg -L libc6 | grep "/lib.*\.so") -C /image bin >/tmp/image.tar; tar -C /image -rf /tmp/image.tar lib lib64
+    docker import /tmp/image.tar image'
+printf '[box]\nname = gpu01\nlisten = 127.0.0.1:7300, unix:/run/rgpu-clients/box\ndevices = sim:1\n[auth]\nauth = none\n' >"$root/etc/rgpu/rgpud.conf"
+d systemctl restart rgpud
+ok "the box is described" d bash -ec 'mkdir -p /etc/cdi; rgpuctl cdi generate >/etc/cdi/rgpu.json'
+container() { d docker run --rm --network none --env RGPU_LOG=info "$@" image /bin/saxpy; }
+fails "the program finds no driver without the device" container
+ok "Docker runs it with --device rgpu/box=all, as another user" container --user 1234:1234 --device rgpu/box=all
+like "$(cat "$TMP/ok.out")" 'transport=shm' "over shared memory"
+
+# A lease: a box of a pool, which takes tickets.
+d rgpu-brokerd --make-key /etc/rgpu/cluster.key
+d chown rgpu-broker: /etc/rgpu/cluster.key
+d systemctl restart rgpu-brokerd
+echo unix:/run/rgpu-broker/broker.sock >"$root/etc/rgpu/broker"
+d bash -c 'rgpuctl box-key gpu01 | install -m 600 -o rgpu /dev/stdin /etc/rgpu/box.key'
+printf '[box]\nname = gpu01\nlisten = unix:/run/rgpu-clients/box\ndevices = sim:1\n[broker]\nbroker = 127.0.0.1:7310\n' >"$root/etc/rgpu/rgpud.conf"
+d systemctl restart rgpud
+in_pool() { d rgpuctl boxes | grep -q 'gpu01.* up'; }
+ok "the box is in a pool" await "the box" in_pool
+fails "and takes no program without a ticket" container --device rgpu/box=all
+ok "Docker runs it with the device of a lease" d rgpuctl run -n 1 -- bash -ec 'rgpuctl cdi generate >/etc/cdi/lease.json
+    docker run --rm --network none --user "$(id -u)" --device "$(rgpuctl cdi name)" image /bin/saxpy'
 done_testing

@@ -42,7 +42,7 @@ cat >"$TMP/hex" <<<"k1 $(printf '%064d' 7)"
 chmod 600 "$TMP/hex"
 start_stub_box --auth ticket --key-file "$TMP/hex"
 out=$("$CLIENT" "$BOX" || true)
-like "$out" 'error result=800 .*asks for a ticket: set RGPU_TICKET_FILE' "no ticket"
+like "$out" 'error result=800 .*asks for a ticket: take a lease .*set RGPU_TICKET_FILE' "no ticket"
 out=$(RGPU_TICKET="stub 127.0.0.1:1 aaaa.bbbb.cccc" "$CLIENT" "$BOX" || true)
 like "$out" 'error result=800 ' "a damaged ticket"
 chmod 644 "$TMP/hex"

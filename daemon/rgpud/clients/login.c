@@ -89,7 +89,7 @@ static bool may_come_in(struct client *client)
     else if (!client->tls && box->settings.auth == AUTH_TICKET)
         client_refuse(
             client, CONTROL_REFUSAL_AUTHENTICATION,
-            "this box asks for a ticket: set RGPU_TICKET_FILE, or take a lease with rgpuctl run");
+            "this box asks for a ticket: take a lease (rgpuctl run without --box), or set RGPU_TICKET_FILE");
     else if (is_stolen(client))
         client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is another user's");
     else

@@ -236,6 +236,21 @@ static bool auth_take_payload(const char *text, size_t size, const char *digest,
     return true;
 }
 
+static const char *explain_munge(munge_err_t code)
+{
+    switch ((int)code) {
+    case EMUNGE_CRED_INVALID:
+        return "Invalid credential: the key of munge differs from that of the broker's host";
+    case EMUNGE_CRED_UNAUTHORIZED:
+        return "Unauthorized credential: the broker runs as another user than broker_user, or the "
+               "second word of /etc/rgpu/broker, says";
+    case EMUNGE_CRED_EXPIRED:
+    case EMUNGE_CRED_REWOUND:
+        return "the clocks of this host and of the broker's differ too much for munge";
+    default: return munge_strerror(code);
+    }
+}
+
 static void on_decoded(void *argument, const struct munge_result *result)
 {
     struct auth_job job = *(struct auth_job *)argument;
@@ -246,7 +261,7 @@ static void on_decoded(void *argument, const struct munge_result *result)
     ((struct auth_job *)argument)->munge = NULL;
     job_end(argument);
     if (result->code != EMUNGE_SUCCESS) {
-        why = munge_strerror(result->code);
+        why = explain_munge(result->code);
         error = OUTCOME_UNAUTHORIZED;
     } else if (!auth_take_payload(result->text, result->size, job.digest, &who)) {
         why = "the credential was made for another request, or holds no secret for the answer";

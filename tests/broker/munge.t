@@ -48,6 +48,13 @@ said=$(RGPU_BROKER_USER=12399 "$BUILD/bin/rgpuctl" boxes 2>&1 || true)
 like "$said" '^rgpuctl boxes: .*nauthorized' "a wrong number of the broker's user is the broker's word"
 unlike "$said" 'run munged' "and munged is not blamed, which runs"
 digest=$(printf '%s %s\n%s\n' GET /v1/whoami "$(printf '' | sha256sum | cut -d' ' -f1)" | sha256sum | cut -d' ' -f1)
+dd if=/dev/urandom of="$TMP/munge/other" bs=128 count=1 status=none
+chmod 600 "$TMP/munge/other"
+start other-munged /usr/sbin/munged --foreground --force --key-file="$TMP/munge/other" --socket="$TMP/munge/o" \
+    --pid-file="$TMP/munge/other-pid" --log-file="$TMP/munge/other-log" --seed-file="$TMP/munge/other-seed"
+await "the other munged" munge -n -S "$TMP/munge/o"
+like "$(RGPU_MUNGE_SOCKET=$TMP/munge/o "$BUILD/bin/rgpuctl" boxes 2>&1 || true)" '^rgpuctl boxes: Invalid credential: the key of munge differs' \
+    "another key of munge is named as the reason"
 is "$(send "$(munge -S "$TMP/munge/s" -s "$digest")" GET /v1/whoami | sed -n 1p)" 401 "a credential without a secret for the answer is refused"
 # Somebody else where the broker was: he can read no request, so he proves nothing.
 cat >"$TMP/other.py" <<'PY'

@@ -79,7 +79,8 @@ exec unshare --cgroup bash -c "
     exec env -i container=test PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd"
 END
 }
-booted_systemd() { on "$1" systemctl is-system-running 2>/dev/null | grep -qE 'running|degraded'; }
+# A degraded one has booted; systemctl's status is then not 0.
+booted_systemd() { [[ $(on "$1" systemctl is-system-running 2>/dev/null) =~ running|degraded ]]; }
 
 boot_machine() {
     local name=$1 number=$((booted + 1)) kept=MACHINE_$1 dir=$TMP/machines/$1 cgroup=$TMP/cgroup/rgpu-machines-$$/$1

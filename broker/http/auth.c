@@ -3,11 +3,11 @@
 #include "broker/http/auth.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "broker/http/auth_members.h"
 #include "broker/http/munge_pool.h"
 #include "broker/http/nonces.h"
 #include "common/base/clock.h"
@@ -17,94 +17,21 @@
 #include "common/security/seal.h"
 #include "common/security/ticket.h"
 
-#define USERS_MAX 64
-
-struct user_list {
-    uid_t uids[USERS_MAX];
-    size_t count;
-};
-
 struct auth {
-    struct user_list admins, schedulers;
-    struct ticket_keyring keys;
+    struct auth_members members;
     struct munge_pool *munge;
     int64_t skew;
     double started; // by the clock of the host's uptime
     struct nonces nonces;
 };
 
-// A name without a user is a mistake in the file, or the name service does not answer. The intended
-// user would not have the role, so it is an error. `optional`: the name is the setting's default,
-// which need not exist.
-static int auth_resolve(const char *option, char **names, const char *optional,
-                        struct user_list *list)
-{
-    int error = 0;
-
-    for (; *names; names++) {
-        const struct passwd *entry = getpwnam(*names);
-        char *end;
-        unsigned long number = strtoul(*names, &end, 10);
-
-        if (list->count == USERS_MAX) {
-            config_complain(settings_table, "auth", option, "%s: more than %d users", option,
-                            USERS_MAX);
-            return -EINVAL;
-        }
-        if (entry)
-            list->uids[list->count++] = entry->pw_uid;
-        else if (!*end && number < UINT32_MAX)
-            list->uids[list->count++] = (uid_t)number;
-        else if (strcmp(*names, optional)) {
-            config_complain(settings_table, "auth", option, "%s: there is no user %s", option,
-                            *names);
-            error = -EINVAL;
-        }
-    }
-    return error;
-}
-
-static int load_shared_keys(const struct broker_settings *settings, struct ticket_keyring *keys)
-{
-    int error;
-
-    if (!settings->key_file || !*settings->key_file)
-        return 0;
-    error = ticket_keyring_load(settings->key_file, keys);
-    if (error)
-        config_complain(settings_table, "auth", "key_file", "key_file=%s: %s", settings->key_file,
-                        ticket_keyring_explain(error));
-    return error;
-}
-
-// All that is wrong is logged.
-static int auth_read_members(const struct broker_settings *settings, struct auth *auth)
-{
-    int parts[] = {auth_resolve("admins", settings->admins, "root", &auth->admins),
-                   auth_resolve("schedulers", settings->schedulers, "slurm", &auth->schedulers),
-                   load_shared_keys(settings, &auth->keys)};
-
-    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-        if (parts[i])
-            return parts[i];
-    return 0;
-}
-
 int auth_settings_check(const struct broker_settings *settings)
 {
-    struct auth members = {0};
-    int error = auth_read_members(settings, &members);
+    struct auth_members members = {0};
+    int error = auth_members_read(settings, &members);
 
     explicit_bzero(&members, sizeof(members));
     return error;
-}
-
-static bool has_user(const struct user_list *list, uid_t uid)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (list->uids[i] == uid)
-            return true;
-    return false;
 }
 
 // The broker queries munged once when it starts, so that the log shows at once if munged does not
@@ -145,7 +72,7 @@ int auth_new(const struct broker_settings *settings, struct event_base *base, st
     nonces_init(&auth->nonces);
     auth->skew = (int64_t)(settings->clock_skew / 1000000);
     auth->started = clock_boot_seconds();
-    error = auth_read_members(settings, auth);
+    error = auth_members_read(settings, &auth->members);
     if (!error)
         error = start_munge(settings, base, auth);
     if (error)
@@ -172,8 +99,8 @@ static void identify_user(const struct auth *auth, uid_t uid, struct identity *w
 {
     who->known = who->has_uid = true;
     who->uid = uid;
-    who->admin = has_user(&auth->admins, uid);
-    who->scheduler = who->admin || has_user(&auth->schedulers, uid);
+    who->admin = auth_members_has(&auth->members.admins, uid);
+    who->scheduler = who->admin || auth_members_has(&auth->members.schedulers, uid);
     snprintf(who->name, sizeof(who->name), "%s uid=%u",
              who->admin       ? "admin"
              : who->scheduler ? "scheduler"
@@ -313,11 +240,17 @@ static const struct ticket_key *auth_find_key(const struct ticket_keyring *ring,
     return NULL;
 }
 
-// The rest after "admin." or "scheduler." only distinguishes keys.
-static bool identify_key(const char *id, struct identity *who)
+// The rest after "admin." or "scheduler." only distinguishes keys; that after "user." is the owner.
+static bool identify_key(const struct auth *auth, const struct ticket_key *key,
+                         struct identity *who)
 {
+    const char *id = key->id;
     size_t size = strcspn(id, ".");
 
+    if (auth_members_user_of(id)) {
+        identify_user(auth, auth->members.key_users[key - auth->members.keys.keys], who);
+        return true;
+    }
     who->admin = size == 5 && !strncmp(id, "admin", size);
     who->scheduler = who->admin || (size == 9 && !strncmp(id, "scheduler", size));
     who->known = who->admin || who->scheduler;
@@ -374,11 +307,11 @@ static enum outcome check_key(struct auth *auth, const char *value, const char *
     *why = "the signature is wrong";
     if (api_signature_parse(value, &given) < 0)
         return OUTCOME_UNAUTHORIZED;
-    key = auth_find_key(&auth->keys, given.key);
+    key = auth_find_key(&auth->members.keys, given.key);
     if (!key)
         return OUTCOME_UNAUTHORIZED;
     error = verify(auth, key->secret, &given, text, who, why);
-    if (error || identify_key(key->id, who))
+    if (error || identify_key(auth, key, who))
         return error;
     *why = "the key's id names no role";
     return OUTCOME_UNAUTHORIZED;
@@ -393,9 +326,9 @@ static enum outcome check_token(const struct auth *auth, const char *value, stru
                   hex_decode(value, 2 * sizeof(secret), secret, sizeof(secret)) >= 0;
 
     *why = "the token is no key of the role metrics";
-    for (size_t i = 0; is_hex && i < auth->keys.count; i++) {
-        const char *id = auth->keys.keys[i].id;
-        const struct ticket_key *key = auth_find_key(&auth->keys, id);
+    for (size_t i = 0; is_hex && i < auth->members.keys.count; i++) {
+        const char *id = auth->members.keys.keys[i].id;
+        const struct ticket_key *key = auth_find_key(&auth->members.keys, id);
         if (!key || strncmp(id, "metrics", 7) || (id[7] && id[7] != '.') ||
             !secret_equal(secret, key->secret, sizeof(secret)))
             continue;

@@ -13,10 +13,10 @@
 // The broker therefore knows the sender before it reads the body. When the body is complete, the
 // broker compares it with the digest.
 //
-// The id of a shared key names the sender's role: "scheduler", "admin" or "metrics". The last one
-// travels in the clear, as Prometheus can send nothing else, and opens the metrics only. Other
-// answers are authenticated too, with the shared key or with the secret in the credential
-// (common/security/api_auth.h).
+// The id of a shared key names the sender's role: "scheduler", "admin" or "metrics", or the sender,
+// as "user.NAME". The key of "metrics" travels in the clear, as Prometheus can send nothing else,
+// and opens the metrics only. Other answers are authenticated too, with the shared key or with the
+// secret in the credential (common/security/api_auth.h).
 #ifndef RGPU_BROKER_AUTH_H
 #define RGPU_BROKER_AUTH_H
 

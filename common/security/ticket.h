@@ -74,7 +74,7 @@ bool ticket_names_gpu(const struct ticket_entry *entry, const uint8_t uuid[16]);
 // ---- keys ----
 
 #define TICKET_KEY_ID_MAX 33
-#define TICKET_KEYS_MAX 8
+#define TICKET_KEYS_MAX 256
 
 struct ticket_key {
     // member `kid` of tokens; the key of a box has the id of the cluster key

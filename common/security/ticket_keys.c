@@ -71,7 +71,7 @@ static int parse_key(char *line, struct ticket_keyring *ring)
 {
     char *position = NULL, *end = NULL;
     char *id, *secret, *until;
-    struct ticket_key *key = &ring->keys[ring->count];
+    struct ticket_key *key = &ring->keys[ring->count]; // one beyond the last if the ring is full
 
     line[strcspn(line, "#")] = '\0';
     id = strtok_r(line, " \t\r", &position);
@@ -79,8 +79,9 @@ static int parse_key(char *line, struct ticket_keyring *ring)
         return 0;
     secret = strtok_r(NULL, " \t\r", &position);
     until = strtok_r(NULL, " \t\r", &position);
-    if (ring->count == TICKET_KEYS_MAX || !valid_id(id) || !secret ||
-        strtok_r(NULL, " \t\r", &position) ||
+    if (ring->count == TICKET_KEYS_MAX)
+        return -E2BIG;
+    if (!valid_id(id) || !secret || strtok_r(NULL, " \t\r", &position) ||
         hex_decode(secret, strlen(secret), key->secret, sizeof(key->secret)) < 0)
         return -EBADMSG;
     for (size_t i = 0; i < ring->count; i++)
@@ -136,6 +137,7 @@ const char *ticket_keyring_explain(int error)
     case -EPERM:
     case -EACCES: return "it must belong to the user who reads it, with mode 0600";
     case -EBADMSG: return "it is not a key file, which has lines \"ID HEX64\"";
+    case -E2BIG: return "it has more than 256 keys";
     default: return strerror(-error);
     }
 }

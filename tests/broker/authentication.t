@@ -47,9 +47,32 @@ is "$(status_of none --header 'Basic YWRtaW46' GET /v1/whoami)" 401 "another sch
 token=$(printf %064d 7)
 printf 'metrics.prometheus %s\n' "$token" >>"$TMP/api.keys"
 is "$(status_of none --header "Bearer $token" GET /metrics)" 401 "a token that the broker does not know is refused"
+# Users without munge: one is named by his number, the other by his name.
+for number in 8 9 10; do
+    id=$(cut -d ' ' -f $((number - 7)) <<<"user.12345 user.nobody user.no-such-user")
+    printf '%s %064d\n' "$id" $number >"$TMP/$id.key"
+    chmod 600 "$TMP/$id.key"
+done
+is "$(status_of "$TMP/user.12345.key" GET /v1/whoami)" 401 "so is a user's key"
 stop "$BROKER_PID"
+cat "$TMP/user.no-such-user.key" >>"$TMP/api.keys"
+fails "the key of a user who is not there is an error" "$BUILD/bin/rgpu-brokerd" --key-file "$TMP/api.keys" --check-config
+like "$(cat "$TMP/ok.out")" 'key_file=.*: there is no user no-such-user' "with his name"
+sed -i '$d' "$TMP/api.keys"
+cat "$TMP/user.12345.key" "$TMP/user.nobody.key" >>"$TMP/api.keys"
 start_broker --user-leases=yes
 await "the box" box_is box1 up
+ask_user() { ask "$TMP/user.$1.key" "${@:2}" | tail -n 1; }
+like "$(ask_user 12345 GET /v1/whoami)" '"uid": ?12345' "a user's key is that user"
+like "$(ask_user nobody GET /v1/whoami)" "\"uid\": ?$(id -u nobody)[,}]" "also where he is named"
+lease=$(ask_user 12345 POST /v1/leases '{"request": {"gpus": [{}]}}' | at lease.id)
+like "$(api GET "/v1/leases/$lease")" '"owner": ?12345' "he takes a lease, which is his"
+is "$(status_of "$TMP/user.nobody.key" DELETE "/v1/leases/$lease")" 403 "which another user's key does not end"
+is "$(status_of "$TMP/user.12345.key" POST /v1/boxes/box1/drain '{}')" 403 "he steers nothing"
+ok "with rgpuctl, too" env RGPU_BROKER="$BROKER" "$ctl" leases --key "$TMP/user.12345.key"
+like "$(cat "$TMP/ok.out")" "^$lease " "he sees his lease"
+is "$(status_of "$TMP/user.12345.key" DELETE "/v1/leases/$lease")" 200 "and ends it"
+is "$(status_of none --header "Bearer $(cut -d' ' -f2 "$TMP/user.12345.key")" GET /metrics)" 401 "a user's key is no token"
 is "$(status_of none --header "Bearer $token" GET /metrics)" 200 "from the next start on"
 is "$(status_of none --header "Bearer $token" GET /v1/boxes) $(status_of none --header "Bearer $token" GET /v1/leases)" "403 403" "for metrics only"
 is "$(status_of none --header "Bearer $token" POST /v1/boxes/box1/drain '{}')" 403 "and steers nothing"

@@ -54,7 +54,8 @@ for pair in rgpud:box.key:rgpu rgpu-brokerd:cluster.key:rgpu-broker; do
 done
 # The page on the pool has keys in place of munge; they serve beside it.
 on host useradd -m alice
-for part in keys alice; do
+on host useradd -m bob
+for part in keys alice bob; do
     while IFS= read -r line <&3; do
         ok "pool.md, on the broker: $line" run_step host "cd; $line"
     done 3< <(python3 -B "$TOP/tests/pages/steps.py" "$TOP/docs/admin/pool.md" broker $part)
@@ -62,6 +63,9 @@ done
 as_alice() { on host su alice -c "RGPU_BROKER_KEY=~/rgpu.key rgpuctl $*"; }
 ok "an administrator with a key changes the pool" as_alice drain gpu01
 ok "and changes it back" as_alice undrain gpu01
+as_bob() { on host su bob -c "RGPU_BROKER_KEY=~/rgpu.key rgpuctl $*"; }
+fails "a user with a key does not" as_bob drain gpu01
+like "$(as_bob boxes)" '^gpu01 ' "but sees it"
 in_pool() { on host rgpuctl boxes | grep -q 'gpu01.* up'; }
 ok "the box is in the pool" await "the box" in_pool
 if [ "${machine_inner[host]}" = / ]; then

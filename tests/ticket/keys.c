@@ -72,6 +72,18 @@ static void test_parsing(void)
     is_int(parse("k " HEX " 5 6"), -EBADMSG, "nothing follows the end");
 }
 
+static void test_many_keys(void)
+{
+    static char text[(TICKET_KEYS_MAX + 1) * (SHA256_SIZE * 2 + 16)];
+    size_t used = 0;
+
+    for (int i = 0; i < TICKET_KEYS_MAX; i++)
+        used += (size_t)sprintf(text + used, "user.%d " HEX "\n", i);
+    is_int(parse(text), 0, "a file has as many keys as a ring holds");
+    sprintf(text + used, "one-more " HEX "\n");
+    is_int(parse(text), -E2BIG, "and no more");
+}
+
 static void test_derivation(void)
 {
     struct ticket_keyring cluster = sample_ring("k1"), one, again, two, printed;
@@ -98,6 +110,7 @@ int main(void)
 {
     test_files();
     test_parsing();
+    test_many_keys();
     test_derivation();
     return done();
 }

@@ -27,7 +27,7 @@ static bool members_find_user(const char *name, uid_t *uid)
 // user would not have the role, so it is an error. `optional`: the name is the setting's default,
 // which need not exist.
 static int members_resolve(const char *option, char **names, const char *optional,
-                        struct user_list *list)
+                           struct user_list *list)
 {
     int error = 0;
 
@@ -77,7 +77,8 @@ static int members_load_keys(const struct broker_settings *settings, struct auth
 int auth_members_read(const struct broker_settings *settings, struct auth_members *members)
 {
     int parts[] = {members_resolve("admins", settings->admins, "root", &members->admins),
-                   members_resolve("schedulers", settings->schedulers, "slurm", &members->schedulers),
+                   members_resolve("schedulers", settings->schedulers, "slurm",
+                                   &members->schedulers),
                    members_load_keys(settings, members)};
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)

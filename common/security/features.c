@@ -46,11 +46,6 @@ static bool has_sealed_memory(void)
     return fd >= 0 && !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_FUTURE_WRITE);
 }
 
-static bool has_clone3(void)
-{
-    return syscall(SYS_clone3, NULL, 0) < 0 && errno != ENOSYS && errno != EPERM;
-}
-
 static bool has_close_range(void)
 {
     return !syscall(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_CLOEXEC);
@@ -122,8 +117,6 @@ const struct feature features[] = {
     {"pidfd", "5.3", FEATURE_OF_BOXES, true, "the ends of workers cannot be noticed", has_pidfd},
     {"sealed memory", "5.1", FEATURE_OF_BOXES, true,
      "workers could change the limits of their lease", has_sealed_memory},
-    {"clone3", "5.7", FEATURE_OF_BOXES, false,
-     "workers have no cgroups of their own: memory is limited for each process only", has_clone3},
     {"seccomp notification", "5.0", FEATURE_OF_BOXES, false,
      "system calls that are refused to workers are not named in the log, and GPUs with mps are not "
      "served",

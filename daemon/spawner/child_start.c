@@ -114,14 +114,24 @@ static int child_start_prepare(const struct child_start_request *launch, pid_t p
     return err ? err : spawn_end_with(parent);
 }
 
+static int child_start_move(int cgroup)
+{
+    SCOPED_FD int file = openat(cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+
+    return file < 0 || write(file, "0", 1) != 1 ? -errno : 0;
+}
+
 // The program may lie where its new user cannot look, as in a tree under somebody's home; so it is
 // opened before.
 __attribute__((noreturn)) static void run(const struct child_start_request *launch, pid_t parent,
-                                          int report)
+                                          int report, bool moves)
 {
     int program = open(launch->program, O_PATH | O_CLOEXEC);
     int high = fcntl(report, F_DUPFD_CLOEXEC, LIFTED);
     int err = program < 0 || high < 0 ? -errno : 0;
+
+    if (!err && moves)
+        err = child_start_move(launch->cgroup);
 
     program = fcntl(program, F_DUPFD_CLOEXEC, LIFTED);
     if (!err)
@@ -141,9 +151,9 @@ __attribute__((noreturn)) static void run(const struct child_start_request *laun
 
 // ---- in the parent ----
 
-// A process of its own cgroup is born there: to be moved takes the kernel a grace period. Kernels
-// and containers without clone3() get the process without one.
-static pid_t child_start_divide(int cgroup, int *pidfd)
+// A process of its own cgroup is born there: to be moved takes the kernel a grace period. Without
+// clone3(), which services with RestrictNamespaces= and containers do not have, the child moves.
+static pid_t child_start_divide(int cgroup, int *pidfd, bool *moves)
 {
     struct clone_args args = {.flags = CLONE_PIDFD | (cgroup < 0 ? 0 : CLONE_INTO_CGROUP),
                               .pidfd = (uint64_t)(uintptr_t)pidfd,
@@ -151,8 +161,10 @@ static pid_t child_start_divide(int cgroup, int *pidfd)
                               .cgroup = cgroup < 0 ? 0 : (uint64_t)cgroup};
     pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 
-    if (pid >= 0 || errno != ENOSYS)
+    *moves = false;
+    if (pid >= 0 || (errno != ENOSYS && errno != E2BIG))
         return pid;
+    *moves = cgroup >= 0;
     pid = fork();
     if (pid > 0)
         *pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -162,6 +174,7 @@ static pid_t child_start_divide(int cgroup, int *pidfd)
 int child_start(const struct child_start_request *launch, pid_t *pid, int *pidfd)
 {
     int report[2], err = 0;
+    bool moves = false;
     pid_t parent = getpid();
 
     if (launch->fd_count > LIFTED)
@@ -169,9 +182,9 @@ int child_start(const struct child_start_request *launch, pid_t *pid, int *pidfd
     if (pipe2(report, O_CLOEXEC))
         return -errno;
     *pidfd = -1;
-    *pid = child_start_divide(launch->cgroup, pidfd);
+    *pid = child_start_divide(launch->cgroup, pidfd, &moves);
     if (!*pid)
-        run(launch, parent, report[1]);
+        run(launch, parent, report[1], moves);
     err = *pid < 0 ? -errno : 0;
     close(report[1]);
     // The end of the pipe is a program that has begun.

@@ -3,10 +3,15 @@
 // included, and a limited number of threads. Its child processes end when the cgroup is removed.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <mntent.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -240,12 +245,31 @@ static void check_birth_and_end(int root)
     while (file && fgets(line, sizeof(line), file))
         inside |= !strncmp(line, "0::", 3) && strstr(line, "/workers/family\n");
     ok(inside, "it is in the cgroup that was made for it, below that of all");
+    if (!inside)
+        kill(-pid, SIGKILL);
     while (!cgroup_remove(root, "family"))
         ;
     is_int(waitpid(pid, &status, 0), pid, "removing the cgroup ends it");
     // Its children have the other end of the pipe, too.
     is_int(read(output, &c, 1), 0, "with all that it has started");
     close(output);
+}
+
+// As RestrictNamespaces= of a systemd unit and the filters of containers do.
+static void lose_clone3(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {.len = sizeof(code) / sizeof(*code), .filter = code};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+        bail("no filter of system calls can be set");
+    is_int(syscall(SYS_clone3, NULL, 0), -1, "without clone3()");
 }
 
 int main(int argc, char **argv)
@@ -261,6 +285,8 @@ int main(int argc, char **argv)
     check_memory(root);
     check_memory_of_all(root);
     check_tasks(root);
+    lose_clone3();
+    check_birth_and_end(root);
     close(root);
     return done();
 }

@@ -61,6 +61,7 @@ exec 9>&- 8<&-
 wait $!
 group=/sys/fs/cgroup/system.slice/rgpu-workers.service
 say "tasks of each worker" bash -c "cat $group/workers/p*/pids.max | sort -u"
+say "a worker is in" bash -c "cat $group/workers/p*/cgroup.procs | head -n 1 | xargs -I PID cat /proc/PID/comm"
 say "controllers of workers" bash -c "cat $group/workers/p*/cgroup.controllers | sort -u"
 say "processes outside of the workers' cgroups" cat $group/cgroup.procs
 say "rights of rgpud" bash -c "awk '/^Cap(Prm|Bnd|Amb)/ { print \$2 }' /proc/$(systemctl show -p MainPID --value rgpud)/status | sort -u"
@@ -111,6 +112,7 @@ like "$out" '^the session is: suspended$' "and are"
 like "$out" '^resume: status 0$' "and resumed"
 like "$out" '^its data: right 1$' "with their data"
 like "$out" '^tasks of each worker: 4096$' "each worker has a cgroup, which bounds its threads"
+like "$out" '^a worker is in: rgpu-worker' "and is in it"
 like "$out" '^controllers of workers: (cpu ?|memory ?|pids ?){3}$' "and its memory and part of the processors"
 like "$out" "^processes outside of the workers' cgroups: *$" "the spawner and the workers are in cgroups of their own"
 like "$out" '^rights of rgpud: 0000000000000000$' "rgpud has no capability"

@@ -69,6 +69,8 @@ like "$(as_bob boxes)" '^gpu01 ' "but sees it"
 in_pool() { on host rgpuctl boxes | grep -q 'gpu01.* up'; }
 ok "the box is in the pool" await "the box" in_pool
 if [ "${machine_inner[host]}" = / ]; then
+    in_cgroup() { on host bash -c 'grep -qs . /sys/fs/cgroup/system.slice/rgpu-workers.service/workers/p*/cgroup.procs'; }
+    ok "each worker is in a cgroup of its own" await "a worker" in_cgroup
     for unit in rgpu-brokerd rgpud rgpu-workers; do is "$(on host systemctl is-active $unit)" active "systemd runs $unit"; done
 else
     skip "no cgroups for systemd: the units were run by a script"

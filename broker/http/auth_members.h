@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The users and shared keys that the settings name. Names of users are resolved once, when the broker starts.
+// The users and shared keys that the settings name. Names are resolved once, at the start.
 #ifndef RGPU_BROKER_HTTP_AUTH_MEMBERS_H
 #define RGPU_BROKER_HTTP_AUTH_MEMBERS_H
 

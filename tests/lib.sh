@@ -131,7 +131,7 @@ done_testing() {
 # ---- processes ----
 
 # spawned BOX_PID PGREP_ARGUMENTS...: numbers of the processes that the box's rgpu-spawner has started.
-spawned() { pgrep -P "$(pgrep -P "$1" -x rgpu-spawner)" "${@:2}"; }
+spawned() { pgrep -P "${SPAWNER_PID:-$(pgrep -P "$1" -x rgpu-spawner)}" "${@:2}"; }
 
 # start NAME COMMAND...: runs it in the background in a session of its own, killed with this
 # shell; standard output goes to the pipe that `await_line` reads, the rest to $TMP/NAME.log.
@@ -291,6 +291,15 @@ start_box() {
     await_line "$name" '([][0-9A-Za-z.:_-]+:[0-9]+)' || bail "the box did not start"
     [[ $LINE =~ (([0-9]+\.){3}[0-9]+:[0-9]+) ]] || bail "no address in the box's ready line: $LINE"
     BOX=${BASH_REMATCH[1]}
+}
+
+# start_spawner [settings]: an rgpu-spawner that outlives the boxes that are started with `--spawner "$SPAWNER"`.
+# Sets SPAWNER_PID.
+SPAWNER=$TMP/orders.sock
+start_spawner() {
+    start spawner "$BUILD/bin/rgpu-spawner" --standalone "$@" --orders "$SPAWNER" --for "$(id -u)"
+    SPAWNER_PID=$PID
+    await "the spawner listens" test -S "$SPAWNER" || bail "the spawner did not start"
 }
 
 bail() {

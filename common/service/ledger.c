@@ -1,173 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The usage of a line is the supervisor's count plus the worker's. The worker's count is negative
-// if it has freed memory that the supervisor counted.
 #include "common/service/ledger.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "common/base/clock.h"
-#include "common/base/descriptor.h"
 #include "common/base/scope.h"
 #include "common/base/wait.h"
-
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010
-#endif
-
-enum { IMAGES = LEDGER_DEVICES, COUNTS }; // images are counted as one device more
+#include "common/service/ledger_layout.h"
 
 _Static_assert(LEDGER_LINE_MOST <= UINT64_MAX / (4 * LEDGER_LINES), "no sum overflows");
-
-// Each line is written by its worker alone, and `network` by all.
-struct ledger_words {
-    struct {
-        _Atomic uint64_t trying[LEDGER_LINES]; // announced, and not yet taken
-        _Atomic uint64_t used[LEDGER_LINES];
-    } counts[COUNTS];
-    _Atomic uint64_t changes[LEDGER_LINES]; // of `used`, counted before each
-    _Alignas(64) struct throttle_counts network;
-};
-
-// Written by the supervisor alone.
-struct ledger_rules {
-    _Atomic uint64_t sessions[LEDGER_LINES]; // 0: free
-    _Atomic uint64_t room[COUNTS];
-    _Atomic uint64_t trying[COUNTS];
-    _Atomic uint64_t charged[COUNTS][LEDGER_LINES];
-    struct throttle_rates network;
-};
-
-struct ledger {
-    struct ledger_words *words;
-    struct ledger_rules *rules;
-    int fds[LEDGER_FDS];      // of the supervisor; -1: a worker has mapped it
-    pthread_mutex_t taking;   // a worker's line announces one thing at a time
-    pthread_mutex_t changing; // protects the worker's own words `used` and `changes`
-};
-
-// ---- making and mapping ----
-
-static int ledger_make_file(const char *name, size_t size)
-{
-    SCOPED_FD int fd = descriptor_own(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-
-    if (fd < 0 || ftruncate(fd, (off_t)size))
-        return -errno;
-    return scoped_take_fd(&fd);
-}
-
-static int map(int fd, size_t size, int protection, void **out)
-{
-    // Beyond the end of a file that is too short each access would end the process.
-    if (lseek(fd, 0, SEEK_END) != (off_t)size)
-        return -EBADF;
-    *out = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
-    return *out == MAP_FAILED ? -errno : 0;
-}
-
-static int map_both(const int fds[LEDGER_FDS], int rules_protection, struct ledger **out)
-{
-    struct ledger *ledger = calloc(1, sizeof(*ledger));
-    void *words = NULL, *rules = NULL;
-    int err = ledger ? map(fds[0], sizeof(*ledger->words), PROT_READ | PROT_WRITE, &words)
-                     : -ENOMEM;
-
-    if (!err) {
-        err = map(fds[1], sizeof(*ledger->rules), rules_protection, &rules);
-        if (err)
-            munmap(words, sizeof(*ledger->words));
-    }
-    if (err) {
-        free(ledger);
-        return err;
-    }
-    *ledger = (struct ledger){.words = words,
-                              .rules = rules,
-                              .fds = {-1, -1},
-                              .taking = PTHREAD_MUTEX_INITIALIZER,
-                              .changing = PTHREAD_MUTEX_INITIALIZER};
-    *out = ledger;
-    return 0;
-}
-
-int ledger_map(const int fds[LEDGER_FDS], struct ledger **out)
-{
-    return map_both(fds, PROT_READ, out);
-}
-
-static int make_both(int fds[LEDGER_FDS])
-{
-    fds[0] = ledger_make_file("rgpu-lease", sizeof(struct ledger_words));
-    if (fds[0] < 0)
-        return fds[0];
-    fds[1] = ledger_make_file("rgpu-lease-rules", sizeof(struct ledger_rules));
-    if (fds[1] < 0)
-        close(fds[0]);
-    return fds[1] < 0 ? fds[1] : 0;
-}
-
-// The supervisor's own mapping, which is there already, can still write the rules.
-static int seal(const int fds[LEDGER_FDS])
-{
-    const int size = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
-    return fcntl(fds[0], F_ADD_SEALS, size) ||
-                   fcntl(fds[1], F_ADD_SEALS, size | F_SEAL_FUTURE_WRITE)
-               ? -errno
-               : 0;
-}
-
-int ledger_create(struct ledger **out)
-{
-    struct ledger *ledger = NULL;
-    int fds[LEDGER_FDS];
-    int err = make_both(fds);
-
-    if (err)
-        return err;
-    err = map_both(fds, PROT_READ | PROT_WRITE, &ledger);
-    if (err) {
-        close(fds[0]);
-        close(fds[1]);
-        return err;
-    }
-    ledger->fds[0] = fds[0];
-    ledger->fds[1] = fds[1];
-    for (int i = 0; i < COUNTS; i++)
-        atomic_init(&ledger->rules->room[i], UINT64_MAX);
-    err = seal(fds);
-    if (err)
-        ledger_unmap(&ledger);
-    else
-        *out = ledger;
-    return err;
-}
-
-const int *ledger_descriptors(const struct ledger *ledger)
-{
-    return ledger->fds;
-}
-
-void ledger_unmap(struct ledger **ledger)
-{
-    if (!*ledger)
-        return;
-    munmap((*ledger)->words, sizeof(*(*ledger)->words));
-    munmap((*ledger)->rules, sizeof(*(*ledger)->rules));
-    for (int i = 0; i < LEDGER_FDS; i++)
-        if ((*ledger)->fds[i] >= 0)
-            close((*ledger)->fds[i]);
-    free(*ledger);
-    *ledger = NULL;
-}
 
 // ---- reading: each word once, and bounded ----
 
@@ -273,7 +117,7 @@ static enum verdict ledger_judge(const struct ledger *ledger, unsigned count, ui
 // hold more than it did.
 static void ledger_clear(struct ledger *ledger, int line)
 {
-    for (int i = 0; i < COUNTS; i++) {
+    for (int i = 0; i < LEDGER_COUNTS; i++) {
         atomic_store(&ledger->rules->charged[i][line], 0);
         atomic_store(&ledger->words->counts[i].used[line], 0);
         atomic_store(&ledger->words->counts[i].trying[line], 0);
@@ -319,6 +163,17 @@ void ledger_charge(struct ledger *ledger, uint64_t session, unsigned device, uin
         atomic_fetch_add(&ledger->rules->charged[device][line], size);
 }
 
+void ledger_keep_lines(struct ledger *ledger,
+                       bool (*is_kept)(const void *argument, uint64_t session),
+                       const void *argument)
+{
+    for (int i = 0; i < LEDGER_LINES; i++) {
+        uint64_t session = atomic_load(&ledger->rules->sessions[i]);
+        if (session && !is_kept(argument, session))
+            ledger_close_line(ledger, session);
+    }
+}
+
 void ledger_close_line(struct ledger *ledger, uint64_t session)
 {
     int line = ledger_find_line(ledger, session);
@@ -344,7 +199,7 @@ uint64_t ledger_shrink_quota(struct ledger *ledger, unsigned device)
 
 void ledger_limit_images(struct ledger *ledger, uint64_t limit)
 {
-    atomic_store(&ledger->rules->room[IMAGES], limit);
+    atomic_store(&ledger->rules->room[LEDGER_IMAGES], limit);
 }
 
 void ledger_set_rate(struct ledger *ledger, enum throttle_direction direction, uint64_t rate)
@@ -434,10 +289,10 @@ void ledger_give(struct ledger *ledger, int line, unsigned device, uint64_t size
 
 bool ledger_take_images(struct ledger *ledger, int line, uint64_t size)
 {
-    return take(ledger, line, IMAGES, size, UINT64_MAX);
+    return take(ledger, line, LEDGER_IMAGES, size, UINT64_MAX);
 }
 
 void ledger_give_images(struct ledger *ledger, int line, uint64_t size)
 {
-    ledger_change(ledger, line, IMAGES, -size);
+    ledger_change(ledger, line, LEDGER_IMAGES, -size);
 }

@@ -21,13 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/service/ledger_limits.h"
 #include "common/service/throttle.h"
-
-enum {
-    LEDGER_DEVICES = 64,
-    LEDGER_LINES = 256,
-    LEDGER_FDS = 2, // descriptors of an account, in the order above
-};
 
 // Maximum of a line; larger values are read as this one, so that sums cannot overflow.
 #define LEDGER_LINE_MOST (UINT64_C(1) << 48)
@@ -38,6 +33,15 @@ struct ledger;
 
 // Creates an account. Returns 0 or -errno.
 int ledger_create(struct ledger **out) __attribute__((warn_unused_result));
+// Takes over the account of an earlier supervisor, which can write it no more. The rules are copied
+// to a file of this supervisor's own, which the workers of the lease must take with
+// ledger_change_rules(). The caller keeps FDS. Returns 0 or -errno.
+int ledger_take_over(const int fds[LEDGER_FDS], struct ledger **out)
+    __attribute__((warn_unused_result));
+// Clears the lines of sessions that IS_KEPT does not confirm.
+void ledger_keep_lines(struct ledger *ledger,
+                       bool (*is_kept)(const void *argument, uint64_t session),
+                       const void *argument);
 // Returns the descriptors for workers; the account owns them.
 const int *ledger_descriptors(const struct ledger *ledger);
 
@@ -67,6 +71,9 @@ void ledger_set_rate(struct ledger *ledger, enum throttle_direction direction, u
 
 // Maps an account. The caller keeps the descriptors. Returns 0 or -errno.
 int ledger_map(const int fds[LEDGER_FDS], struct ledger **out) __attribute__((warn_unused_result));
+// Reads the rules from another file from now on, which must have the lines of the one before. Other
+// threads may use the account meanwhile. The caller keeps FD. Returns 0 or -errno.
+int ledger_change_rules(struct ledger *ledger, int fd) __attribute__((warn_unused_result));
 // Adds SIZE to the line. Returns false if the sum of all lines would exceed LIMIT or the quota.
 bool ledger_take(struct ledger *ledger, int line, unsigned device, uint64_t size, uint64_t limit);
 // Returns true if SIZE bytes would be within LIMIT. After a failed ledger_take() this means that

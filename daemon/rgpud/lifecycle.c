@@ -14,7 +14,9 @@
 #include "daemon/rgpud/box/notify.h"
 #include "daemon/rgpud/sharing/overcommit.h"
 #include "daemon/rgpud/refill.h"
+#include "daemon/rgpud/supervision/kept_session.h"
 #include "daemon/rgpud/suspension/suspension_orders.h"
+#include "daemon/rgpud/takeover.h"
 #include "daemon/rgpud/clients/waiting_clients.h"
 #include "daemon/rgpud/workers/warm_pool.h"
 #include "daemon/rgpud/workers/worker_process.h"
@@ -87,6 +89,7 @@ void lifecycle_review(struct box *box)
 {
     if (box->state == BOX_STARTING && box->devices_known) {
         places_load(box);
+        takeover_sessions(box);
         lifecycle_move(box, BOX_SERVING);
         announce_ready(box);
     }
@@ -96,6 +99,7 @@ void lifecycle_review(struct box *box)
     suspension_review(box);
     overcommit_review(box);
     waiting_serve(box);
+    kept_session_review(box);
     network_shares_review(box);
     refill_pools(box);
     broker_agent_review(box);

@@ -46,6 +46,7 @@
 #include "daemon/rgpud/suspension/lease_places.h"
 #include "daemon/rgpud/suspension/suspension_orders.h"
 #include "daemon/rgpud/start_check.h"
+#include "daemon/rgpud/takeover.h"
 #include "daemon/rgpud/vm/vm_windows.h"
 #include "daemon/rgpud/workers/warm_pool.h"
 #include "daemon/rgpud/supervision/worker_life.h"
@@ -61,7 +62,7 @@ struct start_options {
 struct program {
     struct start_options options;
     struct box box;
-    struct event *signals[4];
+    struct event *signals[5];
 };
 
 static const struct program_about about = {
@@ -193,6 +194,20 @@ static void asked_to_stop(evutil_socket_t signal, short events, void *argument)
     box_changed(box);
 }
 
+// The spawner keeps the sessions for the next rgpud.
+static void asked_to_hand_over(evutil_socket_t signal, short events, void *argument)
+{
+    struct box *box = argument;
+
+    if (!spawner_outlives(box)) {
+        log_warn("signal USR1 has no effect: rgpu-spawner ends with this rgpud (--spawner)");
+        return;
+    }
+    log_info("sessions are left to the next rgpud sessions=%u", box->session_count);
+    box->hands_over = true;
+    event_base_loopbreak(box->base);
+}
+
 static void apply_log_level(const struct box_settings *settings)
 {
     log_set_level((enum log_level)settings->log_level);
@@ -238,7 +253,8 @@ static int watch_signals(struct program *program)
     signals[1] = evsignal_new(box->base, SIGTERM, asked_to_stop, box);
     signals[2] = evsignal_new(box->base, SIGINT, asked_to_stop, box);
     signals[3] = evsignal_new(box->base, SIGHUP, asked_to_reload, program);
-    for (int i = 0; i < 4; i++)
+    signals[4] = evsignal_new(box->base, SIGUSR1, asked_to_hand_over, box);
+    for (int i = 0; i < 5; i++)
         if (!signals[i] || event_add(signals[i], NULL))
             return -ENOMEM;
     signal(SIGPIPE, SIG_IGN);
@@ -272,12 +288,28 @@ static int make_loop(struct box *box)
     return box->changed ? event_priority_set(box->changed, 0) : -ENOMEM;
 }
 
+// Workers of an earlier rgpud and new ones share their software GPUs.
+static int share_driver(struct box *box)
+{
+    struct spawner_kept *kept = spawner_take_stored(box, SPAWNER_STORE_DRIVER);
+    int err = 0;
+
+    if (!kept)
+        spawner_store(box, SPAWNER_STORE_DRIVER, &box->driver_fd, 1);
+    else if (dup3(kept->stored[0], box->driver_fd, O_CLOEXEC) < 0)
+        err = -errno;
+    if (kept)
+        spawner_kept_free(&kept);
+    return err;
+}
+
 static int open_spawner(struct program *program)
 {
     const struct start_options *options = &program->options;
+    int err = spawner_open(&program->box, options->spawner, options->argc, options->argv,
+                           options->config);
 
-    return spawner_open(&program->box, options->spawner, options->argc, options->argv,
-                        options->config);
+    return err ? err : share_driver(&program->box);
 }
 
 static int rgpud_set_up(struct program *program)
@@ -337,11 +369,24 @@ static int rgpud_set_up(struct program *program)
     return err ? err : suspension_open(box);
 }
 
+// Ends without touching what the spawner keeps. Files are written to their end.
+__attribute__((noreturn)) static void leave_to_next(struct box *box)
+{
+    admin_close(box);
+    broker_agent_close(box);
+    places_close(box);
+    fflush(stdout);
+    _exit(box->exit_status);
+}
+
 static void tear_down(struct program *program)
 {
     struct box *box = &program->box;
 
     notify_stop_watchdog();
+    if (box->hands_over)
+        leave_to_next(box);
+    takeover_abandon(box);
     admin_close(box);
     askers_close(&box->exporter);
     broker_agent_close(box);
@@ -364,7 +409,7 @@ static void tear_down(struct program *program)
     gpu_time_free(box);
     limits_free(&box->limits);
     free(box->devices);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         if (program->signals[i])
             event_free(program->signals[i]);
     if (box->changed)
@@ -425,9 +470,12 @@ int main(int argc, char **argv)
         loop_stall_start();
         event_base_dispatch(box->base);
         status = box->exit_status;
+        // After an error another rgpud is started.
+        box->hands_over |= status && spawner_outlives(box);
         log_info("ends sessions_total=%llu", (unsigned long long)box->sessions_total);
     } else {
-        status = 2;
+        status = box->exit_status = 2;
+        box->hands_over = box->spawner && spawner_outlives(box);
     }
     tear_down(&program);
     return status;

@@ -4,9 +4,9 @@
 // of fixed size (spawner_orders.h), and not with the network.
 //
 // Under systemd it runs in its own unit and survives a restart of rgpud: it keeps rgpud's ends of
-// the workers' sockets and passes them to the new rgpud. If no rgpud connects within ALONE_MS, it
-// closes them, which makes workers end, and kills the remaining ones. Otherwise rgpud starts it,
-// and it ends with rgpud and kills all processes.
+// the workers' sockets, and descriptors that rgpud stores, and passes them to the new rgpud. If no
+// rgpud connects within ALONE_MS, it closes them, which makes workers end, and kills the remaining
+// ones. Otherwise rgpud starts it, and it ends with rgpud and kills all processes.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -47,24 +47,40 @@ static const struct program_about about = {
 };
 
 static struct spawner spawner = {
-    .driver_file = -1, .cgroups = -1, .listener = -1, .connection = -1};
+    .driver_file = -1, .cgroups = -1, .listener = -1, .connection = -1, .gave_up = true};
+
+static struct {
+    int argc; // arguments for the settings table
+    char **argv;
+    const char *config;
+    bool standalone, child;
+} options;
 
 // ---- set up ----
 
-static int read_settings(int argc, char **argv, const char *config, bool standalone, bool child)
+static int read_settings(void)
 {
-    int err;
+    struct box_settings fresh;
+    struct device_choice choice;
+    struct worker_users users;
 
     // rgpud has logged the messages about the settings.
-    log_set_level(child ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO);
-    err = settings_read(argc, argv, config, standalone, &spawner.settings);
+    log_set_level(options.child ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO);
+    int err = settings_read(options.argc, options.argv, options.config, options.standalone, &fresh);
+    if (!err)
+        err = device_choice_parse(fresh.devices ? fresh.devices : "", &choice);
+    if (!err)
+        err = programs_users(&fresh, &users);
+    if (err) {
+        config_clear(settings_table, &fresh);
+    } else {
+        config_clear(settings_table, &spawner.settings);
+        spawner.settings = fresh;
+        spawner.choice = choice;
+        spawner.users = users;
+    }
     log_set_level((enum log_level)spawner.settings.log_level);
     log_level_from_environment();
-    if (!err)
-        err = device_choice_parse(spawner.settings.devices ? spawner.settings.devices : "",
-                                  &spawner.choice);
-    if (!err)
-        err = programs_users(&spawner.settings, &spawner.users);
     return err;
 }
 
@@ -79,6 +95,9 @@ static int spawner_choose(void)
         spawner.users = (struct worker_users){0};
     programs_worker(settings, spawner.worker, sizeof(spawner.worker));
     programs_driver(settings, software, spawner.driver, sizeof(spawner.driver));
+    if (spawner.driver_file >= 0)
+        close(spawner.driver_file);
+    spawner.driver_file = -1;
     if (strchr(spawner.driver, '/'))
         spawner.driver_file = open(spawner.driver, O_RDONLY | O_CLOEXEC);
     programs_mps_control(settings, software, spawner.mps_control, sizeof(spawner.mps_control));
@@ -182,6 +201,9 @@ static void spawner_take_connection(void)
 
     if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
         return;
+    // The last orders of an rgpud that has ended, and then its end.
+    while (spawner.connection >= 0 && order_socket_take(&spawner))
+        ;
     if (peer.uid != spawner.peer || spawner.connection >= 0) {
         log_warn("connection refused pid=%d uid=%u reason=\"%s\"", (int)peer.pid,
                  (unsigned)peer.uid,
@@ -189,9 +211,18 @@ static void spawner_take_connection(void)
         return;
     }
     log_info("rgpud is connected pid=%d", (int)peer.pid);
+    // A restarted rgpud may have other settings.
+    if (read_settings() || spawner_choose())
+        log_warn("the settings of before stay config=%s", options.config ? options.config : "none");
     spawner.connection = scoped_take_fd(&fd);
     spawner.gave_up = false;
     order_socket_greet(&spawner);
+}
+
+static void forget_stores(void)
+{
+    for (int i = 0; i < SPAWNER_STORES; i++)
+        spawner_store_clear(&spawner.stores[i]);
 }
 
 // Returns the time until the next action in milliseconds; -1 if there is none.
@@ -200,17 +231,21 @@ static int be_alone(void)
     int64_t alone_ms = clock_ms() - spawner.alone_since_ms;
     struct spawned *process;
 
-    if (spawner.connection >= 0 || !spawner.process_count)
+    if (spawner.connection >= 0 || (!spawner.process_count && spawner.gave_up))
         return -1;
     if (alone_ms < ALONE_MS)
         return (int)(ALONE_MS - alone_ms);
     if (!spawner.gave_up) {
-        log_warn("no rgpud has come for %d s: %u processes are to end", ALONE_MS / 1000,
-                 spawner.process_count);
+        if (spawner.process_count)
+            log_warn("no rgpud has come for %d s: %u processes are to end", ALONE_MS / 1000,
+                     spawner.process_count);
         TAILQ_FOREACH(process, &spawner.processes, link)
             spawned_give_up(process);
+        forget_stores();
         spawner.gave_up = true;
     }
+    if (!spawner.process_count)
+        return -1;
     if (alone_ms < ALONE_MS + LINGER_MS)
         return (int)(ALONE_MS + LINGER_MS - alone_ms);
     log_warn("processes are killed that do not end count=%u", spawner.process_count);
@@ -309,19 +344,20 @@ int main(int argc, char **argv)
     log_init("rgpu-spawner", LOG_LEVEL_INFO);
     if (program_answer(&about, argc, argv))
         return 0;
-    const char *config = program_take_value(&argc, argv, "--config");
+    options.config = program_take_value(&argc, argv, "--config");
     const char *orders = program_take_value(&argc, argv, "--orders");
     const char *user = program_take_value(&argc, argv, "--for");
-    bool standalone = program_take_flag(&argc, argv, "--standalone");
-    bool child = program_take_flag(&argc, argv, "--child");
-    if (child == (orders != NULL)) {
+    options.standalone = program_take_flag(&argc, argv, "--standalone");
+    options.child = program_take_flag(&argc, argv, "--child");
+    options.argc = argc;
+    options.argv = argv;
+    if (options.child == (orders != NULL)) {
         fputs(about.usage, stderr);
         return 2;
     }
     TAILQ_INIT(&spawner.processes);
     int signals = spawner_block_signals();
-    if (signals < 0 || read_settings(argc, argv, config, standalone, child) ||
-        spawner_set_up(orders, user))
+    if (signals < 0 || read_settings() || spawner_set_up(orders, user))
         return 2;
     if (spawner.connection >= 0)
         order_socket_greet(&spawner);

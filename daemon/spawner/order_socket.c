@@ -9,6 +9,7 @@
 #include "common/base/clock.h"
 #include "common/net/fdpass.h"
 #include "common/base/log.h"
+#include "common/base/scope.h"
 #include "daemon/spawner/order_socket.h"
 
 enum { ORDERS_PER_TURN = 64, SEND_MS = 1000 };
@@ -37,7 +38,8 @@ static void order_socket_answer(struct spawner *spawner, const struct spawner_re
         poll(&writable, 1, SEND_MS);
         err = fdpass_send(spawner->connection, reply, sizeof(*reply), fds, count);
     }
-    if (!err)
+    // The orders that an ended rgpud has sent are still to be read.
+    if (!err || err == -EPIPE || err == -ECONNRESET)
         return;
     log_warn("rgpud takes no answer error=\"%s\"", strerror(-err));
     order_socket_close(spawner);
@@ -69,32 +71,70 @@ static void order_socket_start(struct spawner *spawner, const struct spawner_ord
         close(out_fd);
 }
 
+static void order_socket_list_one(struct spawner *spawner, const struct spawned *process)
+{
+    const struct spawner_reply reply = {.version = SPAWNER_VERSION,
+                                        .word = SPAWNER_LISTED,
+                                        .number = process->number,
+                                        .kind = process->kind,
+                                        .pid = process->pid,
+                                        .user = process->user};
+    SCOPED_FD int proc = process->kept[0] < 0 ? -1 : spawned_open_proc(process->pid);
+    int fds[2 + SPAWNER_KEPT] = {process->pidfd, proc};
+    size_t count = proc < 0 ? 1 : 2;
+
+    for (int i = 0; i < SPAWNER_KEPT && proc >= 0; i++)
+        fds[count++] = process->kept[i];
+    order_socket_answer(spawner, &reply, fds, count);
+}
+
+static void order_socket_list_store(struct spawner *spawner, uint64_t number,
+                                    const struct spawner_store *store)
+{
+    const struct spawner_reply reply = {.version = SPAWNER_VERSION,
+                                        .word = SPAWNER_STORED,
+                                        .number = number};
+
+    if (store->count)
+        order_socket_answer(spawner, &reply, store->fds, store->count);
+}
+
 static void order_socket_list(struct spawner *spawner)
 {
     const struct spawned *process;
-    struct spawner_reply reply = {.version = SPAWNER_VERSION, .word = SPAWNER_LISTED};
+    struct spawner_reply reply;
 
     TAILQ_FOREACH(process, &spawner->processes, link) {
-        int fds[1 + SPAWNER_KEPT] = {process->pidfd};
-        size_t count = 1;
-        for (int i = 0; i < SPAWNER_KEPT; i++)
-            if (process->kept[i] >= 0)
-                fds[count++] = process->kept[i];
-        reply.number = process->number;
-        reply.kind = process->kind;
-        reply.pid = process->pid;
-        reply.user = process->user;
-        order_socket_answer(spawner, &reply, fds, count);
+        order_socket_list_one(spawner, process);
+        order_socket_list_store(spawner, process->number, &process->store);
     }
+    for (uint64_t i = 0; i < SPAWNER_STORES; i++)
+        order_socket_list_store(spawner, i, &spawner->stores[i]);
     reply = (struct spawner_reply){.version = SPAWNER_VERSION, .word = SPAWNER_LIST_END};
     order_socket_answer(spawner, &reply, NULL, 0);
+}
+
+// If descriptors are short, the next rgpud does not find what should have been stored.
+static int order_socket_store(struct spawner *spawner, uint64_t number, const int *fds,
+                              size_t count)
+{
+    struct spawned *process = number < SPAWNER_STORES ? NULL : spawned_find(spawner, number);
+    struct spawner_store *store = number < SPAWNER_STORES ? &spawner->stores[number]
+                                  : process               ? &process->store
+                                                          : NULL;
+    int err = store ? spawner_store_set(store, fds, count) : 0;
+
+    if (err)
+        log_error("cannot store descriptors of rgpud number=%llu error=\"%s\"",
+                  (unsigned long long)number, strerror(-err));
+    return err == -E2BIG ? -EPROTO : 0;
 }
 
 // Returns 0, or an error after which the connection is of no use.
 static int order_socket_obey(struct spawner *spawner, const struct spawner_order *order,
                              const int *fds, size_t count)
 {
-    const struct spawned *process;
+    struct spawned *process;
 
     if (order->version != SPAWNER_VERSION)
         return -EPROTO;
@@ -105,6 +145,7 @@ static int order_socket_obey(struct spawner *spawner, const struct spawner_order
         process = spawned_find(spawner, order->number);
         return process ? kind_add_member(spawner, process, order) : 0;
     case SPAWNER_LIST: order_socket_list(spawner); return 0;
+    case SPAWNER_STORE: return order_socket_store(spawner, order->number, fds, count);
     case SPAWNER_END:
         process = spawned_find(spawner, order->number);
         if (process)
@@ -114,7 +155,7 @@ static int order_socket_obey(struct spawner *spawner, const struct spawner_order
     return -EPROTO;
 }
 
-void order_socket_take(struct spawner *spawner)
+bool order_socket_take(struct spawner *spawner)
 {
     struct spawner_order order;
     int fds[FDPASS_MAX], err = 0;
@@ -123,7 +164,10 @@ void order_socket_take(struct spawner *spawner)
         size_t count = FDPASS_MAX;
         ssize_t n = fdpass_receive(spawner->connection, &order, sizeof(order), fds, &count);
         if (n == -EAGAIN)
-            return;
+            return false;
+        // The kernel reports a peer that ended without reading everything before its last orders.
+        if (n == -ECONNRESET)
+            continue;
         err = n < 0 ? (int)n : !n ? -ECONNRESET : n != sizeof(order) ? -EPROTO : 0;
         if (n > 0 && !err)
             err = order_socket_obey(spawner, &order, fds, count);
@@ -131,10 +175,11 @@ void order_socket_take(struct spawner *spawner)
             close(fds[k]);
     }
     if (!err)
-        return;
+        return spawner->connection >= 0;
     if (err != -ECONNRESET)
         log_error("rgpud's orders are not understood error=\"%s\"", strerror(-err));
     order_socket_close(spawner);
+    return false;
 }
 
 void order_socket_greet(struct spawner *spawner)

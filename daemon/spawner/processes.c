@@ -87,7 +87,7 @@ static struct spawned *process_new(const struct spawner_order *order)
 }
 
 // rgpud does not see processes of other users in its own /proc.
-static int open_proc(pid_t pid)
+int spawned_open_proc(pid_t pid)
 {
     char path[32];
 
@@ -99,6 +99,8 @@ static int processes_check(const struct spawner *spawner, const struct spawner_o
 {
     if (spawner->process_count == SPAWNER_PROCESSES_MAX)
         return -EAGAIN;
+    if (order->number < SPAWNER_STORES)
+        return -EINVAL;
     return spawned_find(spawner, order->number) ? -EEXIST : 0;
 }
 
@@ -129,7 +131,7 @@ int spawned_start(struct spawner *spawner, const struct spawner_order *order, co
         return err;
     }
     if (order->kind == SPAWNER_WORKER)
-        *out_fd = open_proc(process->pid);
+        *out_fd = spawned_open_proc(process->pid);
     *out = process;
     return 0;
 }
@@ -147,8 +149,34 @@ void spawned_kill_all(const struct spawner *spawner)
         spawned_kill(process);
 }
 
+void spawner_store_clear(struct spawner_store *store)
+{
+    while (store->count)
+        close(store->fds[--store->count]);
+}
+
+int spawner_store_set(struct spawner_store *store, const int *fds, size_t count)
+{
+    struct spawner_store fresh = {.count = 0};
+
+    if (count > SPAWNER_STORE_MAX)
+        return -E2BIG;
+    for (; fresh.count < count; fresh.count++) {
+        fresh.fds[fresh.count] = fcntl(fds[fresh.count], F_DUPFD_CLOEXEC, 3);
+        if (fresh.fds[fresh.count] < 0) {
+            int err = -errno;
+            spawner_store_clear(&fresh);
+            return err;
+        }
+    }
+    spawner_store_clear(store);
+    *store = fresh;
+    return 0;
+}
+
 void spawned_give_up(struct spawned *process)
 {
+    spawner_store_clear(&process->store);
     for (int i = 0; i < SPAWNER_KEPT; i++) {
         if (process->kept[i] >= 0)
             close(process->kept[i]);

@@ -14,6 +14,12 @@
 #include "daemon/spawner/child_start.h"
 #include "daemon/rgpud/box/spawner_orders.h"
 
+// Descriptors that rgpud has stored; the spawner does not read them.
+struct spawner_store {
+    int fds[SPAWNER_STORE_MAX];
+    size_t count;
+};
+
 struct spawned {
     TAILQ_ENTRY(spawned) link;
     uint64_t number; // number that rgpud has given to it
@@ -24,6 +30,7 @@ struct spawned {
     bool ended; // an ended suspender, whose own child processes still exist; `status` is set
     int status;
     int kept[SPAWNER_KEPT]; // worker: rgpud's ends of its sockets and pipe; -1: closed
+    struct spawner_store store;
 };
 TAILQ_HEAD(spawned_list, spawned);
 
@@ -45,6 +52,7 @@ struct spawner {
     int connection;         // socket to rgpud; -1: none
     int64_t alone_since_ms; // time since when there is no rgpud
     bool gave_up;           // rgpud's ends of the workers' sockets are closed
+    struct spawner_store stores[SPAWNER_STORES]; // rgpud's own
 };
 
 // ---- kinds.c ----
@@ -68,9 +76,15 @@ struct spawned *spawned_find(const struct spawner *spawner, uint64_t number);
 int spawned_start(struct spawner *spawner, const struct spawner_order *order, const int *fds,
                   size_t count, struct spawned **out, int *out_fd)
     __attribute__((warn_unused_result));
+// Opens the directory in /proc of a worker that has not been reaped. Returns -1 on failure.
+int spawned_open_proc(pid_t pid);
 void spawned_kill(const struct spawned *process);
 void spawned_kill_all(const struct spawner *spawner);
-// Closes rgpud's ends of a worker's sockets.
+void spawner_store_clear(struct spawner_store *store);
+// Replaces the descriptors in a store by copies of FDS. Returns 0 or -errno.
+int spawner_store_set(struct spawner_store *store, const int *fds, size_t count)
+    __attribute__((warn_unused_result));
+// Closes rgpud's ends of a worker's sockets, and what rgpud has stored for it.
 void spawned_give_up(struct spawned *process);
 // Reaps an ended process and removes it from the list. Returns NULL if there is none. The caller
 // calls spawned_free().

@@ -203,6 +203,47 @@ static void test_vandal(void)
         ledger_close_line(box, session);
 }
 
+// ---- a supervisor that takes over ----
+
+static bool is_eight(const void *argument, uint64_t session)
+{
+    return session == 8;
+}
+
+static void test_take_over(void)
+{
+    struct ledger *first = NULL, *worker = NULL, *second = NULL;
+    int broken[LEDGER_FDS];
+
+    if (ledger_create(&first) || ledger_open_line(first, 7) || ledger_open_line(first, 8) ||
+        ledger_map(ledger_descriptors(first), &worker))
+        bail("no account to take over");
+    ledger_take(worker, 1, 0, 30, 100);
+    ledger_take(worker, 0, 0, 20, 100);
+    ledger_charge(first, 8, 0, 5);
+    broken[0] = ledger_descriptors(first)[0];
+    broken[1] = ledger_descriptors(first)[0];
+    is_int(ledger_take_over(broken, &second), -EBADF, "rules of another size are refused");
+    is_int(ledger_take_over(ledger_descriptors(first), &second), 0,
+           "another supervisor takes the account over");
+    is_int(ledger_used(second, 0), 55, "with all that is used");
+    ledger_keep_lines(second, is_eight, NULL);
+    is_int(ledger_used(second, 0), 35, "without the line of a session that is gone");
+    is_int(ledger_change_rules(worker, ledger_descriptors(second)[1]), 0,
+           "the worker takes its rules");
+    ledger_unmap(&first);
+    ledger_set_quota(second, 0, 40);
+    ok(!ledger_take(worker, 1, 0, 10, 100), "which it obeys");
+    ok(ledger_take(worker, 1, 0, 5, 100), "up to their limit");
+    is_int(ledger_open_line(second, 9), 0, "another session begins");
+    is_int(ledger_find_line(worker, 9), 0, "and the worker sees it");
+    box = second;
+    test_rules_are_read_only();
+    box = NULL;
+    ledger_unmap(&worker);
+    ledger_unmap(&second);
+}
+
 int main(void)
 {
     int lines = 0;
@@ -263,5 +304,6 @@ int main(void)
     test_vandal();
     ledger_unmap(&ledger);
     ledger_unmap(&box);
+    test_take_over();
     return done();
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# kill -9 of the box's supervisor: no session hangs and no worker stays for ever.
+# kill -9 of the box's supervisor, whose spawner ends with it: no session hangs and no worker stays for ever. With a spawner
+# that outlives it, see survives-its-supervisor.t.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/faults.sh"
 for transport in shm tcp; do

@@ -112,6 +112,7 @@ struct box {
     bool monitor_slow; // the last glance timed out: queries do not wait until the next report
     struct broker_agent *agent; // NULL: there is no broker
     int exit_status;
+    bool hands_over;  // the sessions go on with the next rgpud
     bool other_build; // a worker has exited because it is of another build than rgpud
 };
 

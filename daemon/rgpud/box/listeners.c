@@ -2,6 +2,7 @@
 #include "daemon/rgpud/box/listeners.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,9 @@
 
 #include "common/net/endpoint.h"
 #include "common/base/log.h"
+#include "common/base/scope.h"
+#include "common/service/sealed_file.h"
+#include "daemon/rgpud/box/spawner_client.h"
 
 enum {
     LISTENERS_MAX = 16,
@@ -105,6 +109,67 @@ int listeners_check(const struct box_settings *settings)
     return -EINVAL;
 }
 
+// ---- sockets that outlive rgpud ----
+//
+// The spawner keeps each socket with the text of its setting. Clients that come while there is no
+// rgpud wait in the socket's queue for the next one.
+
+static uint64_t store_number(size_t index)
+{
+    return SPAWNER_STORE_LISTENER + index;
+}
+
+static void store_listener(struct box *box, size_t index, const char *text)
+{
+    SCOPED_FD int name = sealed_file_make("rgpu-listen", text, strlen(text));
+    const int fds[] = {box->listeners->all[index].fd, name};
+
+    if (name >= 0)
+        spawner_store(box, store_number(index), fds, 2);
+}
+
+static bool is_stored_as(const struct spawner_kept *kept, const char *text)
+{
+    char name[ENDPOINT_TEXT_MAX];
+    int size = kept->stored_count == 2 ? sealed_file_read(kept->stored[1], name, sizeof(name)) : -1;
+
+    return size == (int)strlen(text) && !memcmp(name, text, (size_t)size);
+}
+
+static uint16_t port_of(int fd)
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof(address);
+
+    if (getsockname(fd, (struct sockaddr *)&address, &size))
+        return 0;
+    return ntohs(address.ss_family == AF_INET    ? ((struct sockaddr_in *)&address)->sin_port
+                 : address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                                 : 0);
+}
+
+// Takes the socket of an earlier rgpud for the same setting. Another one is closed, so that the
+// address of a changed setting is free.
+static int take_listener(struct box *box, size_t index, const char *text, uint16_t *port)
+{
+    struct spawner_kept *kept = spawner_take_stored(box, store_number(index));
+    int fd = -1;
+
+    if (!kept)
+        return -1;
+    if (is_stored_as(kept, text)) {
+        fd = kept->stored[0];
+        kept->stored[0] = -1;
+        *port = port_of(fd);
+    }
+    spawner_kept_free(&kept);
+    if (fd < 0)
+        spawner_store(box, store_number(index), NULL, 0);
+    return fd;
+}
+
+// ---- opening ----
+
 static int listeners_open_one(struct box *box, const char *text)
 {
     struct listeners *listeners = box->listeners;
@@ -112,9 +177,11 @@ static int listeners_open_one(struct box *box, const char *text)
 
     if (listeners_parse(text, &listener->endpoint))
         return -EINVAL;
+    listener->fd = take_listener(box, listeners->count, text, &listener->endpoint.port);
     // Any user may connect to a unix socket, as to an address. The ticket authenticates the user.
     mode_t mask = umask(0);
-    listener->fd = endpoint_listen(&listener->endpoint, BACKLOG, &listener->endpoint.port);
+    if (listener->fd < 0)
+        listener->fd = endpoint_listen(&listener->endpoint, BACKLOG, &listener->endpoint.port);
     umask(mask);
     if (listener->fd < 0) {
         log_error("cannot listen=%s error=\"%s\"", text, strerror(-listener->fd));
@@ -126,7 +193,7 @@ static int listeners_open_one(struct box *box, const char *text)
         close(listener->fd);
         return -ENOMEM;
     }
-    listeners->count++;
+    store_listener(box, listeners->count++, text);
     return 0;
 }
 
@@ -154,6 +221,7 @@ void listeners_close(struct box *box)
     for (size_t i = 0; i < listeners->count; i++) {
         event_free(listeners->all[i].event);
         close(listeners->all[i].fd);
+        spawner_store(box, store_number(i), NULL, 0);
         if (listeners->all[i].endpoint.is_unix)
             unlink(listeners->all[i].endpoint.host);
     }

@@ -6,12 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/security/capabilities.h"
 #include "common/net/control.h"
 #include "common/base/log.h"
 #include "common/base/program_path.h"
+#include "common/base/spawn.h"
+#include "daemon/rgpud/box/spawner_orders.h"
+
+enum { ARGUMENTS_MAX = 256 };
 
 void programs_own(const char *name, char *path, size_t size)
 {
@@ -121,4 +126,41 @@ int programs_environment(const char *box_name, bool software, unsigned gpus)
     if (software && (setenv("RGPU_SIM_DEVICES", count, 1) || setenv("RGPU_SIM_HOST", box_name, 0)))
         return -ENOMEM;
     return 0;
+}
+
+// ---- the spawner ----
+
+int programs_run_spawner(bool standalone, int argc, char **argv, const char *config, int *out)
+{
+    static char program[4096];
+    char *arguments[ARGUMENTS_MAX] = {"rgpu-spawner", "--child"};
+    int count = 2, ends[2];
+    pid_t pid;
+
+    if (argc + 8 > ARGUMENTS_MAX)
+        return -E2BIG;
+    if (standalone)
+        arguments[count++] = "--standalone";
+    if (config) {
+        arguments[count++] = "--config";
+        arguments[count++] = (char *)config;
+    }
+    for (int i = 1; i < argc; i++)
+        arguments[count++] = argv[i];
+    programs_own("rgpu-spawner", program, sizeof(program));
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
+        return -errno;
+    const struct spawn_request request = {
+        .program = program,
+        .arguments = arguments,
+        .fds = (int[]){-1, STDERR_FILENO, STDERR_FILENO, [SPAWNER_ORDERS_FD] = ends[1]},
+        .fd_count = SPAWNER_ORDERS_FD + 1,
+        .own_process_group = true};
+    int err = spawn_program(&request, &pid);
+    close(ends[1]);
+    if (err)
+        close(ends[0]);
+    else
+        *out = ends[0];
+    return err;
 }

@@ -37,5 +37,9 @@ bool programs_may_change_users(void);
 // Sets the environment variables that all processes of a box inherit. Returns 0 or -ENOMEM.
 int programs_environment(const char *box_name, bool software, unsigned gpus)
     __attribute__((warn_unused_result));
+// Starts rgpu-spawner as a child, with the settings in ARGV and CONFIG. Returns 0 and the socket
+// for orders, or -errno.
+int programs_run_spawner(bool standalone, int argc, char **argv, const char *config, int *out)
+    __attribute__((warn_unused_result));
 
 #endif

@@ -10,20 +10,17 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/net/fdpass.h"
 #include "common/base/log.h"
 #include "common/base/scope.h"
-#include "common/base/spawn.h"
 #include "daemon/rgpud/box/programs.h"
 
 enum {
     ANSWERS_PER_TURN = 64,
     OPEN_MS = 10000, // for the first answer and for the end of an earlier rgpud's processes
-    ARGUMENTS_MAX = 256,
 };
 
 struct ordered {
@@ -45,8 +42,10 @@ struct spawner_client {
     struct event *readable, *writable;
     uint64_t next_number;
     bool greeted, listed;
+    bool outlives; // the spawner was there before rgpud
     TAILQ_HEAD(ordered_list, ordered) processes;
     TAILQ_HEAD(waiting_order_list, waiting_order) waiting;
+    struct spawner_kept_list kept;
 };
 
 // ---- sending ----
@@ -160,14 +159,53 @@ static void spawner_client_has_ended(struct spawner_client *client, struct order
         owner.ended(owner.argument, err, status);
 }
 
-static void end_leftover(struct spawner_client *client, const struct spawner_reply *reply)
-{
-    struct spawner_order end = {.verb = SPAWNER_END, .number = reply->number};
+// ---- what an earlier rgpud has left ----
 
-    log_info("process of an earlier rgpud is ended pid=%d", (int)reply->pid);
-    if (!spawner_client_add(client, reply->number, NULL) || send_order(client, &end, NULL, 0))
-        log_error("process of an earlier rgpud cannot be ended pid=%d", (int)reply->pid);
+// Ends a process that cannot be taken over: it has no session, or is no worker.
+static void end_leftover(struct spawner_client *client, const struct ordered *process)
+{
+    struct spawner_kept *kept = spawner_kept_find(&client->kept, process->number);
+    struct spawner_order end = {.verb = SPAWNER_END, .number = process->number};
+
+    if (kept && kept->stored_count)
+        return;
+    log_info("process of an earlier rgpud is ended number=%llu",
+             (unsigned long long)process->number);
+    if (kept) {
+        TAILQ_REMOVE(&client->kept, kept, link);
+        spawner_kept_free(&kept);
+    }
+    if (send_order(client, &end, NULL, 0))
+        log_error("process of an earlier rgpud cannot be ended number=%llu",
+                  (unsigned long long)process->number);
 }
+
+static void end_leftovers(struct spawner_client *client)
+{
+    const struct ordered *process;
+
+    client->listed = true;
+    TAILQ_FOREACH(process, &client->processes, link)
+        end_leftover(client, process);
+}
+
+struct spawner_kept *spawner_take_stored(struct box *box, uint64_t number)
+{
+    struct spawner_kept *kept = spawner_kept_find(&box->spawner->kept, number);
+
+    if (kept)
+        TAILQ_REMOVE(&box->spawner->kept, kept, link);
+    return kept;
+}
+
+struct spawner_kept *spawner_take_kept(struct box *box)
+{
+    const struct spawner_kept *first = TAILQ_FIRST(&box->spawner->kept);
+
+    return first ? spawner_take_stored(box, first->number) : NULL;
+}
+
+// ---- replies ----
 
 static void spawner_client_take_reply(struct box *box, const struct spawner_reply *reply,
                                       const int *fds, size_t count)
@@ -181,10 +219,11 @@ static void spawner_client_take_reply(struct box *box, const struct spawner_repl
         box->users = (struct worker_users){reply->first_user, reply->last_user};
         return;
     case SPAWNER_LISTED:
-        if (!ordered)
-            end_leftover(client, reply);
+        if (!ordered && spawner_client_add(client, reply->number, NULL))
+            spawner_kept_listed(&client->kept, reply, fds, count);
         return;
-    case SPAWNER_LIST_END: client->listed = true; return;
+    case SPAWNER_STORED: spawner_kept_stored(&client->kept, reply, fds, count); return;
+    case SPAWNER_LIST_END: end_leftovers(client); return;
     case SPAWNER_STARTED:
         if (ordered && ordered->owner.started)
             ordered->owner.started(ordered->owner.argument, reply->pid, fds, count);
@@ -305,6 +344,21 @@ int spawner_start(struct box *box, struct spawner_order *order, const int *fds, 
     return err;
 }
 
+bool spawner_outlives(const struct box *box)
+{
+    return box->spawner->outlives;
+}
+
+void spawner_store(struct box *box, uint64_t number, const int *fds, size_t count)
+{
+    struct spawner_order order = {.verb = SPAWNER_STORE, .number = number};
+    int err = spawner_outlives(box) ? send_order(box->spawner, &order, fds, count) : 0;
+
+    if (err)
+        log_error("nothing is stored for the next rgpud number=%llu error=\"%s\"",
+                  (unsigned long long)number, strerror(-err));
+}
+
 int spawner_add_member(struct box *box, struct spawner_order *order)
 {
     order->verb = SPAWNER_MEMBER;
@@ -319,6 +373,15 @@ void spawner_end(struct box *box, uint64_t number)
 
     if (err)
         log_error("process cannot be ended error=\"%s\"", strerror(-err));
+}
+
+bool spawner_own(struct box *box, uint64_t number, const struct spawner_owner *owner)
+{
+    struct ordered *ordered = spawner_client_find(box->spawner, number);
+
+    if (ordered)
+        ordered->owner = *owner;
+    return ordered != NULL;
 }
 
 void spawner_forget(struct box *box, uint64_t number)
@@ -345,42 +408,18 @@ static int spawner_client_connect_to(const char *path, int *out)
     return 0;
 }
 
-static int start_child(const struct box *box, int argc, char **argv, const char *config, int *out)
+// Returns true if each process of an earlier rgpud has ended, or has something stored.
+static bool spawner_client_is_settled(const struct spawner_client *client)
 {
-    static char program[4096];
-    char *arguments[ARGUMENTS_MAX] = {"rgpu-spawner", "--child"};
-    int count = 2, ends[2];
-    pid_t pid;
+    const struct ordered *process;
 
-    if (argc + 8 > ARGUMENTS_MAX)
-        return -E2BIG;
-    if (box->standalone)
-        arguments[count++] = "--standalone";
-    if (config) {
-        arguments[count++] = "--config";
-        arguments[count++] = (char *)config;
-    }
-    for (int i = 1; i < argc; i++)
-        arguments[count++] = argv[i];
-    programs_own("rgpu-spawner", program, sizeof(program));
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
-        return -errno;
-    const struct spawn_request request = {
-        .program = program,
-        .arguments = arguments,
-        .fds = (int[]){-1, STDERR_FILENO, STDERR_FILENO, [SPAWNER_ORDERS_FD] = ends[1]},
-        .fd_count = SPAWNER_ORDERS_FD + 1,
-        .own_process_group = true};
-    int err = spawn_program(&request, &pid);
-    close(ends[1]);
-    if (err)
-        close(ends[0]);
-    else
-        *out = ends[0];
-    return err;
+    TAILQ_FOREACH(process, &client->processes, link)
+        if (!spawner_kept_find(&client->kept, process->number))
+            return false;
+    return client->greeted && client->listed;
 }
 
-// Gets the spawner's state. Ends processes of an earlier rgpud, and with them their sessions.
+// Gets the spawner's state.
 static int spawner_client_begin(struct box *box)
 {
     struct spawner_client *client = box->spawner;
@@ -388,7 +427,7 @@ static int spawner_client_begin(struct box *box)
     int64_t deadline = clock_ms() + OPEN_MS;
     int err = send_order(client, &list, NULL, 0);
 
-    while (!err && !(client->greeted && client->listed && TAILQ_EMPTY(&client->processes)))
+    while (!err && !spawner_client_is_settled(client))
         if (!spawner_client_await_reply(box, deadline))
             err = client->fd < 0 ? -ECONNRESET : -ETIMEDOUT;
     return err;
@@ -401,14 +440,15 @@ int spawner_open(struct box *box, const char *path, int argc, char **argv, const
 
     if (err)
         return err;
-    *client = (struct spawner_client){.fd = -1};
+    *client = (struct spawner_client){.fd = -1, .outlives = path != NULL};
     TAILQ_INIT(&client->processes);
     TAILQ_INIT(&client->waiting);
+    TAILQ_INIT(&client->kept);
     box->spawner = client;
-    // No earlier rgpud has used these numbers.
-    client->next_number = (uint64_t)time(NULL) << 20;
+    // An earlier rgpud of this boot has used smaller numbers: each process took time to start.
+    client->next_number = clock_ns();
     err = path ? spawner_client_connect_to(path, &client->fd)
-               : start_child(box, argc, argv, config, &client->fd);
+               : programs_run_spawner(box->standalone, argc, argv, config, &client->fd);
     if (!err) {
         client->readable =
             event_new(box->base, client->fd, EV_READ | EV_PERSIST, spawner_client_has_spoken, box);
@@ -427,11 +467,14 @@ int spawner_open(struct box *box, const char *path, int argc, char **argv, const
 void spawner_close(struct box *box)
 {
     struct spawner_client *client = box->spawner;
+    struct spawner_kept *kept;
     struct ordered *first;
 
     if (!client)
         return;
     drop_waiting(client);
+    while ((kept = spawner_take_kept(box)))
+        spawner_kept_free(&kept);
     while ((first = TAILQ_FIRST(&client->processes))) {
         TAILQ_REMOVE(&client->processes, first, link);
         free(first);

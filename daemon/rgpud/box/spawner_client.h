@@ -5,6 +5,7 @@
 #define RGPU_DAEMON_SPAWNER_CLIENT_H
 
 #include "daemon/rgpud/box/box.h"
+#include "daemon/rgpud/box/spawner_kept.h"
 #include "daemon/rgpud/box/spawner_orders.h"
 
 // Callbacks for a process. The event loop calls them; ENDED is the last one. FDS are closed after
@@ -18,10 +19,24 @@ struct spawner_owner {
 
 // Connects to the spawner at socket PATH. If PATH is NULL, starts a spawner as a child, with the
 // settings in ARGV and CONFIG. Waits for its answer and until processes of an earlier rgpud have
-// ended. Returns 0, or -errno after logging.
+// ended for which nothing is stored. Returns 0, or -errno after logging.
 int spawner_open(struct box *box, const char *path, int argc, char **argv, const char *config)
     __attribute__((warn_unused_result));
 void spawner_close(struct box *box);
+
+// Returns true if the spawner outlives rgpud, so that it is worth to store something.
+bool spawner_outlives(const struct box *box);
+// Stores descriptors with the spawner (SPAWNER_STORE), if it outlives rgpud. The caller keeps them.
+// A failure is logged.
+void spawner_store(struct box *box, uint64_t number, const int *fds, size_t count);
+// Returns what was kept, one after the other; NULL at the end. The caller ends the use with
+// spawner_kept_free(), before the next call.
+struct spawner_kept *spawner_take_kept(struct box *box);
+// Returns the kept descriptors of this number below SPAWNER_STORES, as above, or NULL.
+struct spawner_kept *spawner_take_stored(struct box *box, uint64_t number);
+// Sets the callbacks for a process of an earlier rgpud, of which only ENDED follows. Returns false
+// if the process has ended.
+bool spawner_own(struct box *box, uint64_t number, const struct spawner_owner *owner);
 
 // Orders a process. Sets version, verb and number of ORDER, and *NUMBER. The caller keeps FDS. On
 // failure no callback is called. Returns 0 or -errno.

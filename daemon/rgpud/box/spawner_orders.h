@@ -8,11 +8,19 @@
 #include <stdint.h>
 
 enum {
-    SPAWNER_VERSION = 1,
+    SPAWNER_VERSION = 2,
     SPAWNER_ORDERS_FD = 3,        // the socket's number in an rgpu-spawner that rgpud has started
     SPAWNER_PROCESSES_MAX = 4096, // maximum number of processes
     SPAWNER_MEMBERS_MAX = 1024,   // maximum workers that one suspender handles
     SPAWNER_GPUS_MAX = 64,
+    SPAWNER_STORES = 32,   // numbers below are no processes: rgpud keeps its own descriptors there
+    SPAWNER_STORE_MAX = 5, // maximum number of descriptors that rgpud keeps under one number
+};
+
+// Numbers under which rgpud stores descriptors of its own.
+enum {
+    SPAWNER_STORE_DRIVER,   // the memory file that processes of software GPUs share
+    SPAWNER_STORE_LISTENER, // the first listening socket; the others follow
 };
 
 enum spawner_verb {
@@ -20,6 +28,9 @@ enum spawner_verb {
     SPAWNER_END,    // kills process `number`
     SPAWNER_LIST,   // requests a list of all processes, with their descriptors
     SPAWNER_MEMBER, // adds a worker to those that the next suspender handles
+    // keeps descriptors of rgpud under `number`, in place of earlier ones, for the next rgpud: of a
+    // process, until it ends, or of rgpud itself. Without descriptors: keeps none any more
+    SPAWNER_STORE,
 };
 
 enum spawner_kind { SPAWNER_WORKER = 1, SPAWNER_MPS, SPAWNER_SUSPENDER };
@@ -73,7 +84,9 @@ enum spawner_word {
     SPAWNER_STARTED,
     SPAWNER_FAILED, // the process was not started; `value` is -errno
     SPAWNER_ENDED,  // `value` is the wait status
-    SPAWNER_LISTED, // one process, with its pidfd and the descriptors that the spawner keeps
+    // one process, with its pidfd and, of a worker, its directory in /proc and rgpud's ends
+    SPAWNER_LISTED,
+    SPAWNER_STORED, // what rgpud has stored under `number`
     SPAWNER_LIST_END,
 };
 

@@ -175,26 +175,30 @@ static int fill_grant(const struct client *client, uint64_t session, struct cont
     return client->tls ? tls_export(client->tls, grant->secret) : 0;
 }
 
+static void fill_session(const struct client *client, const struct control_grant *grant,
+                         struct session_record *session)
+{
+    *session = (struct session_record){.id = grant->session,
+                                       .grant = client->grant,
+                                       .since_ms = clock_ms(),
+                                       .waited = client->waited,
+                                       .protection = grant->protection,
+                                       .client_pid = grant->client_pid,
+                                       .ticket = client->ticket ? client->ticket_text : NULL};
+    snprintf(session->client, sizeof(session->client), "%s", grant->client);
+    snprintf(session->peer, sizeof(session->peer), "%s", client->peer);
+    memcpy(session->client_boot_id, grant->client_boot_id, sizeof(session->client_boot_id));
+}
+
 static void note_session(struct worker_process *worker, const struct client *client,
                          const struct control_grant *grant)
 {
-    struct session_record *session = &worker->session;
+    const struct session_record *session = &worker->session;
 
-    session->id = grant->session;
-    session->grant = client->grant;
-    session->since_ms = worker->active_ms = clock_ms();
-    session->waited = client->waited;
-    snprintf(session->client, sizeof(session->client), "%s", grant->client);
-    snprintf(session->peer, sizeof(session->peer), "%s", client->peer);
-    session->protection = grant->protection;
-    session->client_pid = grant->client_pid;
-    memcpy(session->client_boot_id, grant->client_boot_id, sizeof(session->client_boot_id));
-    box_calls_expect_extra(worker, grant);
+    worker->active_ms = session->since_ms;
     lease_turns_note(&client->box->lease_turns, client->ticket ? client->ticket->lease : "");
     histogram_add(&client->box->session_starts,
                   (double)(session->since_ms - client->queued_ms) / 1000);
-    for (uint32_t i = 0; i < session->grant.device_count; i++)
-        session->grant.devices[i]->sessions++;
     log_info("session=%llu begins pid=%d client=\"%s\" peer=%s device=%s devices=%u lease=%s "
              "protection=%s library=%s waited_ms=%lld",
              (unsigned long long)session->id, (int)worker->pid, session->client, session->peer,
@@ -207,13 +211,15 @@ static void note_session(struct worker_process *worker, const struct client *cli
 static int grant_to(struct worker_process *worker, const struct client *client,
                     struct control_grant *grant, const int *account)
 {
+    static struct session_record session;
     int fds[FDPASS_MAX] = {client->fd};
     size_t count = 1;
 
     for (int i = 0; account && i < LEDGER_FDS; i++)
         fds[count++] = account[i];
     vm_windows_join(worker, &client->hello, grant, fds, &count);
-    return worker_grant(worker, grant, fds, count);
+    fill_session(client, grant, &session);
+    return worker_grant(worker, grant, &session, fds, count);
 }
 
 // Gives the client to the worker. If that worker has just ended, tries the next warm one.

@@ -9,6 +9,7 @@
 #include "common/base/log.h"
 #include "common/base/scope.h"
 #include "daemon/rgpud/gpus/network_share.h"
+#include "daemon/rgpud/workers/worker_process.h"
 
 struct account {
     TAILQ_ENTRY(account) link;
@@ -151,6 +152,78 @@ int accounts_join(struct box *box, const struct session_grant *grant, uint64_t s
     *fds = ledger_descriptors(account->ledger);
     return 0;
 }
+
+const int *accounts_descriptors(const struct box *box, const char *lease, uint64_t session,
+                                uint64_t *first)
+{
+    const struct account *account = accounts_find(box, lease, session);
+
+    if (!account || ledger_find_line(account->ledger, session) < 0)
+        return NULL;
+    *first = account->first;
+    return ledger_descriptors(account->ledger);
+}
+
+// ---- of an earlier rgpud ----
+
+static struct account *adopt_account(struct box *box, const char *lease, uint64_t first,
+                                     const int fds[LEDGER_FDS])
+{
+    struct account *account = calloc(1, sizeof(*account));
+    int err = account ? ledger_take_over(fds, &account->ledger) : -ENOMEM;
+
+    if (err) {
+        log_error("cannot take over the account of lease=%s error=\"%s\"", lease, strerror(-err));
+        free(account);
+        return NULL;
+    }
+    account->first = first;
+    snprintf(account->lease, sizeof(account->lease), "%s", lease);
+    TAILQ_INSERT_TAIL(&box->accounts, account, link);
+    return account;
+}
+
+int accounts_take_over(struct box *box, const struct session_grant *grant, uint64_t session,
+                       uint64_t first, const int fds[LEDGER_FDS])
+{
+    struct account *account = accounts_find(box, grant->lease, session);
+
+    if (!account)
+        account = adopt_account(box, grant->lease, first, fds);
+    if (!account)
+        return -ENOENT;
+    if (ledger_find_line(account->ledger, session) < 0) {
+        if (!account->sessions)
+            close_account(box, account);
+        return -ENOENT;
+    }
+    account->sessions++;
+    note_budgets(account, grant);
+    account->bandwidth = grant->bandwidth;
+    limit_network(account);
+    return 0;
+}
+
+static bool has_session(const void *argument, uint64_t session)
+{
+    const struct box *box = argument;
+    const struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->session.id == session)
+            return true;
+    return false;
+}
+
+void accounts_settle(struct box *box)
+{
+    struct account *account;
+
+    TAILQ_FOREACH(account, &box->accounts, link)
+        ledger_keep_lines(account->ledger, has_session, box);
+}
+
+// ---- changes ----
 
 void accounts_charge(struct box *box, const char *lease, uint64_t session, unsigned device,
                      uint64_t bytes)

@@ -14,6 +14,17 @@
 // session must not begin, as after other errors.
 int accounts_join(struct box *box, const struct session_grant *grant, uint64_t session,
                   const int **fds) __attribute__((warn_unused_result));
+// Returns the descriptors of a session's account, and sets *FIRST to the session whose context the
+// broker has counted. NULL: the session has no account.
+const int *accounts_descriptors(const struct box *box, const char *lease, uint64_t session,
+                                uint64_t *first);
+// Adds a session that an earlier rgpud began, with its account FDS, which the caller keeps. The
+// worker needs the new descriptors. Returns 0, or -errno if the account does not have the session.
+int accounts_take_over(struct box *box, const struct session_grant *grant, uint64_t session,
+                       uint64_t first, const int fds[LEDGER_FDS])
+    __attribute__((warn_unused_result));
+// Clears the lines of sessions that are gone, after the last call of accounts_take_over().
+void accounts_settle(struct box *box);
 // Adds BYTES that a session uses already to the account.
 void accounts_charge(struct box *box, const char *lease, uint64_t session, unsigned device,
                      uint64_t bytes);

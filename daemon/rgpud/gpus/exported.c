@@ -251,6 +251,8 @@ int exports_add(struct worker_process *worker, const struct control_export *expo
         TAILQ_INSERT_HEAD(&worker->box->exports, made, link);
         LIST_INSERT_HEAD(&chains[chain_of(made->token)], made, chain);
         memcpy(answer.token, made->token, sizeof(answer.token));
+        worker->unkept = worker->unkept || !worker->shares;
+        worker->shares = true;
     } else {
         answer.failure = CONTROL_EXPORT_FAILURE_NO_ROOM;
     }
@@ -322,6 +324,8 @@ int exports_redeem(struct worker_process *worker, const struct control_redeem *r
                     control_export_failure_name(answer.failure));
         return control_send_packet(worker->control_fd, CONTROL_REDEEMED, &answer, -1);
     }
+    worker->unkept = worker->unkept || !worker->shares;
+    worker->shares = true;
     answer.device = exported->device;
     answer.size = exported->size;
     answer.charge = exported->charge;

@@ -16,6 +16,7 @@
 #include "common/base/log.h"
 #include "common/base/spawn.h"
 #include "daemon/rgpud/gpus/accounts.h"
+#include "daemon/rgpud/workers/box_calls.h"
 #include "daemon/rgpud/workers/client_sockets.h"
 #include "daemon/rgpud/gpus/gpu_time.h"
 #include "daemon/rgpud/sharing/overcommit.h"
@@ -25,6 +26,7 @@
 #include "daemon/rgpud/gpus/exported.h"
 #include "daemon/rgpud/vm/vm_windows.h"
 #include "daemon/rgpud/workers/warm_pool.h"
+#include "daemon/rgpud/supervision/kept_session.h"
 #include "daemon/rgpud/supervision/worker_messages.h"
 #include "daemon/rgpud/workers/worker_output.h"
 #include "daemon/rgpud/workers/worker_spawn.h"
@@ -53,6 +55,7 @@ static void worker_free(struct worker_process *worker)
             close_aside(files[i]);
     }
     client_sockets_forget(worker->box, worker->socket);
+    free(worker->session.ticket);
     free(worker);
 }
 
@@ -129,22 +132,31 @@ static uid_t choose_user(struct box *box)
     return box->users.first + box->next_user++ % range;
 }
 
+// Reads the worker's output, and answers its refused calls.
+static void listen_to(struct worker_process *worker)
+{
+    struct box *box = worker->box;
+    int refusals_fd = worker->refusals_fd, output_fd = worker->output_fd;
+
+    worker->refusals_fd = worker->output_fd = -1;
+    // If memory is out, calls are still refused, but without log lines.
+    if (refusals_fd >= 0)
+        worker->refusals =
+            refusals_new(box->base, refusals_fd, worker->pid,
+                         box->settings.worker.worker_filter == CONTROL_WORKER_FILTER_LOG,
+                         worker->mps ? mps_socket_directory(worker->device) : NULL, misbehaves,
+                         worker);
+    worker->output = worker_output_new(box->base, output_fd, worker->pid, misbehaves, worker);
+}
+
 static void has_started(void *argument, pid_t pid, const int *fds, size_t count)
 {
     struct worker_process *worker = argument;
-    struct box *box = worker->box;
-    int refusals_fd = worker->refusals_fd, output_fd = worker->output_fd;
 
     worker->pid = pid;
     if (count > 1)
         worker->proc_fd = fcntl(fds[1], F_DUPFD_CLOEXEC, 3);
-    worker->refusals_fd = worker->output_fd = -1;
-    // If memory is out, calls are still refused, but without log lines.
-    worker->refusals = refusals_new(box->base, refusals_fd, pid,
-                                    box->settings.worker.worker_filter == CONTROL_WORKER_FILTER_LOG,
-                                    worker->mps ? mps_socket_directory(worker->device) : NULL,
-                                    misbehaves, worker);
-    worker->output = worker_output_new(box->base, output_fd, pid, misbehaves, worker);
+    listen_to(worker);
     log_debug("worker started pid=%d user=%u", (int)pid, (unsigned)worker->user);
 }
 
@@ -195,24 +207,83 @@ int worker_start(struct box *box, struct box_device *device, device_set sees,
     return 0;
 }
 
-int worker_grant(struct worker_process *worker, const struct control_grant *grant, const int *fds,
-                 size_t count)
+static void begin_session(struct worker_process *worker)
 {
-    int err = control_send_packet_with(worker->control_fd, CONTROL_GRANT, grant, fds, count);
+    const struct session_grant *grant = &worker->session.grant;
 
-    if (err) {
-        log_warn("worker pid=%d does not take a session error=\"%s\"", (int)worker->pid,
-                 strerror(-err));
-        worker_process_kill(worker, "did not take a session");
-        return err;
-    }
     worker_process_move(worker, WORKER_SERVING);
     if (worker->refusals)
         refusals_serving(worker->refusals);
-    worker->device->pool.failures = 0;
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        grant->devices[i]->sessions++;
     worker->box->session_count++;
     worker->box->sessions_total++;
+}
+
+static void forget_session(struct worker_process *worker)
+{
+    free(worker->session.ticket);
+    worker->session = (struct session_record){0};
+    worker->resumes = (struct expected_call){0};
+    memset(worker->expects, 0, sizeof(worker->expects));
+}
+
+// The session is stored before the worker has it, so that the next rgpud knows each session.
+int worker_grant(struct worker_process *worker, const struct control_grant *grant,
+                 const struct session_record *session, const int *fds, size_t count)
+{
+    worker->session = *session;
+    worker->session.ticket = session->ticket ? strdup(session->ticket) : NULL;
+    box_calls_expect_extra(worker, grant);
+    kept_session_store(worker);
+    int err = control_send_packet_with(worker->control_fd, CONTROL_GRANT, grant, fds, count);
+    if (err) {
+        log_warn("worker pid=%d does not take a session error=\"%s\"", (int)worker->pid,
+                 strerror(-err));
+        forget_session(worker);
+        worker_process_kill(worker, "did not take a session");
+        return err;
+    }
+    worker->device->pool.failures = 0;
+    begin_session(worker);
     return 0;
+}
+
+// ---- of an earlier rgpud ----
+
+struct worker_process *worker_take_over(struct box *box, struct box_device *device,
+                                        struct spawner_kept *kept, int filter,
+                                        const struct session_record *session)
+{
+    const struct worker_ends ours = {.control = kept->ends[KEPT_CONTROL],
+                                     .refusals = filter < 0 ? -1
+                                                            : fcntl(filter, F_DUPFD_CLOEXEC, 3),
+                                     .output = kept->ends[KEPT_OUTPUT],
+                                     .clients = -1};
+    struct worker_process *worker = worker_new(box, device, &ours);
+
+    kept->ends[KEPT_CONTROL] = kept->ends[KEPT_OUTPUT] = -1;
+    if (!worker)
+        return NULL;
+    const struct spawner_owner owner = {.ended = worker_has_ended, .argument = worker};
+    if (!spawner_own(box, kept->number, &owner)) {
+        worker_free(worker);
+        return NULL;
+    }
+    worker->number = kept->number;
+    worker->pid = kept->pid;
+    worker->user = kept->user;
+    worker->proc_fd = kept->proc_fd;
+    kept->proc_fd = -1;
+    worker->active_ms = clock_ms();
+    worker->session = *session;
+    worker->part = session->grant.part;
+    worker->sees = device_set_of(&session->grant);
+    listen_to(worker);
+    TAILQ_INSERT_TAIL(&box->workers, worker, link);
+    worker_process_count(worker, +1);
+    begin_session(worker);
+    return worker;
 }
 
 // ---- the end ----

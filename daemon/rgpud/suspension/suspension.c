@@ -149,8 +149,10 @@ void suspension_move(struct suspension *s, enum suspension_state state)
              *s->lease ? s->lease : "none", (unsigned long long)s->session, state_words[state],
              state_words[s->state], (unsigned long long)s->bytes, *s->problem ? " reason=\"" : "",
              s->problem, *s->problem ? "\"" : "");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         list[i]->pause.away = state == SUSPENSION_AWAY;
+        list[i]->unkept = true;
+    }
     s->state = state;
     s->since_ms = clock_ms();
     s->box->suspension_changes++;

@@ -112,6 +112,7 @@ static void expect_one(struct worker_process *worker, uint32_t number,
 
     *slot = (struct expected_call){.number = number, .open = true};
     memcpy(slot->token, token, sizeof(slot->token));
+    worker->unkept = true;
 }
 
 void box_calls_expect_extra(struct worker_process *worker, const struct control_grant *grant)
@@ -189,13 +190,15 @@ int box_calls_find(struct client *client, const void *identity, uint8_t key[TLS_
 }
 
 // A call serves once, but a session may lose its connection more than once.
-static void call_taken(const struct worker_process *worker, struct expected_call *expected,
+static void call_taken(struct worker_process *worker, struct expected_call *expected,
                        const struct client *client)
 {
     uint32_t number = expected->number;
 
     if (number != CONTROL_RESUME_NUMBER)
         *expected = (struct expected_call){0};
+    worker->unkept = true;
+    box_changed(worker->box);
     log_info("session=%llu has one more connection of=%s peer=%s",
              (unsigned long long)worker->session.id,
              number < CONTROL_EXTRA_NUMBER ? "another box" : "its client", client->peer);

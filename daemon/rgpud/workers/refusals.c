@@ -307,18 +307,24 @@ struct refusals *refusals_new(struct event_base *base, int socket, pid_t pid, bo
         fdpass_close(socket);
         return NULL;
     }
+    bool filter = is_filter(socket);
     *refusals = (struct refusals){.base = base,
-                                  .socket = socket,
-                                  .fd = -1,
+                                  .socket = filter ? -1 : socket,
+                                  .fd = filter ? socket : -1,
                                   .pid = pid,
                                   .only_log = only_log,
                                   .may_connect = may_connect,
                                   .too_many = too_many,
                                   .argument = argument};
     if (seccomp_notify_alloc(&refusals->request, &refusals->answer) ||
-        refusals_watch(refusals, socket, filter_came))
+        refusals_watch(refusals, socket, filter ? call_refused : filter_came))
         refusals_free(&refusals);
     return refusals;
+}
+
+int refusals_filter(const struct refusals *refusals)
+{
+    return refusals ? refusals->fd : -1;
 }
 
 void refusals_serving(struct refusals *refusals)

@@ -14,11 +14,13 @@ struct refusals;
 typedef void refusals_too_many(void *argument, const char *reason);
 
 // SOCKET is the supervisor's end of a socket pair, over which worker PID sends its filter's
-// descriptor; takes ownership. ONLY_LOG: calls are logged and allowed. MAY_CONNECT points to the
-// descriptor of a directory, and connections of the worker go to the socket "control" there; NULL:
-// it may not connect. Returns NULL if memory is exhausted.
+// descriptor, or that descriptor itself; takes ownership. ONLY_LOG: calls are logged and allowed.
+// MAY_CONNECT points to the descriptor of a directory, and connections of the worker go to the
+// socket "control" there; NULL: it may not connect. Returns NULL if memory is exhausted.
 struct refusals *refusals_new(struct event_base *base, int socket, pid_t pid, bool only_log,
                               const int *may_connect, refusals_too_many *too_many, void *argument);
+// Returns the filter's descriptor, or -1 if there is none.
+int refusals_filter(const struct refusals *refusals);
 // Must be called when a session begins. From then on refused calls are logged as warnings, even if
 // they were logged before.
 void refusals_serving(struct refusals *refusals);

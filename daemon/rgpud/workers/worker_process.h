@@ -29,6 +29,7 @@ struct session_record {
     bool waited; // the client had to wait for a worker
     struct control_stats stats;
     uint64_t calls_counted; // stats.calls when its GPU time was last updated
+    char *ticket;           // header.payload of its client's ticket; NULL: there was none
     bool ended;             // the worker has reported the reason of the session's end
     struct control_ended end;
 };
@@ -84,6 +85,8 @@ struct worker_process {
     bool has_moved;
     bool asked_to_end;
     bool promised;    // reserved for a waiting client (refill.c)
+    bool shares;      // it has shared memory with other processes, or uses theirs
+    bool unkept;      // what the spawner keeps of its session is out of date (kept_session.c)
     char reason[512]; // why the supervisor ended it, or its own report
     struct session_record session;
     // bytes, from the management library; 0: unknown (figures.c)

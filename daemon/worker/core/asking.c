@@ -17,6 +17,7 @@
 struct asking {
     uint32_t request;
     bool answered;
+    bool lost; // the supervisor that was asked is gone, and another one is there
     union {
         struct control_exported shared;
         struct control_redeemed redeemed;
@@ -51,13 +52,17 @@ static void asking_take_off(const struct asking *mine)
     *at = mine->next;
 }
 
-// The process ends with the supervisor, so an answer comes or no thread waits any more.
-static void asking_await(struct asking *mine)
+// Returns false if another supervisor must be asked. The process ends if none comes, so an answer
+// comes or no thread waits any more.
+static bool asking_await(struct asking *mine)
 {
     SCOPED_LOCK(&lock);
-    while (!mine->answered)
+    while (!mine->answered && !mine->lost)
         pthread_cond_wait(&changed, &lock);
-    asking_take_off(mine);
+    mine->lost = false;
+    if (mine->answered)
+        asking_take_off(mine);
+    return mine->answered;
 }
 
 static CUresult asking_give_up(const struct asking *mine, int err)
@@ -72,12 +77,20 @@ static CUresult asking_give_up(const struct asking *mine, int err)
 static CUresult asking_ask(struct asking *mine, enum control_message_type type, const void *request,
                            int fd)
 {
-    int err = control_send_packet(session.control, type, request, fd);
-
-    if (err)
-        return asking_give_up(mine, err);
-    asking_await(mine);
+    do {
+        int err = control_send_packet(session.control, type, request, fd);
+        if (err)
+            return asking_give_up(mine, err);
+    } while (!asking_await(mine));
     return CUDA_SUCCESS;
+}
+
+void asking_again(void)
+{
+    SCOPED_LOCK(&lock);
+    for (struct asking *at = asking; at; at = at->next)
+        at->lost = !at->answered;
+    pthread_cond_broadcast(&changed);
 }
 
 static CUresult result_of(enum control_export_failure failure)
@@ -279,8 +292,9 @@ int asking_answered(const struct control_frame *frame, int fd)
         return err;
     SCOPED_LOCK(&lock);
     struct asking *asker = asking_find(asking_request_of(type, message));
-    if (!asker)
-        return -EPROTO;
+    // A question that was put again may be answered twice.
+    if (!asker || asker->answered)
+        return 0;
     keep_answer(asker, type, message);
     asker->fd = scoped_take_fd(&passed);
     asker->answered = true;

@@ -38,10 +38,12 @@ int ask_reach(const char *name);
 // CUDA_ERROR_OUT_OF_MEMORY if other leases do not give way in time.
 CUresult ask_quota(unsigned device, uint64_t bytes);
 
+// Sends the requests without an answer again, to another supervisor.
+void asking_again(void);
 // Returns true if messages of this type are answers to these requests.
 bool asking_is_answer(enum control_message_type type);
 // Handles such an answer and its descriptor FD, in the main thread. Returns 0, or -errno if it is
-// not expected.
+// malformed.
 int asking_answered(const struct control_frame *frame, int fd) __attribute__((warn_unused_result));
 
 #endif

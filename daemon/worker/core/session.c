@@ -58,21 +58,31 @@ void session_set_collectives(const char *text)
     snprintf(collectives, sizeof(collectives), "%s", text);
 }
 
+static struct control_stats last_report; // under report_lock
+
 bool session_report(void)
 {
-    static struct control_stats last;
     bool changed = false;
 
     SCOPED_LOCK(&report_lock);
     struct control_stats now = statistics();
-    if (memcmp(&now, &last, sizeof(now)) != 0) {
+    if (memcmp(&now, &last_report, sizeof(now)) != 0) {
         changed = true;
-        last = now;
+        last_report = now;
         // The supervisor being away shows as the end of its socket.
         if (control_send_packet(session.control, CONTROL_STATS, &now, -1))
             log_debug("statistics were not taken");
     }
     return changed;
+}
+
+void session_report_anew(void)
+{
+    {
+        SCOPED_LOCK(&report_lock);
+        memset(&last_report, 0, sizeof(last_report));
+    }
+    session_report();
 }
 
 void session_keep_failure(int result)

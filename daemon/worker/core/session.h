@@ -74,7 +74,8 @@ void session_keep_failure(int result);
 // Reports to the supervisor and exits the process. Thread-safe; the first call decides.
 void session_end(enum control_end_reason reason, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
-bool session_report(void); // sends STATS to the supervisor if they have changed
+bool session_report(void);      // sends STATS to the supervisor if they have changed
+void session_report_anew(void); // sends STATS to a supervisor that has none yet
 // Sets the description of links to other boxes in STATS.
 void session_set_links(const char *text);
 // Sets the description of collectives with the site's NCCL in STATS.

@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/log.h"
 #include "common/net/control.h"
+#include "common/service/ledger.h"
 #include "daemon/worker/account/budget.h"
 #include "daemon/worker/account/shared.h"
 #include "daemon/worker/core/asking.h"
@@ -107,6 +110,28 @@ static int take_move(const struct control_frame *frame)
     return err;
 }
 
+// Another supervisor has the control socket. It sends orders of its own to hold the session back.
+static int take_successor(const struct control_frame *frame, int rules)
+{
+    struct control_taken_over taken;
+    int err = control_decode(frame, CONTROL_TAKEN_OVER, &taken);
+
+    if (!err && taken.account && (rules < 0 || !session.account))
+        err = -EPROTO;
+    if (!err && taken.account)
+        err = ledger_change_rules(session.account, rules);
+    if (rules >= 0)
+        close(rules);
+    if (err)
+        return err;
+    log_info("another supervisor has taken over");
+    quiesce_hold(false);
+    quiesce_end();
+    asking_again();
+    session_report_anew();
+    return 0;
+}
+
 void orders_take(void)
 {
     struct control_frame frame = {0};
@@ -130,6 +155,8 @@ void orders_take(void)
         quiesce_end();
     else if (!err && frame.header.type == CONTROL_HOLD)
         err = take_hold(&frame);
+    else if (!err && frame.header.type == CONTROL_TAKEN_OVER)
+        err = take_successor(&frame, passed);
     else if (!err)
         err = control_decode(&frame, CONTROL_END, &end) ?: 1;
     control_frame_free(&frame);

@@ -74,18 +74,23 @@ static const char *take_grant(struct box *box, const struct control_kept_session
     return problem;
 }
 
-static const char *takeover_check(struct box *box, const struct control_kept_session *kept)
+static const char *check_number(const struct box *box, uint64_t session)
 {
     const struct worker_process *worker;
 
+    if (!session)
+        return "its record has no number";
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->session.id == session)
+            return "another session has its number";
+    return NULL;
+}
+
+static const char *takeover_check(const struct control_kept_session *kept)
+{
     if (kept->list != CONTROL_DIGEST)
         return "its worker is of another release than rgpud";
-    if (*kept->obstacle)
-        return kept->obstacle;
-    TAILQ_FOREACH(worker, &box->workers, link)
-        if (worker->session.id == kept->session)
-            return "another session has its number";
-    return kept->session ? NULL : "its record has no number";
+    return *kept->obstacle ? kept->obstacle : NULL;
 }
 
 // ---- taking over ----
@@ -194,6 +199,8 @@ static void go_on(struct worker_process *worker, const struct control_kept_sessi
     worker->unkept = true;
 }
 
+// A worker of another release that does not understand the message is killed after
+// worker_stop_grace.
 static void give_up(struct box *box, struct spawner_kept *kept,
                     const struct session_record *session, const char *problem)
 {
@@ -213,8 +220,8 @@ static void give_up(struct box *box, struct spawner_kept *kept,
         worker_end(worker, CONTROL_END_REASON_SHUTDOWN, text);
 }
 
-// Returns NULL with the session and its account, or why it cannot go on. The session is complete
-// but for its GPUs if the record can be read.
+// Returns NULL with the session, or why it cannot go on. If its number is known, it has its part of
+// the account until its worker ends.
 static const char *examine(struct box *box, const struct spawner_kept *kept,
                            struct control_kept_session *record, struct session_record *session,
                            int *filter)
@@ -223,15 +230,15 @@ static const char *examine(struct box *box, const struct spawner_kept *kept,
 
     if (kept_session_load(kept, record, &account, filter))
         return "its record cannot be read";
-    const char *problem = takeover_check(box, record);
-    if (record->list == CONTROL_DIGEST)
-        fill_record(record, session);
-    if (!problem)
-        problem = take_grant(box, record, &session->grant);
+    const char *problem = check_number(box, record->session);
+    if (problem)
+        return problem;
+    fill_record(record, session);
+    const char *of_grant = take_grant(box, record, &session->grant);
+    const char *of_account = take_account(box, record, &session->grant, account);
+    problem = takeover_check(record) ?: of_grant ?: of_account;
     if (!problem && exclusion_find(box, &session->grant))
         problem = "another lease has its GPU for itself";
-    if (!problem)
-        problem = take_account(box, record, &session->grant, account);
     if (problem)
         session->grant.device_count = 0;
     return problem;

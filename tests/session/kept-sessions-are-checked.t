@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What rgpu-spawner has kept is checked before a session is taken over. What cannot be accounted for is ended, with the
+# reason in the log and for the program; sessions beside go on.
+. "$(dirname "$0")/../lib.sh"
+. "$TOP/tests/session/faults.sh"
+requires python3
+box() { start_box --devices sim:1 --spawner "$SPAWNER"; }
+killed() { kill -KILL "$BOX_PID" && wait "$BOX_PID" 2>/dev/null || true; }
+start_spawner --devices sim:1
+box
+start_session beside
+while read -r how reason; do
+    # The first session that the spawner lists is the one that is altered.
+    stop "${line_pid[beside]}"
+    start_session "$how" RGPU_LOG=info
+    start_session beside
+    killed
+    ok "$how: the record is altered" python3 -B "$TOP/tests/session/alter_record.py" "$SPAWNER" "$how"
+    box
+    logs "$BOX_LOG" "is not taken over .*reason=\"$reason" "$how: $reason"
+    ok "$how: the program gets an error" await_line "$how" '^error'
+    case $how in garbage | short | long | writable | no-account | release | number) ;; *)
+        logs "$TMP/$how.log" "the box's daemon was restarted, and $reason" "$how: and the reason" ;;
+    esac
+    ok "$how: the session beside it goes on" goes_on beside
+done <<'CASES'
+garbage its record cannot be read
+short its record cannot be read
+long its record cannot be read
+writable its record cannot be read
+no-account its record cannot be read
+other-account its account cannot be read
+release its worker is of another release than rgpud
+number its record has no number
+obstacle why
+gpu the box no longer offers its GPU
+budget its record names more memory than its GPU has
+CASES
+done_testing

@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 # Of no consequence for the rights of the processes.
-IGNORED = set("""Type NotifyAccess ExecStart ExecStartPre ExecReload KillMode TimeoutStopSec TimeoutStartSec
+IGNORED = set("""Type NotifyAccess ExecStart ExecStartPre ExecReload ExecStop KillMode TimeoutStopSec TimeoutStartSec
     WatchdogSec Restart RestartSec TasksMax DevicePolicy DeviceAllow KeyringMode LockPersonality
     ProtectClock ProtectHostname ProtectKernelLogs RestrictRealtime RestrictSUIDSGID RestrictNamespaces
     SupplementaryGroups MemoryMax Delegate RemoveIPC PrivateMounts""".split())

@@ -3,6 +3,7 @@
 # The installed box runs as its two systemd units would have it run: users, capabilities, limits, file system
 # and system calls as the units say, applied without systemd (tests/daemon/as_unit.py).
 . "$(dirname "$0")/../lib.sh"
+. "$TOP/tests/session/faults.sh"
 requires systemd-analyze make
 [ "$(id -u)" = 0 ] || skip_all "only root can become the unit's user"
 [ -z "${SAN:-}" ] || skip_all "the unit's filter is not for the sanitizers' run-time"
@@ -21,11 +22,14 @@ start spawner python3 "$TOP/tests/daemon/as_unit.py" "$units/rgpu-workers.servic
     "$root/libexec/rgpu/rgpu-spawner" --config "$TMP/rgpud.conf" --orders "$TMP/run/rgpu-workers/orders.sock" --for $ACCOUNT
 SPAWNER_PID=$PID
 await "the spawner's socket" [ -S "$TMP/run/rgpu-workers/orders.sock" ] || bail "the spawner does not start as its unit"
-start box python3 "$TOP/tests/daemon/as_unit.py" "$units/rgpud.service" $ACCOUNT $ACCOUNT "$TMP" -- \
-    "$root/sbin/rgpud" --config "$TMP/rgpud.conf" --spawner "$TMP/run/rgpu-workers/orders.sock"
-await_line box 'ready listen=([^ ]+) devices=2' || bail "the box does not start as its unit"
-[[ $LINE =~ listen=([^ ]+) ]]
-BOX=${BASH_REMATCH[1]} BOX_PID=$PID
+start_as_unit() {
+    start "$1" python3 "$TOP/tests/daemon/as_unit.py" "$units/rgpud.service" $ACCOUNT $ACCOUNT "$TMP" -- \
+        "$root/sbin/rgpud" --config "$TMP/rgpud.conf" --spawner "$TMP/run/rgpu-workers/orders.sock"
+    await_line "$1" 'ready listen=([^ ]+) devices=2' || bail "the box does not start as its unit"
+    [[ $LINE =~ listen=([^ ]+) ]]
+    BOX=${BASH_REMATCH[1]} BOX_PID=$PID
+}
+start_as_unit box
 pass "the box starts under the unit's filter with software GPUs"
 is "$(awk '/^Uid/ { print $2 }' "/proc/$BOX_PID/status")" $ACCOUNT "as the unit's user"
 is "$(awk '/^Cap(Prm|Eff|Bnd|Amb)/ { print $2 }' "/proc/$BOX_PID/status" | sort -u)" 0000000000000000 \
@@ -43,5 +47,12 @@ for transport in shm tcp; do
         ok "$program over $transport" on_box RGPU_TRANSPORT=$transport "$BUILD/tests/programs/$program"
     done
 done
+start_session session
+kill -KILL "$BOX_PID"
+wait "$BOX_PID" 2>/dev/null || true
+start_as_unit again
+ok "a session goes on when rgpud is killed and started again" goes_on session
+logs "$TMP/again.log" 'session=[0-9]+ is taken over' "and is taken over"
+stop "${line_pid[session]}"
 ok "rgpuctl drains it" "$root/bin/rgpuctl" drain --socket "$TMP/run/rgpu/rgpud.sock"
 done_testing

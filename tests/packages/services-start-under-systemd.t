@@ -75,6 +75,11 @@ sed -i '$d' /etc/rgpu/rgpud.conf
 await_another_process_of() {
     until [ "$(systemctl show -p MainPID --value "$1")" != "$2" ] && systemctl is-active -q "$1"; do sleep 0.2; done
 }
+rgpuctl run --box 127.0.0.1:7300 -- /programs/held-data 8 </run/orders >/run/answers &
+holder=$!
+exec 9>/run/orders 8</run/answers
+read -r -t 60 answer <&8
+say "another program is" echo "$answer"
 for service in rgpu-brokerd rgpud; do
     pid=$(systemctl show -p MainPID --value $service)
     kill -KILL "$pid"
@@ -82,6 +87,19 @@ for service in rgpu-brokerd rgpud; do
     say "$service after it was killed" systemctl is-active $service
 done
 status "a program after that" rgpuctl run --box 127.0.0.1:7300 -- /programs/saxpy
+spawner=$(systemctl show -p MainPID --value rgpu-workers)
+echo >&9
+read -r -t 60 answer <&8
+say "its data after rgpud was killed" echo "$answer"
+systemctl restart rgpud
+echo >&9
+read -r -t 60 answer <&8
+say "its data after a restart of rgpud" echo "$answer"
+[ "$(systemctl show -p MainPID --value rgpu-workers)" = "$spawner" ]
+say "the spawner is kept at a restart of rgpud" echo "status $?"
+status "a program after a restart" rgpuctl run --box 127.0.0.1:7300 -- /programs/saxpy
+exec 9>&- 8<&-
+wait $holder
 pid=$(systemctl show -p MainPID --value rgpud) spawner=$(systemctl show -p MainPID --value rgpu-workers)
 kill -KILL "$spawner"
 for service in rgpud rgpu-workers; do
@@ -89,11 +107,12 @@ for service in rgpud rgpu-workers; do
     pid=$spawner
 done
 status "a program after the spawner was killed" rgpuctl run --box 127.0.0.1:7300 -- /programs/saxpy
-pid=$(systemctl show -p MainPID --value rgpu-workers)
-systemctl restart rgpud
-[ "$(systemctl show -p MainPID --value rgpu-workers)" = "$pid" ]
-say "the spawner is kept at a restart of rgpud" echo "status $?"
-status "a program after a restart" rgpuctl run --box 127.0.0.1:7300 -- /programs/saxpy
+systemctl stop rgpud
+await_inactive() { until [ "$(systemctl is-active "$1")" = inactive ]; do sleep 0.2; done; }
+await_inactive rgpu-workers
+say "the workers' unit after a stop of rgpud" systemctl is-active rgpu-workers
+systemctl start rgpud
+status "a program after a stop and a start" rgpuctl run --box 127.0.0.1:7300 -- /programs/saxpy
 journalctl -b --no-pager -u rgpud -u rgpu-workers -u rgpu-brokerd | tail -n 60
 END
 out=$("$TOP/scripts/rdma-vm" --timeout 600 --console "$TMP/console" --boot "$root" bash /programs/steps 2>"$TMP/vm.log") || {
@@ -124,7 +143,12 @@ like "$out" '^rgpud goes on: active$' "and the box goes on"
 for service in rgpu-brokerd rgpud; do like "$out" "^$service after it was killed: active$" "$service is started anew when it is killed"; done
 like "$out" '^a program after that: status 0$' "and serves"
 like "$out" '^a program after the spawner was killed: status 0$' "both are started anew when the spawner is killed, and serve"
-like "$out" '^the spawner is kept at a restart of rgpud: status 1$' "a restart of rgpud starts the spawner anew"
+like "$out" '^another program is: ready$' "another program holds data"
+like "$out" '^its data after rgpud was killed: right 1$' "which it has after rgpud was killed"
+like "$out" '^its data after a restart of rgpud: right 2$' "and after a restart"
+like "$out" '^the spawner is kept at a restart of rgpud: status 0$' "which keeps the spawner"
+like "$out" "^the workers' unit after a stop of rgpud: inactive$" "a stop of rgpud stops the workers' unit"
+like "$out" '^a program after a stop and a start: status 0$' "which starts again with rgpud"
 like "$out" '^a program after a restart: status 0$' "and the box serves"
 [ $tap_failures = 0 ] || { diag "$out"; diag "$(tail -n 20 "$TMP/vm.log" "$TMP/console")"; }
 done_testing

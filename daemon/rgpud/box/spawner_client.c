@@ -273,6 +273,9 @@ static int spawner_client_take_one(struct box *box)
     if (n <= 0)
         return n ? (int)n : -ECONNRESET;
     int err = n != sizeof(reply) || reply.version != SPAWNER_VERSION ? -EPROTO : 1;
+    if (err < 0)
+        log_error("rgpu-spawner is of another release than rgpud: end its sessions and restart it "
+                  "(systemctl restart rgpu-workers)");
     if (err > 0)
         spawner_client_take_reply(box, &reply, fds, count);
     for (size_t i = 0; i < count; i++)

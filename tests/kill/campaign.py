@@ -109,12 +109,12 @@ class Faults(threading.Thread):
 
     def kill_daemon(self):
         daemon = self.daemon()
-        daemon.kill()
+        self.campaign.count("sessions taken over by another rgpud", daemon.kill())
         return "%s killed" % self.kind_of(daemon)
 
     def restart_daemon(self):
         daemon = self.daemon()
-        daemon.restart()
+        self.campaign.count("sessions taken over by another rgpud", daemon.restart())
         return "%s restarted" % self.kind_of(daemon)
 
     def kill_any(self, name, what):
@@ -314,8 +314,10 @@ def run(campaign, seconds):
         idle_checks(campaign, checks)
     except TimeoutError as error:
         campaign.violation(str(error))
+    for box in campaign.boxes:
+        checks.take("no session lost", ("session lost with rgpud: " + lost for lost in box.lost))
     for daemon in campaign.boxes + [campaign.broker]:
-        daemon.end(15)
+        daemon.finish()
         checks.take("event loops", invariants.check_stalls(daemon))
     checks.take("nothing left behind", left_behind(campaign))
 
@@ -343,8 +345,9 @@ def keep_logs(campaign):
     shutil.rmtree(kept, ignore_errors=True)
     os.makedirs(kept)
     for daemon in campaign.boxes + [campaign.broker]:
-        if os.path.exists(daemon.log):
-            shutil.copy(daemon.log, os.path.join(kept, daemon.name + ".log"))
+        for end in ("", "-spawner"):
+            if os.path.exists(daemon.log + end):
+                shutil.copy(daemon.log + end, os.path.join(kept, daemon.name + end + ".log"))
     for name in ("journal", "programs.log"):
         if os.path.exists(os.path.join(campaign.directory, name)):
             shutil.copy(os.path.join(campaign.directory, name), kept)

@@ -4,6 +4,7 @@ and programs under leases. What can be done to them is a method here; standard l
 import glob
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -77,15 +78,20 @@ class Daemon:
         self.process.wait()
         self.process.stdout.close()
 
-    def kill(self):
+    def replace(self, number):
         with self.lock:
-            self.end(signal.SIGKILL)
+            self.end(number)
             self.start()
+        return 0
+
+    def kill(self):
+        return self.replace(signal.SIGKILL)
 
     def restart(self):
-        with self.lock:
-            self.end(signal.SIGTERM)
-            self.start()
+        return self.replace(signal.SIGTERM)
+
+    def finish(self):
+        self.end(signal.SIGTERM)
 
     def stall(self, seconds):
         self.stopped += 1
@@ -166,6 +172,9 @@ class Box(Daemon):
         self.admin = os.path.join(self.directory, "admin")
         self.key = os.path.join(self.directory, "tickets.key")
         self.gpu_state = "/dev/shm/gpus-of-%s" % self.name
+        self.orders = os.path.join(self.directory, "orders")
+        self.spawner = None  # rgpu-spawner, which outlives rgpud
+        self.lost = []  # sessions that ended with their rgpud
         self.worker = os.path.join(self.directory, "worker")
         with open(os.open(self.worker, os.O_WRONLY | os.O_CREAT, 0o755), "w") as file:
             file.write("#!/bin/sh\nunset LD_PRELOAD\nexec %s \"$@\"\n"
@@ -191,12 +200,47 @@ class Box(Daemon):
         environment.update(RGPU_SIM_HOST=self.name, RGPU_SIM_STATE=self.gpu_state)
         return environment
 
-    def command(self):
-        return ["nsenter", "--net=/run/netns/" + self.name, os.path.join(BUILD, "bin", "rgpud"), "--standalone",
+    def inside(self, program):
+        return ["nsenter", "--net=/run/netns/" + self.name, os.path.join(BUILD, "bin", program), "--standalone",
                 "--name", self.name, "--auth", "ticket", "--key-file", self.key, "--broker",
                 "10.88.%d.1:7310" % self.number, "--state-dir", self.state, "--listen", self.address + ":7300", "--admin-socket", self.admin,
                 "--devices", "sim:2", "--gpu-mode", self.mode, "--worker-program", self.worker,
                 "--log-level", "info"]
+
+    def command(self):
+        return self.inside("rgpud") + ["--spawner", self.orders]
+
+    def start(self):
+        if not self.spawner:
+            with open(self.log + "-spawner", "a") as log:
+                self.spawner = subprocess.Popen(
+                    self.inside("rgpu-spawner") + ["--orders", self.orders, "--for", str(os.getuid())],
+                    env=self.environment(), stderr=log, stdout=log, stdin=subprocess.DEVNULL)
+            wait_until(lambda: os.path.exists(self.orders), "the spawner of %s" % self.name)
+        super().start()
+
+    def replace(self, number):
+        """Another rgpud comes in place of this one, which SIGNAL ends, and sessions go on."""
+        with self.lock:
+            before = {session["pid"] for session in self.sessions() or []}
+            with open(self.log) as log:
+                log.seek(0, os.SEEK_END)
+                self.end(number)
+                self.start()
+                text = log.read()
+            self.lost += re.findall(r"session=.* is not taken over .*", text)
+            self.lost += ["worker %s" % pid for pid in re.findall(r"an earlier rgpud is ended .*pid=(\d+)", text)
+                          if int(pid) in before]
+            return len(re.findall("is taken over", text))
+
+    def restart(self):
+        """As systemctl restart does."""
+        return self.replace(signal.SIGUSR1)
+
+    def finish(self):
+        self.end(signal.SIGTERM)
+        self.spawner.terminate()
+        self.spawner.wait()
 
     def cut(self, seconds):
         run("ip", "link", "set", self.near, "down")

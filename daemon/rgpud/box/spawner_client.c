@@ -169,8 +169,8 @@ static void end_leftover(struct spawner_client *client, const struct ordered *pr
 
     if (kept && kept->stored_count)
         return;
-    log_info("process of an earlier rgpud is ended number=%llu",
-             (unsigned long long)process->number);
+    log_info("process of an earlier rgpud is ended number=%llu pid=%d",
+             (unsigned long long)process->number, kept ? (int)kept->pid : 0);
     if (kept) {
         TAILQ_REMOVE(&client->kept, kept, link);
         spawner_kept_free(&kept);

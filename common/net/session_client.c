@@ -27,7 +27,10 @@ struct opening {
     int64_t start_deadline;
     struct control_frame frame;
     struct control_hello_reply reply;
+    bool is_lost; // the box closed the connection without a reason
 };
+
+enum { ATTEMPTS_MORE = 2 }; // after lost connections
 
 __attribute__((format(printf, 3, 4))) static int fail_with(struct session_error *error, int result,
                                                            const char *format, ...)
@@ -76,6 +79,7 @@ static int fail_connect(struct opening *o, int err)
 
 static int fail_exchange(struct opening *o, int err, const char *step)
 {
+    o->is_lost = err == -ECONNRESET || err == -EPIPE;
     if (err == -ETIMEDOUT)
         return fail_with(o->error, CONTROL_RESULT_NOT_READY,
                          "box %s went silent during %s: look at rgpud's log there, or raise "
@@ -107,7 +111,8 @@ static int fail_proof(struct opening *o, int err)
 
     if (err == -ETIMEDOUT)
         return fail_exchange(o, err, "authentication");
-    if (err == -ECONNRESET)
+    o->is_lost = err == -ECONNRESET;
+    if (o->is_lost)
         problem = "it closed the connection";
     return fail_with(
         o->error, CONTROL_RESULT_NOT_PERMITTED,
@@ -312,6 +317,22 @@ static int converse(struct opening *o, struct session_welcome *out)
     return 0;
 }
 
+// A connection that breaks before the session is there may have lost its rgpud, whose successor
+// takes further connections from the same listening socket. Only the first attempt's problem with
+// the connection itself is reported.
+static int try_open(struct opening *o, struct session_welcome *out, bool is_first)
+{
+    o->is_lost = false;
+    o->stream = (struct control_stream){.fd = endpoint_connect(&o->request->endpoint, o->step_ms)};
+    if (o->stream.fd < 0)
+        return is_first ? fail_connect(o, o->stream.fd) : -1;
+    if (!converse(o, out))
+        return 0;
+    session_stream_close(&o->stream);
+    control_frame_free(&o->frame);
+    return -1;
+}
+
 int session_open(const struct session_request *request, struct session_welcome *out,
                  struct control_stream *stream, struct session_error *error)
 {
@@ -324,16 +345,12 @@ int session_open(const struct session_request *request, struct session_welcome *
     o.start_deadline = clock_ms() + timeout_from_environment("RGPU_START_TIMEOUT",
                                                              request->start_timeout_ms,
                                                              SESSION_START_TIMEOUT_MS);
-    o.stream.fd = endpoint_connect(&request->endpoint, o.step_ms);
-    if (o.stream.fd < 0)
-        return fail_connect(&o, o.stream.fd);
-    if (converse(&o, out)) {
-        session_stream_close(&o.stream);
-        control_frame_free(&o.frame);
-        return -1;
-    }
-    *stream = o.stream;
-    return 0;
+    int err = try_open(&o, out, true);
+    for (int i = 0; err && o.is_lost && i < ATTEMPTS_MORE; i++)
+        err = try_open(&o, out, false);
+    if (!err)
+        *stream = o.stream;
+    return err;
 }
 
 // ---- asking without a session ----

@@ -88,7 +88,7 @@ static const char *check_number(const struct box *box, uint64_t session)
 
 static const char *takeover_check(const struct control_kept_session *kept)
 {
-    if (kept->list != CONTROL_DIGEST)
+    if (kept->list != CONTROL_SESSION_DIGEST)
         return "its worker is of another release than rgpud";
     return *kept->obstacle ? kept->obstacle : NULL;
 }

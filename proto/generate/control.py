@@ -10,6 +10,7 @@ SETTINGS = {'bool': ('bool', 1, 'CONFIG_BOOL'), 'choice': ('int', 1, 'CONFIG_ENU
             'int': ('int64_t', 8, 'CONFIG_INT'), 'size': ('uint64_t', 8, 'CONFIG_SIZE'),
             'duration': ('uint64_t', 8, 'CONFIG_DURATION')}
 FIRST_OF_WORKERS = 32  # number of a message between rgpud and its workers
+BEFORE_SESSIONS = ('setup', 'ready', 'failed', 'grant')  # of these, those that a worker with a session is past
 UNITS = {'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30}
 
 
@@ -220,9 +221,21 @@ def digest(protocol, lines):
     return total.hexdigest()[:16]
 
 
+def session_digest(spec):
+    """Of what rgpud says to a worker that has a session, hears of it, and keeps of it for the next rgpud."""
+    found = said_by([m for m in spec.messages if m.number >= FIRST_OF_WORKERS and m.name not in BEFORE_SESSIONS], spec)
+    return hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest()[:16]
+
+
 def facts(spec):
     """What client and box say to each other. Supervisor and worker are of one package, and compare digests."""
     spoken = [m for m in spec.messages if m.number < FIRST_OF_WORKERS]
+    may_grow = {('message', m.name.upper()) for m in spoken if m.is_open} | {('enum', e) for e in spec.open_enums}
+    return {'facts': said_by(spoken, spec), 'may_grow': may_grow}
+
+
+def said_by(spoken, spec):
+    """These messages with all that they are made of."""
     used = [f for m in spoken for f in m.fields]
     structs = [spec.structs[f.argument[0]] for f in used if f.kind == 'array']
     used += [f for s in structs for f in s.fields]
@@ -231,10 +244,9 @@ def facts(spec):
     found.update({('struct', s.name): s.text for s in structs})
     found.update({('enum', e): ','.join(f'{name}={value}' for name, value, _ in spec.enums[e]) for e in enums})
     found.update({('open', m.name.upper()): 'yes' for m in spoken if m.is_open})
-    may_grow = {('message', m.name.upper()) for m in spoken if m.is_open} | {('enum', e) for e in spec.open_enums}
-    return {'facts': found, 'may_grow': may_grow}
+    return found
 
 
 def read(path, protocol, lines):
     spec = parse(lines)
-    return dict(facts(spec), digest=digest(protocol, lines), spec=spec)
+    return dict(facts(spec), digest=digest(protocol, lines), session_digest=session_digest(spec), spec=spec)

@@ -67,7 +67,7 @@ static void kept_put_session(const struct worker_process *worker, struct control
     const struct session_record *session = &worker->session;
     const struct session_grant *grant = &session->grant;
 
-    *out = (struct control_kept_session){.list = CONTROL_DIGEST,
+    *out = (struct control_kept_session){.list = CONTROL_SESSION_DIGEST,
                                          .session = session->id,
                                          .client_pid = session->client_pid,
                                          .protection = session->protection,

@@ -13,6 +13,8 @@
 #define CONTROL_VERSION_OLDEST ${protocol.oldest}
 // The digest of the whole list.
 #define CONTROL_DIGEST UINT64_C(0x${digest})
+// The digest of the messages that concern a worker with a session.
+#define CONTROL_SESSION_DIGEST UINT64_C(0x${session_digest})
 
 % said = lambda comment: f' // {comment}' if comment else ''
 % for name, value, comment in spec.consts:

@@ -354,6 +354,9 @@ static int rgpud_set_up(struct program *program)
         client_sockets_open(box);
     if (!err)
         err = listeners_open(box, arrival_accept);
+    // Connections that continue a session come before it is known.
+    if (!err && spawner_has_kept(box))
+        listeners_hold(box, true);
     if (!err)
         err = admin_open(box);
     if (!err)

@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/scope.h"
+#include "daemon/rgpud/box/listeners.h"
 #include "daemon/rgpud/box/spawner_client.h"
 #include "daemon/rgpud/broker/broker_agent.h"
 #include "daemon/rgpud/clients/admission.h"
@@ -281,8 +282,10 @@ void takeover_sessions(struct box *box)
         any = true;
         spawner_kept_free(&kept);
     }
-    if (any)
-        accounts_settle(box);
+    if (!any)
+        return;
+    accounts_settle(box);
+    listeners_hold(box, false);
 }
 
 void takeover_abandon(struct box *box)

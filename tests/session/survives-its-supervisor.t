@@ -42,6 +42,28 @@ logs "$BOX_LOG" 'session=3 ended .*how="exited with status 0"' "which the box no
 ok "the next rgpud shows the sessions as they were" await "the sessions of before" as_before ||
     diff "$TMP/before" "$TMP/now" >&2
 
+relay_to_box() {
+    start relay python3 -B "$TOP/tests/session/forwarder.py" "$TMP/target" "${1:-0}"
+    RELAY=$PID
+    await_line relay '^port ([0-9]+)' || bail "no relay"
+    GATE=${LINE#port }
+}
+echo "$BOX" >"$TMP/target"
+relay_to_box
+start cut env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="127.0.0.1:$GATE" RGPU_TRANSPORT=tcp RGPU_LOG=info "$ENDURE"
+cut=$PID
+await_line cut '^round 1$' || bail "no session"
+killed
+stop "$RELAY" KILL
+logs "$TMP/cut.log" 'is lost, the session waits' "a connection is lost while there is no rgpud"
+relay_to_box "$GATE"
+box
+ok "the next rgpud takes another connection of its session" goes_on cut
+stop "$RELAY" KILL
+relay_to_box "$GATE"
+ok "and one more" goes_on cut
+stop "$cut"
+
 kill -USR1 "$BOX_PID"
 ok "rgpud ends when it is to leave its sessions" wait "$BOX_PID"
 box

@@ -50,6 +50,11 @@ static void set_paused(struct listeners *listeners, bool paused)
     }
 }
 
+void listeners_hold(struct box *box, bool hold)
+{
+    set_paused(box->listeners, hold);
+}
+
 static void listeners_resume(evutil_socket_t fd, short events, void *argument)
 {
     struct box *box = argument;
@@ -148,40 +153,56 @@ static uint16_t port_of(int fd)
                                                  : 0);
 }
 
-// Takes the socket of an earlier rgpud for the same setting. Another one is closed, so that the
-// address of a changed setting is free.
-static int take_listener(struct box *box, size_t index, const char *text, uint16_t *port)
+// Takes one of the kept sockets for a setting. Returns -1 if there is none.
+static int match(struct spawner_kept **kept, const char *text)
 {
-    struct spawner_kept *kept = spawner_take_stored(box, store_number(index));
     int fd = -1;
 
-    if (!kept)
-        return -1;
-    if (is_stored_as(kept, text)) {
-        fd = kept->stored[0];
-        kept->stored[0] = -1;
-        *port = port_of(fd);
-    }
-    spawner_kept_free(&kept);
-    if (fd < 0)
-        spawner_store(box, store_number(index), NULL, 0);
+    for (size_t i = 0; i < LISTENERS_MAX && fd < 0; i++)
+        if (kept[i] && kept[i]->stored[0] >= 0 && is_stored_as(kept[i], text)) {
+            fd = kept[i]->stored[0];
+            kept[i]->stored[0] = -1;
+        }
     return fd;
+}
+
+// Sets FDS to the sockets of an earlier rgpud for these settings, or -1. Others are closed, so that
+// their addresses are free.
+static void take_kept(struct box *box, int fds[LISTENERS_MAX])
+{
+    struct spawner_kept *kept[LISTENERS_MAX];
+    char **text = box->settings.listen;
+
+    for (size_t i = 0; i < LISTENERS_MAX; i++) {
+        kept[i] = spawner_take_stored(box, store_number(i));
+        fds[i] = -1;
+        if (kept[i])
+            spawner_store(box, store_number(i), NULL, 0);
+    }
+    for (size_t i = 0; i < LISTENERS_MAX && text[i]; i++)
+        fds[i] = match(kept, text[i]);
+    for (size_t i = 0; i < LISTENERS_MAX; i++)
+        if (kept[i])
+            spawner_kept_free(&kept[i]);
 }
 
 // ---- opening ----
 
-static int listeners_open_one(struct box *box, const char *text)
+// FD is the socket of an earlier rgpud, or -1.
+static int listeners_open_one(struct box *box, const char *text, int fd)
 {
     struct listeners *listeners = box->listeners;
     struct listener *listener = &listeners->all[listeners->count];
 
     if (listeners_parse(text, &listener->endpoint))
         return -EINVAL;
-    listener->fd = take_listener(box, listeners->count, text, &listener->endpoint.port);
+    listener->fd = fd;
     // Any user may connect to a unix socket, as to an address. The ticket authenticates the user.
     mode_t mask = umask(0);
-    if (listener->fd < 0)
+    if (fd < 0)
         listener->fd = endpoint_listen(&listener->endpoint, BACKLOG, &listener->endpoint.port);
+    else
+        listener->endpoint.port = port_of(fd);
     umask(mask);
     if (listener->fd < 0) {
         log_error("cannot listen=%s error=\"%s\"", text, strerror(-listener->fd));
@@ -199,14 +220,17 @@ static int listeners_open_one(struct box *box, const char *text)
 
 int listeners_open(struct box *box, void (*arrived)(struct box *box, int fd))
 {
+    int fds[LISTENERS_MAX];
+
     box->listeners = calloc(1, sizeof(*box->listeners));
     if (!box->listeners)
         return -ENOMEM;
+    take_kept(box, fds);
     box->listeners->arrived = arrived;
     box->listeners->resume = evtimer_new(box->base, listeners_resume, box);
     int err = box->listeners->resume ? 0 : -ENOMEM;
-    for (char **text = box->settings.listen; !err && *text; text++)
-        err = listeners_open_one(box, *text);
+    for (size_t i = 0; !err && box->settings.listen[i]; i++)
+        err = listeners_open_one(box, box->settings.listen[i], fds[i]);
     if (err)
         listeners_close(box);
     return err;

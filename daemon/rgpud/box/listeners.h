@@ -11,6 +11,8 @@ int listeners_check(const struct box_settings *settings) __attribute__((warn_unu
 // logging.
 int listeners_open(struct box *box, void (*arrived)(struct box *box, int fd))
     __attribute__((warn_unused_result));
+// Leaves clients in the queues of the sockets, or accepts them again.
+void listeners_hold(struct box *box, bool hold);
 void listeners_close(struct box *box);
 // Writes the bound addresses as "host:port[,host:port]".
 void listeners_text(const struct box *box, char *text, size_t size);

@@ -198,6 +198,11 @@ struct spawner_kept *spawner_take_stored(struct box *box, uint64_t number)
     return kept;
 }
 
+bool spawner_has_kept(const struct box *box)
+{
+    return !TAILQ_EMPTY(&box->spawner->kept);
+}
+
 struct spawner_kept *spawner_take_kept(struct box *box)
 {
     const struct spawner_kept *first = TAILQ_FIRST(&box->spawner->kept);

@@ -355,7 +355,7 @@ static int rgpud_set_up(struct program *program)
     if (!err)
         err = listeners_open(box, arrival_accept);
     // Connections that continue a session come before it is known.
-    if (!err && spawner_has_kept(box))
+    if (!err && !TAILQ_EMPTY(spawner_list_kept(box)))
         listeners_hold(box, true);
     if (!err)
         err = admin_open(box);

@@ -198,9 +198,9 @@ struct spawner_kept *spawner_take_stored(struct box *box, uint64_t number)
     return kept;
 }
 
-bool spawner_has_kept(const struct box *box)
+const struct spawner_kept_list *spawner_list_kept(const struct box *box)
 {
-    return !TAILQ_EMPTY(&box->spawner->kept);
+    return &box->spawner->kept;
 }
 
 struct spawner_kept *spawner_take_kept(struct box *box)

@@ -29,8 +29,8 @@ bool spawner_outlives(const struct box *box);
 // Stores descriptors with the spawner (SPAWNER_STORE), if it outlives rgpud. The caller keeps them.
 // A failure is logged.
 void spawner_store(struct box *box, uint64_t number, const int *fds, size_t count);
-// Returns true if sessions of an earlier rgpud may still be taken over.
-bool spawner_has_kept(const struct box *box);
+// Returns what was kept and not taken yet.
+const struct spawner_kept_list *spawner_list_kept(const struct box *box);
 // Returns what was kept, one after the other; NULL at the end. The caller ends the use with
 // spawner_kept_free(), before the next call.
 struct spawner_kept *spawner_take_kept(struct box *box);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "daemon/rgpud/box/spawner_client.h"
 #include "daemon/rgpud/gpus/accounts.h"
 #include "daemon/rgpud/workers/mps_daemon.h"
 #include "daemon/rgpud/workers/worker_process.h"
@@ -170,6 +171,20 @@ static void comparison_take_gpu(struct box_device *device, const struct monitor_
 // Figures from before the first worker, when the box has no devices yet. They are found by UUID.
 static struct monitor_round before;
 
+// Sessions of an earlier rgpud have accounts, as soon as they are taken over.
+static void leave_out_kept(const struct box *box, struct monitor_round *round)
+{
+    const struct spawner_kept *kept;
+
+    TAILQ_FOREACH(kept, spawner_list_kept(box), link)
+        for (unsigned i = 0; i < round->process_count; i++) {
+            const struct monitor_process *process = &round->processes[i];
+            uint64_t *used = &round->gpus[process->gpu].used;
+            if (process->pid == kept->pid)
+                *used -= process->used < *used ? process->used : *used;
+        }
+}
+
 static uint64_t taken_before(const char *uuid)
 {
     for (unsigned i = 0; i < before.gpu_count; i++)
@@ -180,8 +195,10 @@ static uint64_t taken_before(const char *uuid)
 
 void comparison_take(struct box *box, const struct monitor_round *round)
 {
-    if (!box->devices_known && TAILQ_EMPTY(&box->workers))
+    if (!box->devices_known && TAILQ_EMPTY(&box->workers)) {
         before = *round;
+        leave_out_kept(box, &before);
+    }
     log_debug("the driver's figures gpus=%u processes=%u", round->gpu_count, round->process_count);
     for (uint32_t i = 0; i < box->device_count; i++) {
         struct box_device *device = &box->devices[i];

@@ -4,8 +4,12 @@
 # reason in the log and for the program; sessions beside go on.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/faults.sh"
+. "$TOP/tests/session/held.sh"
 requires python3
-box() { start_box --devices sim:1 --spawner "$SPAWNER"; }
+ADMIN=$TMP/admin.sock
+box() { start_box --devices sim:1 --spawner "$SPAWNER" --admin-socket "$ADMIN"; }
+sessions() { "$BUILD/bin/rgpuctl" sessions --socket "$ADMIN" --json; }
+has_none() { [ -z "$(sessions)" ]; }
 killed() { kill -KILL "$BOX_PID" && wait "$BOX_PID" 2>/dev/null || true; }
 start_spawner --devices sim:1
 box
@@ -37,4 +41,21 @@ obstacle why
 gpu the box no longer offers its GPU
 budget its record names more memory than its GPU has
 CASES
+
+# A session that is suspended ends, since only the rgpud that suspended it knows where its memory is.
+stop "${line_pid[beside]}"
+await "no session" has_none
+start_held held 8 env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOX" RGPU_LOG=info
+await_line held ready
+number=$(sessions | sed -n 's/.*"session":\([0-9]*\).*/\1/p')
+start_session beside
+ok "a session is suspended" "$BUILD/bin/rgpuctl" suspend "$number" --socket "$ADMIN"
+is_away() { sessions | grep -q '"suspension":"suspended"'; }
+await "its memory is away" is_away
+killed
+box
+logs "$BOX_LOG" "session=$number is not taken over .*reason=\"its lease is suspended" "suspended: it is not taken over"
+look held
+ok "suspended: the program gets an error" await_line held 'CUDA_ERROR'
+ok "suspended: the session beside it goes on" goes_on beside
 done_testing

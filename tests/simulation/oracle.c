@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/simulation/oracle.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/simulation/broker_process.h"
+#include "tests/simulation/oracle_pool.h"
+
+// What is known of a lease.
+struct record {
+    TAILQ_ENTRY(record) link; // of those that live
+    char id[32];
+    enum lease_state state;
+    enum acknowledged acked;
+    uint64_t scan; // of the last look that found it
+    bool lives, had_ticket;
+};
+
+TAILQ_HEAD(record_list, record);
+
+static struct record_list living = TAILQ_HEAD_INITIALIZER(living);
+static void *records;
+static uint64_t scans;
+static int64_t last_event = -1;
+static unsigned last_start;
+static bool was_gone; // a box was declared gone since the last look
+
+// ---- records ----
+
+static int compare_records(const void *a, const void *b)
+{
+    return strcmp(((const struct record *)a)->id, ((const struct record *)b)->id);
+}
+
+static struct record *record_of(const char *id)
+{
+    struct record key, **found, *record;
+
+    snprintf(key.id, sizeof(key.id), "%s", id);
+    found = tsearch(&key, &records, compare_records);
+    if (!found)
+        abort();
+    if (*found != &key)
+        return *found;
+    record = calloc(1, sizeof(*record));
+    if (!record)
+        abort();
+    strcpy(record->id, key.id);
+    *found = record;
+    return record;
+}
+
+void oracle_acknowledged(const char *lease, enum acknowledged what)
+{
+    struct record *record = record_of(lease);
+
+    if (what > record->acked)
+        record->acked = what;
+}
+
+void oracle_unknown(const char *lease)
+{
+    if (record_of(lease)->acked)
+        world_broken("lease %s was acknowledged and is forgotten", lease);
+}
+
+void oracle_box_gone(const struct simulated_box *box)
+{
+    (void)box;
+    was_gone = true;
+}
+
+// ---- the life of a lease ----
+
+static enum acknowledged rank_of(enum lease_state state)
+{
+    switch (state) {
+    case LEASE_QUEUED: return ACKED_QUEUED;
+    case LEASE_GRANTED:
+    case LEASE_LOST: return ACKED_GRANTED;
+    case LEASE_ENDING:
+    case LEASE_ENDED: break;
+    }
+    return ACKED_RELEASED;
+}
+
+static bool is_path(enum lease_state from, enum lease_state to)
+{
+    switch (from) {
+    case LEASE_QUEUED: return to == LEASE_GRANTED || to == LEASE_LOST;
+    case LEASE_GRANTED: return to == LEASE_LOST || to == LEASE_ENDING;
+    case LEASE_LOST: return to == LEASE_GRANTED || to == LEASE_ENDING;
+    case LEASE_ENDING:
+    case LEASE_ENDED: break;
+    }
+    return false;
+}
+
+static void look_at(const struct pool_lease *lease, bool restarted)
+{
+    struct record *record = record_of(lease->id);
+
+    if (!record->lives) {
+        if (record->scan && !restarted)
+            world_broken("lease %s had ended and lives again", lease->id);
+        record->lives = true;
+        TAILQ_INSERT_TAIL(&living, record, link);
+    } else if (record->state != lease->state && !restarted && !is_path(record->state, lease->state)) {
+        world_broken("lease %s goes from %s to %s", lease->id, lease_state_names[record->state],
+                     lease_state_names[lease->state]);
+    }
+    if (rank_of(lease->state) < record->acked)
+        world_broken("lease %s is %s, and more was acknowledged", lease->id,
+                     lease_state_names[lease->state]);
+    record->state = lease->state;
+    record->had_ticket = lease->ticket_until != 0;
+    record->scan = scans;
+}
+
+// The lease is not in the pool any more.
+static void look_for(struct record *record, bool restarted)
+{
+    json_t *ended = store_ended_lease(broker_process()->broker->store, record->id);
+
+    if (!ended && (record->acked || !restarted))
+        world_broken("lease %s (%s) was acknowledged as %d and is forgotten", record->id,
+                     lease_state_names[record->state], record->acked);
+    json_decref(ended);
+    if (record->had_ticket && !restarted && !was_gone && record->state != LEASE_ENDING &&
+        record->state != LEASE_QUEUED)
+        world_broken("lease %s ended without its boxes", record->id);
+    if (!was_gone)
+        oracle_look_for_sessions(record->id);
+    record->lives = false;
+    TAILQ_REMOVE(&living, record, link);
+}
+
+static void forget_all(void)
+{
+    struct record *record;
+
+    while ((record = TAILQ_FIRST(&living))) {
+        TAILQ_REMOVE(&living, record, link);
+        record->lives = false;
+        record->scan = 0;
+    }
+}
+
+void oracle_check(void)
+{
+    const struct server *server = broker_process();
+    const struct broker *broker = server ? server->broker : NULL;
+    bool restarted = last_start != broker_starts;
+    const struct pool_lease *lease;
+    struct record *record, *next;
+
+    if (!server || (!restarted && broker->last_event == last_event))
+        return;
+    last_event = broker->last_event;
+    last_start = broker_starts;
+    scans++;
+    if (broker_process_was_restored())
+        forget_all();
+    TAILQ_FOREACH(lease, &broker->pool->leases, all)
+        look_at(lease, restarted);
+    for (record = TAILQ_FIRST(&living); record; record = next) {
+        next = TAILQ_NEXT(record, link);
+        if (record->scan != scans)
+            look_for(record, restarted);
+    }
+    was_gone = false;
+    oracle_check_pool(broker->pool);
+}
+
+void oracle_check_idle(void)
+{
+    const struct server *server = broker_process();
+    const struct pool *pool;
+
+    if (!server)
+        world_broken("the broker does not come back");
+    pool = server->broker->pool;
+    if (!TAILQ_EMPTY(&pool->leases))
+        world_broken("lease %s is left over: %s", TAILQ_FIRST(&pool->leases)->id,
+                     lease_state_names[TAILQ_FIRST(&pool->leases)->state]);
+    for (unsigned i = 0; i < box_count; i++) {
+        const struct pool_box *box = pool_find_box(pool, boxes[i].host.name);
+        if (!box || !box->connected)
+            world_broken("box %s is not back", boxes[i].host.name);
+        if (!TAILQ_EMPTY(&boxes[i].box->workers))
+            world_broken("box %s still runs a session of lease %s", boxes[i].host.name,
+                         TAILQ_FIRST(&boxes[i].box->workers)->session.grant.lease);
+    }
+    oracle_check_free(pool);
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks the promises after every event, from outside: by what boxes run and would accept, what
+// the broker has answered, and what its pool and database say.
+#ifndef RGPU_TEST_ORACLE_H
+#define RGPU_TEST_ORACLE_H
+
+#include "tests/simulation/simulated_box.h"
+
+// A session of a simulated box: the agent sees its worker.
+struct simulated_session {
+    struct worker_process worker;
+    struct ticket ticket;
+};
+
+void oracle_session_begun(struct simulated_box *box, struct simulated_session *session);
+void oracle_session_ended(struct simulated_box *box, struct simulated_session *session);
+// Returns true if the tickets cannot both be in use.
+bool oracle_tickets_exclude(const struct ticket *a, const struct ticket *b);
+// A box has refused a session because another lease runs on its GPU.
+void oracle_conflict(const struct simulated_box *box, const struct ticket *ticket,
+                     const char *other);
+
+// What users were answered.
+enum acknowledged { ACKED_NOTHING, ACKED_QUEUED, ACKED_GRANTED, ACKED_RELEASED };
+void oracle_acknowledged(const char *lease, enum acknowledged what);
+// The broker does not know a lease that it once acknowledged.
+void oracle_unknown(const char *lease);
+// Somebody has a ticket now. TOKEN is kept until the oracle no longer needs it.
+void oracle_ticket(const char *token, size_t size);
+
+// Called after every event.
+void oracle_check(void);
+// Called when nobody asks for anything any more and all faults are over.
+void oracle_check_idle(void);
+// An administrator has declared a box gone: its leases end without it.
+void oracle_box_gone(const struct simulated_box *box);
+
+#endif

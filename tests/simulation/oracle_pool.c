@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the broker's memory promises, and what boxes run.
+#include "tests/simulation/oracle_pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/pool/pool.h"
+#include "tests/simulation/oracle.h"
+
+struct known_ticket {
+    TAILQ_ENTRY(known_ticket) link;
+    struct simulated_box *box;
+    struct ticket ticket;
+};
+
+static TAILQ_HEAD(, known_ticket) tickets = TAILQ_HEAD_INITIALIZER(tickets);
+
+// ---- the pool ----
+
+struct sum {
+    uint64_t bytes;
+    uint32_t holders, exclusive;
+};
+
+// Boxes are called box00, box01 and so on.
+static size_t place_of(const struct pool_gpu *gpu)
+{
+    return strtoul(gpu->box->name + 3, NULL, 10) * BOX_GPUS_MAX + gpu->index;
+}
+
+static void add_hold(struct sum *sums, const struct pool_hold *hold, const struct pool_gpu *gpu)
+{
+    struct sum *sum = &sums[place_of(gpu)];
+
+    sum->holders++;
+    sum->exclusive += hold->mode == GPU_EXCLUSIVE;
+    if (hold->mode == GPU_SHARED)
+        sum->bytes += hold->memory + hold->context;
+    if (gpu->mode != hold->mode)
+        world_broken("GPU %s of mode %s is held as %s", gpu->uuid, gpu_mode_names[gpu->mode],
+                     gpu_mode_names[hold->mode]);
+}
+
+static void check_gpu(const struct pool_gpu *gpu, const struct sum *sum)
+{
+    if (sum->exclusive > 1 || (sum->exclusive && sum->holders > 1))
+        world_broken("GPU %s is granted twice: %u holders, %u exclusive", gpu->uuid, sum->holders,
+                     sum->exclusive);
+    if (sum->bytes > gpu_promised_bytes(gpu))
+        world_broken("GPU %s: %llu of %llu bytes are promised", gpu->uuid,
+                     (unsigned long long)sum->bytes, (unsigned long long)gpu_promised_bytes(gpu));
+    if (sum->holders != gpu->holders || sum->bytes != gpu->used)
+        world_broken("GPU %s has %u holders of %llu bytes, its books say %u of %llu", gpu->uuid,
+                     sum->holders, (unsigned long long)sum->bytes, gpu->holders,
+                     (unsigned long long)gpu->used);
+}
+
+void oracle_check_pool(const struct pool *pool)
+{
+    static struct sum sums[BOXES_MAX * BOX_GPUS_MAX];
+    const struct pool_lease *lease;
+
+    memset(sums, 0, sizeof(sums));
+    TAILQ_FOREACH(lease, &pool->leases, all)
+        for (size_t i = 0; i < lease->hold_count; i++) {
+            const struct pool_hold *hold = &lease->holds[i];
+            if (hold->held && lease->state == LEASE_QUEUED)
+                world_broken("lease %s waits and holds GPU %s", lease->id, hold->gpu->uuid);
+            if (hold->held)
+                add_hold(sums, hold, hold->gpu);
+            if (hold->held && hold->target)
+                add_hold(sums, hold, hold->target);
+        }
+    for (size_t i = 0; i < pool->box_count; i++)
+        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++)
+            check_gpu(pool->boxes[i]->gpus[j], &sums[place_of(pool->boxes[i]->gpus[j])]);
+}
+
+void oracle_check_free(const struct pool *pool)
+{
+    for (size_t i = 0; i < pool->box_count; i++)
+        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++)
+            if (pool->boxes[i]->gpus[j]->holders)
+                world_broken("GPU %s is left over", pool->boxes[i]->gpus[j]->uuid);
+}
+
+// ---- tickets ----
+
+static const struct ticket_gpu *gpu_in(const struct ticket *ticket, const char *uuid)
+{
+    for (size_t i = 0; i < ticket->gpu_count; i++)
+        if (!strcmp(ticket->gpus[i].uuid, uuid))
+            return &ticket->gpus[i];
+    return NULL;
+}
+
+bool oracle_tickets_exclude(const struct ticket *a, const struct ticket *b)
+{
+    for (size_t i = 0; i < a->gpu_count; i++) {
+        const struct ticket_gpu *other = gpu_in(b, a->gpus[i].uuid);
+        if (other && (other->mode == TICKET_EXCLUSIVE || a->gpus[i].mode == TICKET_EXCLUSIVE))
+            return true;
+    }
+    return false;
+}
+
+static void drop_ticket(struct known_ticket *known)
+{
+    TAILQ_REMOVE(&tickets, known, link);
+    free(known);
+}
+
+static void check_against(struct known_ticket *fresh)
+{
+    struct known_ticket *known, *next;
+
+    for (known = TAILQ_FIRST(&tickets); known; known = next) {
+        next = TAILQ_NEXT(known, link);
+        if (known == fresh || known->box != fresh->box)
+            continue;
+        if (known->ticket.expires < world_wall_seconds() - 120) {
+            drop_ticket(known);
+            continue;
+        }
+        if (strcmp(known->ticket.lease, fresh->ticket.lease) &&
+            oracle_tickets_exclude(&known->ticket, &fresh->ticket) &&
+            box_would_accept(known->box, &known->ticket) &&
+            box_would_accept(fresh->box, &fresh->ticket))
+            world_broken("box %s accepts tickets of leases %s and %s for one GPU",
+                         known->box->host.name, known->ticket.lease, fresh->ticket.lease);
+    }
+}
+
+void oracle_ticket(const char *token, size_t size)
+{
+    struct known_ticket *known = calloc(1, sizeof(*known));
+    uint8_t secret[SHA256_SIZE];
+
+    if (!known)
+        abort();
+    for (unsigned i = 0; i < box_count && !known->box; i++) {
+        struct ticket_keyring ring = box_keys(&boxes[i]);
+        struct ticket_check check = {.ring = &ring, .box = boxes[i].host.name};
+        if (!ticket_recompute(&check, token, size, secret, &known->ticket) &&
+            !strcmp(known->ticket.box, boxes[i].host.name))
+            known->box = &boxes[i];
+    }
+    if (!known->box) {
+        free(known);
+        return;
+    }
+    TAILQ_INSERT_TAIL(&tickets, known, link);
+    check_against(known);
+}
+
+void oracle_look_for_sessions(const char *lease)
+{
+    struct known_ticket *known, *next;
+
+    for (known = TAILQ_FIRST(&tickets); known; known = next) {
+        next = TAILQ_NEXT(known, link);
+        if (strcmp(known->ticket.lease, lease))
+            continue;
+        if (box_would_accept(known->box, &known->ticket))
+            world_broken("lease %s has ended, and box %s accepts its ticket", lease,
+                         known->box->host.name);
+        drop_ticket(known);
+    }
+    for (unsigned i = 0; i < box_count; i++) {
+        const struct worker_process *worker;
+        if (boxes[i].box)
+            TAILQ_FOREACH(worker, &boxes[i].box->workers, link)
+                if (!strcmp(worker->session.grant.lease, lease))
+                    world_broken("lease %s has ended, and box %s runs a session of it", lease,
+                                 boxes[i].host.name);
+    }
+}
+
+// ---- sessions ----
+
+void oracle_session_begun(struct simulated_box *box, struct simulated_session *session)
+{
+    world_trace("a session of lease %s begins", session->ticket.lease);
+    (void)box;
+}
+
+void oracle_session_ended(struct simulated_box *box, struct simulated_session *session)
+{
+    world_trace("a session of lease %s ends at %s", session->ticket.lease, box->host.name);
+}
+
+void oracle_conflict(const struct simulated_box *box, const struct ticket *ticket,
+                     const char *other)
+{
+    world_broken("box %s is to run lease %s on a GPU on which lease %s runs", box->host.name,
+                 ticket->lease, other);
+}

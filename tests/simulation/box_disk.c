@@ -143,11 +143,11 @@ int state_saver_write(struct state_saver *saver, const char *name, const char *p
     (void)size;
     if (!save)
         abort();
-    *save = (struct save){.saver = saver,
-                          .file = strcmp(name, "revoked") ? &box->saved_history
-                                                          : &box->saved_revoked,
-                          .text = text,
-                          .number = number};
+    *save =
+        (struct save){.saver = saver,
+                      .file = strcmp(name, "revoked") ? &box->saved_history : &box->saved_revoked,
+                      .text = text,
+                      .number = number};
     if (box->disk_free_at < world_now)
         box->disk_free_at = world_now;
     box->disk_free_at += dice_between(&box->dice, MS / 10, 20 * MS);

@@ -144,8 +144,9 @@ int broker_connection_open(struct box *box, broker_answered *answered, void *arg
 
     if (!connection)
         abort();
-    *connection = (struct broker_connection){
-        .box = box_with_name(box->name), .answered = answered, .argument = argument};
+    *connection = (struct broker_connection){.box = box_with_name(box->name),
+                                             .answered = answered,
+                                             .argument = argument};
     *out = connection;
     return 0;
 }
@@ -175,9 +176,9 @@ int broker_connection_send(struct broker_connection *connection, const char *met
     char path[128];
 
     snprintf(path, sizeof(path), "/v1/boxes/%s%s", connection->box->host.name, suffix);
-    connection->pending =
-        network_ask(&connection->box->caller, method, path, body,
-                    (connection->heartbeat_ms + MARGIN_MS) * MS, on_broker_answer, connection);
+    connection->pending = network_ask(&connection->box->caller, method, path, body,
+                                      (connection->heartbeat_ms + MARGIN_MS) * MS, on_broker_answer,
+                                      connection);
     return 0;
 }
 

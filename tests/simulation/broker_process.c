@@ -10,6 +10,7 @@
 #include "broker/pool/names.h"
 #include "common/base/fault.h"
 #include "tests/simulation/network.h"
+#include "tests/simulation/oracle.h"
 #include "tests/simulation/rare.h"
 #include "tests/simulation/virtual_disk.h"
 #include "tests/simulation/virtual_system.h"
@@ -83,6 +84,25 @@ bool broker_process_was_restored(void)
 
     process.was_restored = false;
     return was;
+}
+
+// ---- changes: each has an event ----
+
+enum outcome __real_store_add_event(struct store *store, int64_t now,
+                                    const struct store_event *event);
+enum outcome __wrap_store_add_event(struct store *store, int64_t now,
+                                    const struct store_event *event);
+enum outcome __wrap_store_add_event(struct store *store, int64_t now,
+                                    const struct store_event *event)
+{
+    char *detail = world_verbose && event->detail ? json_dumps(event->detail, 0) : NULL;
+
+    world_trace("event %s box=%s lease=%s actor=%s %s", event->kind, event->box ? event->box : "-",
+                event->lease ? event->lease : "-", event->actor, detail ? detail : "");
+    free(detail);
+    rare_event(event->kind);
+    oracle_event(event->kind, event->lease, event->detail);
+    return __real_store_add_event(store, now, event);
 }
 
 // ---- names of users, which a thread looks up (broker/pool/names.h) ----
@@ -196,6 +216,7 @@ void broker_process_stop(void)
 
 static void start(void *unused)
 {
+    unsigned faults = disk_faults_delivered;
     enum outcome error;
 
     (void)unused;
@@ -206,7 +227,7 @@ static void start(void *unused)
     process.server.broker = &process.broker;
     process.server.settings = &process.settings;
     error = broker_open(DISK_DATABASE, true, &process.broker);
-    if (error == OUTCOME_DATABASE_DAMAGED)
+    if (error == OUTCOME_DATABASE_DAMAGED && faults == disk_faults_delivered)
         world_broken("the database is damaged after a crash");
     if (error || server_start(&process.server)) {
         world_trace("the broker does not start: %s", outcomes[error].text);

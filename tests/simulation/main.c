@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs seeds of the simulated pool.
-//   simulate [--seed N | --seeds A-B] [--minutes M] [--boxes N] [--users N] [--verbose]
+//   simulate [--seed N | --seeds A-B] [--minutes M] [--boxes N] [--users N] [--calm] [--verbose]
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,8 @@
 #include "common/base/log.h"
 #include "tests/simulation/box_disk.h"
 #include "tests/simulation/broker_process.h"
+#include "tests/simulation/faults.h"
+#include "tests/simulation/operator.h"
 #include "tests/simulation/oracle.h"
 #include "tests/simulation/stepped_log.h"
 #include "tests/simulation/users.h"
@@ -21,7 +23,8 @@ struct options {
     uint64_t first, last;
     int64_t minutes;
     unsigned boxes, users;
-    bool verbose;
+    bool verbose, calm;
+    struct fault_filter without;
 };
 
 static double real_seconds(void)
@@ -62,12 +65,25 @@ static void live(const struct options *options, uint64_t seed)
     world_after(NULL, 0, broker_process_start, NULL);
     boxes_set_up(seed, box_number);
     users_set_up(seed, users);
+    operator_set_up(seed);
+    if (!options->calm)
+        faults_set_up(seed, options->minutes, &options->without);
     world_run(options->minutes * MINUTE, enter, oracle_check);
+    faults_heal();
     users_finish();
-    users_heal();
-    while (users_busy())
+    operator_finish();
+    for (int i = 0; users_busy() && i < 3600; i++)
         world_run(world_now + SECOND, enter, oracle_check);
-    world_run(world_now + 5 * MINUTE, enter, oracle_check);
+    if (users_busy())
+        world_broken("%d users do not get rid of their leases", users_busy());
+    if (broker_restores) {
+        operator_release_left();
+        world_run(world_now + MINUTE, enter, oracle_check);
+        operator_release_left();
+    }
+    // Leases whose users are gone run out, by a clock that may have been set meanwhile.
+    for (int i = 0; i < 30 && (i == 0 || oracle_leases_run_out()); i++)
+        world_run(world_now + 5 * MINUTE, enter, oracle_check);
     oracle_check_idle();
     box_disk_close();
     printf("seed=%llu boxes=%u users=%u minutes=%.1f events=%llu leases=%llu sessions=%llu "
@@ -103,8 +119,8 @@ static bool read_options(int argc, char **argv, struct options *options)
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
         char *end;
 
-        if (!strcmp(name, "--verbose")) {
-            options->verbose = true;
+        if (!strcmp(name, "--verbose") || !strcmp(name, "--calm")) {
+            *(name[2] == 'v' ? &options->verbose : &options->calm) = true;
             continue;
         }
         i++;

@@ -6,4 +6,5 @@ SIMULATED_PARTS := $(filter-out %/busy_time.c %/view.c,$(wildcard broker/api/*.c
     $(addprefix daemon/rgpud/broker/,broker_agent.c broker_history.c broker_orders.c revocations.c served_leases.c)
 
 $(call test_helper,simulate,$(wildcard tests/simulation/*.c) $(SIMULATED_PARTS),rgpubroker rgpucommon,\
-    $$(COMMON_LIBS) -lsqlite3 -ljansson -ljwt -levent -Wl$(comma)--wrap=history_open -Wl$(comma)--wrap=revocations_open)
+    $$(COMMON_LIBS) -lsqlite3 -ljansson -ljwt -levent -Wl$(comma)--wrap=history_open -Wl$(comma)--wrap=revocations_open \
+    -Wl$(comma)--wrap=store_add_event)

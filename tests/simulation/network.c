@@ -21,6 +21,7 @@ struct connection {
     struct planned *timeout;
     void *request; // the broker's, until it has answered
     int status;
+    unsigned start; // of the broker that answered
     bool listed;
 };
 
@@ -30,6 +31,7 @@ static struct connection_list open_ones = TAILQ_HEAD_INITIALIZER(open_ones);
 static const struct connection_handler *server_handler;
 static void *server_argument;
 uint64_t network_lost;
+unsigned network_start;
 
 // ---- messages ----
 
@@ -68,6 +70,7 @@ static void give_answer(struct connection *connection, int status, const char *t
     connection->timeout = NULL;
     answer = text ? json_loads(text, 0, NULL) : NULL;
     world_host = connection->caller->host;
+    network_start = connection->start;
     answered(connection->argument, status, answer);
     json_decref(answer);
 }
@@ -100,7 +103,9 @@ static void on_gone(void *argument)
 {
     struct connection *connection = argument;
 
-    if (connection->request && broker_host.up)
+    if (broker_host.held_until > world_now)
+        world_after(NULL, broker_host.held_until - world_now, on_gone, connection);
+    else if (connection->request && broker_host.up)
         broker_process_call(tell_gone, connection);
 }
 
@@ -143,6 +148,10 @@ static void on_request(void *argument)
     struct connection *connection = argument;
     struct link *link = connection->caller->link;
 
+    if (broker_host.held_until > world_now) {
+        world_after(NULL, broker_host.held_until - world_now, on_request, connection);
+        return;
+    }
     // A caller that has closed or died before sent the end of the connection after this request.
     if (broker_host.up)
         broker_process_call(deliver, connection);
@@ -280,6 +289,7 @@ void connection_answer(struct connection *connection, const struct connection_an
     network_unlist(connection);
     if (network_is_lost(link, link->cut_back))
         return;
+    connection->start = broker_starts;
     connection->status = answer->status;
     connection->answer = strndup(answer->text, answer->size);
     world_after(NULL, network_delay(link), on_answer, connection);

@@ -42,5 +42,7 @@ void network_broker_died(bool told);
 void network_host_died(const struct host *host);
 
 extern uint64_t network_lost;
+// Start of the broker that gave the answer at hand.
+extern unsigned network_start;
 
 #endif

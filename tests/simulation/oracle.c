@@ -16,6 +16,7 @@ struct record {
     enum acknowledged acked;
     uint64_t scan; // of the last look that found it
     bool lives, had_ticket;
+    bool gone; // one of its boxes was declared gone
 };
 
 TAILQ_HEAD(record_list, record);
@@ -24,8 +25,7 @@ static struct record_list living = TAILQ_HEAD_INITIALIZER(living);
 static void *records;
 static uint64_t scans;
 static int64_t last_event = -1;
-static unsigned last_start;
-static bool was_gone; // a box was declared gone since the last look
+static unsigned last_start, restored_start;
 
 // ---- records ----
 
@@ -56,20 +56,25 @@ void oracle_acknowledged(const char *lease, enum acknowledged what)
 {
     struct record *record = record_of(lease);
 
+    if (network_start < restored_start)
+        return; // the answer is older than the restored database
     if (what > record->acked)
         record->acked = what;
 }
 
 void oracle_unknown(const char *lease)
 {
-    if (record_of(lease)->acked)
+    if (record_of(lease)->acked && network_start >= restored_start)
         world_broken("lease %s was acknowledged and is forgotten", lease);
 }
 
-void oracle_box_gone(const struct simulated_box *box)
+// A lease whose box was declared gone ends without that box.
+void oracle_event(const char *kind, const char *lease, const json_t *detail)
 {
-    (void)box;
-    was_gone = true;
+    const char *reason = json_string_value(json_object_get(detail, "reason"));
+
+    if (lease && reason && !strcmp(kind, "lease.ending") && !strcmp(reason, "box is gone"))
+        record_of(lease)->gone = true;
 }
 
 // ---- the life of a lease ----
@@ -107,7 +112,8 @@ static void look_at(const struct pool_lease *lease, bool restarted)
             world_broken("lease %s had ended and lives again", lease->id);
         record->lives = true;
         TAILQ_INSERT_TAIL(&living, record, link);
-    } else if (record->state != lease->state && !restarted && !is_path(record->state, lease->state)) {
+    } else if (record->state != lease->state && !restarted &&
+               !is_path(record->state, lease->state)) {
         world_broken("lease %s goes from %s to %s", lease->id, lease_state_names[record->state],
                      lease_state_names[lease->state]);
     }
@@ -128,24 +134,36 @@ static void look_for(struct record *record, bool restarted)
         world_broken("lease %s (%s) was acknowledged as %d and is forgotten", record->id,
                      lease_state_names[record->state], record->acked);
     json_decref(ended);
-    if (record->had_ticket && !restarted && !was_gone && record->state != LEASE_ENDING &&
+    if (record->had_ticket && !restarted && !record->gone && record->state != LEASE_ENDING &&
         record->state != LEASE_QUEUED)
         world_broken("lease %s ended without its boxes", record->id);
-    if (!was_gone)
-        oracle_look_for_sessions(record->id);
+    if (!record->gone)
+        oracle_look_for_sessions(broker_process()->broker, record->id);
     record->lives = false;
     TAILQ_REMOVE(&living, record, link);
 }
 
+static void forget(struct record *record)
+{
+    record->acked = ACKED_NOTHING;
+    record->scan = 0;
+    if (record->lives)
+        TAILQ_REMOVE(&living, record, link);
+    record->lives = false;
+}
+
+static void forget_node(const void *node, VISIT visit, int depth)
+{
+    (void)depth;
+    if (visit == postorder || visit == leaf)
+        forget(*(struct record *const *)node);
+}
+
+// The database is an older copy: what was acknowledged since is lost.
 static void forget_all(void)
 {
-    struct record *record;
-
-    while ((record = TAILQ_FIRST(&living))) {
-        TAILQ_REMOVE(&living, record, link);
-        record->lives = false;
-        record->scan = 0;
-    }
+    restored_start = broker_starts;
+    twalk(records, forget_node);
 }
 
 void oracle_check(void)
@@ -170,8 +188,20 @@ void oracle_check(void)
         if (record->scan != scans)
             look_for(record, restarted);
     }
-    was_gone = false;
     oracle_check_pool(broker->pool);
+}
+
+bool oracle_leases_run_out(void)
+{
+    const struct server *server = broker_process();
+    const struct pool_lease *lease;
+
+    if (!server)
+        return false;
+    TAILQ_FOREACH(lease, &server->broker->pool->leases, all)
+        if (lease->expires && lease->expires > host_wall_ns(&broker_host) / SECOND - 300)
+            return true;
+    return false;
 }
 
 void oracle_check_idle(void)

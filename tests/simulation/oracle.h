@@ -30,9 +30,11 @@ void oracle_ticket(const char *token, size_t size);
 
 // Called after every event.
 void oracle_check(void);
+// Returns true if leases are left whose time is not over.
+bool oracle_leases_run_out(void);
 // Called when nobody asks for anything any more and all faults are over.
 void oracle_check_idle(void);
-// An administrator has declared a box gone: its leases end without it.
-void oracle_box_gone(const struct simulated_box *box);
+// The broker writes an event.
+void oracle_event(const char *kind, const char *lease, const json_t *detail);
 
 #endif

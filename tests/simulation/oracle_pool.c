@@ -154,13 +154,22 @@ void oracle_ticket(const char *token, size_t size)
     check_against(known);
 }
 
-void oracle_look_for_sessions(const char *lease)
+static bool knows_epoch(const struct broker *broker, const struct simulated_box *box)
+{
+    const struct pool_box *known = pool_find_box(broker->pool, box->host.name);
+
+    return known && known->epoch == broker->epoch;
+}
+
+void oracle_look_for_sessions(const struct broker *broker, const char *lease)
 {
     struct known_ticket *known, *next;
 
     for (known = TAILQ_FIRST(&tickets); known; known = next) {
         next = TAILQ_NEXT(known, link);
         if (strcmp(known->ticket.lease, lease))
+            continue;
+        if (!knows_epoch(broker, known->box))
             continue;
         if (box_would_accept(known->box, &known->ticket))
             world_broken("lease %s has ended, and box %s accepts its ticket", lease,
@@ -169,7 +178,7 @@ void oracle_look_for_sessions(const char *lease)
     }
     for (unsigned i = 0; i < box_count; i++) {
         const struct worker_process *worker;
-        if (boxes[i].box)
+        if (boxes[i].box && knows_epoch(broker, &boxes[i]))
             TAILQ_FOREACH(worker, &boxes[i].box->workers, link)
                 if (!strcmp(worker->session.grant.lease, lease))
                     world_broken("lease %s has ended, and box %s runs a session of it", lease,

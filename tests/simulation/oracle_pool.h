@@ -2,13 +2,13 @@
 #ifndef RGPU_TEST_ORACLE_POOL_H
 #define RGPU_TEST_ORACLE_POOL_H
 
-#include "broker/pool/pool.h"
+#include "broker/leases/core.h"
 
 // Every GPU's books agree with the leases that hold it, and none is promised twice.
 void oracle_check_pool(const struct pool *pool);
 // All GPUs are free.
 void oracle_check_free(const struct pool *pool);
-// No box runs or accepts sessions of a lease that has ended.
-void oracle_look_for_sessions(const char *lease);
+// No box that knows the broker's epoch runs or accepts sessions of a lease that has ended.
+void oracle_look_for_sessions(const struct broker *broker, const char *lease);
 
 #endif

@@ -12,3 +12,8 @@ void rare_point(const char *point)
 {
     (void)point;
 }
+
+void rare_event(const char *kind)
+{
+    (void)kind;
+}

@@ -19,5 +19,7 @@ extern uint64_t rare_counts[RARE_COUNT];
 void rare_note(enum rare thing);
 // A point of common/base/fault.h was reached.
 void rare_point(const char *point);
+// An event was written to the database.
+void rare_event(const char *kind);
 
 #endif

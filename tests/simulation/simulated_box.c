@@ -78,8 +78,8 @@ void worker_end(struct worker_process *worker, enum control_end_reason reason, c
     (void)reason;
     (void)text;
     worker->state = WORKER_ENDING;
-    world_after(&self->host, dice_between(&self->dice, MS, dice_chance(&self->dice, 50) ? 8 * SECOND
-                                                                                       : 300 * MS),
+    world_after(&self->host,
+                dice_between(&self->dice, MS, dice_chance(&self->dice, 50) ? 8 * SECOND : 300 * MS),
                 worker_gone, worker);
 }
 

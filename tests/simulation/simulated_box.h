@@ -31,7 +31,7 @@ struct simulated_box {
     const struct revocations *revocations;
     char *saved_revoked, *saved_history; // its disk
     int64_t disk_free_at;
-    bool stuck;                          // sessions do not end for a while
+    bool stuck; // sessions do not end for a while
 };
 
 extern struct simulated_box boxes[BOXES_MAX];

@@ -22,7 +22,8 @@ static json_t *request(struct dice *dice)
     static const char *const policies[] = {"pack", "spread", "best-fit"};
     bool shared = dice_chance(dice, 400);
     json_t *gpus = json_array();
-    json_t *request = json_pack("{s:o, s:s}", "gpus", gpus, "policy", policies[dice_below(dice, 3)]);
+    json_t *request =
+        json_pack("{s:o, s:s}", "gpus", gpus, "policy", policies[dice_below(dice, 3)]);
     char name[16];
 
     json_array_append_new(gpus, part(dice, shared));
@@ -42,14 +43,16 @@ static json_t *request(struct dice *dice)
 
 json_t *user_request(struct dice *dice, const char *key, int owner)
 {
+    // Without a key the answer to a lost request cannot be had again, so such a lease runs out.
+    bool keyed = dice_chance(dice, 800);
     json_t *body = json_pack("{s:o, s:b, s:b}", "request", request(dice), "queue",
                              dice_chance(dice, 800), "ticket", dice_chance(dice, 500));
 
-    if (dice_chance(dice, 800))
+    if (keyed)
         json_object_set_new(body, "key", json_string(key));
     if (owner >= 0)
         json_object_set_new(body, "owner", json_integer(owner));
-    if (dice_chance(dice, 300))
+    if (!keyed || dice_chance(dice, 300))
         json_object_set_new(body, "lifetime", json_integer(dice_between(dice, 5, 300)));
     return body;
 }

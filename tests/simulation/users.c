@@ -204,7 +204,8 @@ static void get_ticket(void *argument)
 static void close_sessions(struct user *self)
 {
     for (int i = 0; i < LINES_MAX; i++)
-        if (self->sessions[i].number && self->sessions[i].box->host.life == self->sessions[i].life) {
+        if (self->sessions[i].number &&
+            self->sessions[i].box->host.life == self->sessions[i].life) {
             world_host = &self->sessions[i].box->host;
             box_close_session(self->sessions[i].box, self->sessions[i].number);
         }
@@ -335,6 +336,11 @@ int users_busy(void)
     for (unsigned i = 0; i < user_count; i++)
         busy += users[i].busy;
     return busy;
+}
+
+struct link *users_link(uint64_t number)
+{
+    return &users[number % user_count].link;
 }
 
 void users_heal(void)

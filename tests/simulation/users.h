@@ -4,7 +4,7 @@
 #ifndef RGPU_TEST_USERS_H
 #define RGPU_TEST_USERS_H
 
-#include <stdint.h>
+#include "tests/simulation/network.h"
 
 void users_set_up(uint64_t seed, unsigned count);
 // No new leases; each user ends what it has.
@@ -12,6 +12,8 @@ void users_finish(void);
 // Returns true if no user has or wants a lease.
 int users_busy(void);
 void users_heal(void);
+// The link of one of the users.
+struct link *users_link(uint64_t number);
 extern uint64_t users_leases, users_sessions;
 
 #endif

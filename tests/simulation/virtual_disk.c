@@ -117,7 +117,8 @@ static void file_lose(struct disk_file *file)
         if (write->size < 0 || fate < 4) {
             file_apply(&file->durable, write, write->size);
         } else if (fate < 6 && write->size > SECTOR) {
-            int64_t kept = (int64_t)dice_below(&disk_dice, (uint64_t)(write->size / SECTOR)) * SECTOR;
+            int64_t kept = (int64_t)dice_below(&disk_dice, (uint64_t)(write->size / SECTOR)) *
+                           SECTOR;
             file_apply(&file->durable, write, kept);
             disk_writes_torn++;
         } else {
@@ -213,6 +214,11 @@ void disk_plan_fault(enum disk_fault fault, unsigned in)
     countdown[fault] = in;
 }
 
+void disk_clear_faults(void)
+{
+    memset(countdown, 0, sizeof(countdown));
+}
+
 void disk_set_full(bool full)
 {
     is_full = full;
@@ -264,7 +270,6 @@ bool disk_has_room(void)
     return true;
 }
 
-
 bool reserve_give(struct reserve *reserve)
 {
     if (!reserve->held)
@@ -273,4 +278,3 @@ bool reserve_give(struct reserve *reserve)
     granted_writes = 4000;
     return true;
 }
-

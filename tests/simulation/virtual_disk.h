@@ -31,6 +31,7 @@ unsigned disk_copies(void);
 // Faults. IN counts operations from now on; 0: none.
 enum disk_fault { DISK_WRITE_FAILS, DISK_READ_FAILS, DISK_SYNC_FAILS, DISK_FULL, DISK_CRASH };
 void disk_plan_fault(enum disk_fault fault, unsigned in);
+void disk_clear_faults(void);
 void disk_set_full(bool full);
 bool disk_is_full(void);
 // Faults that were delivered since the start.

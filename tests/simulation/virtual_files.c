@@ -145,8 +145,7 @@ static int disk_traits(sqlite3_file *base)
 
 // ---- the log's index ----
 
-static int disk_shm_map(sqlite3_file *base, int region, int size, int extend,
-                        void volatile **out)
+static int disk_shm_map(sqlite3_file *base, int region, int size, int extend, void volatile **out)
 {
     struct disk_file *file = ((struct handle *)base)->file;
 
@@ -213,7 +212,7 @@ static int disk_shm_unmap(sqlite3_file *base, int delete)
 
     for (int i = 0; i < LOCKS; i++)
         shm_unlock(handle, i);
-    for (int i = 0; delete && i < REGIONS_MAX; i++) {
+    for (int i = 0; delete &&i < REGIONS_MAX; i++) {
         free(handle->file->regions[i]);
         handle->file->regions[i] = NULL;
     }

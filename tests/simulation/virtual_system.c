@@ -117,11 +117,8 @@ EXPORTED struct event *event_new(struct event_base *base, evutil_socket_t fd, sh
     (void)base;
     if (!timer)
         return NULL;
-    *timer = (struct timer){.host = world_host,
-                            .function = function,
-                            .argument = argument,
-                            .fd = fd,
-                            .events = events};
+    *timer = (struct timer){
+        .host = world_host, .function = function, .argument = argument, .fd = fd, .events = events};
     return (struct event *)timer;
 }
 

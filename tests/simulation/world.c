@@ -121,6 +121,22 @@ void world_cancel(struct planned *event)
     event->function = NULL;
 }
 
+void world_hold(struct host *host, int64_t duration)
+{
+    if (host->held_until < world_now + duration)
+        host->held_until = world_now + duration;
+}
+
+// Returns true if the event's host stands still: the event is planned again for later.
+static bool is_held(struct planned *event)
+{
+    if (!event->host || event->host->held_until <= event->at)
+        return false;
+    event->at = event->host->held_until;
+    heap_push(event);
+    return true;
+}
+
 void world_run(int64_t until, world_enter *enter, void (*after_each)(void))
 {
     while (heap_count && heap[0]->at <= until) {
@@ -128,6 +144,8 @@ void world_run(int64_t until, world_enter *enter, void (*after_each)(void))
         bool valid = event->function && (!event->host || event->host->life == event->life);
 
         world_now = event->at;
+        if (valid && is_held(event))
+            continue;
         if (valid) {
             world_events++;
             enter(event->host, event->function, event->argument);

@@ -34,7 +34,8 @@ struct host {
     unsigned life; // increases when the host's process dies: its events are then void
     int64_t wall_offset, boot_offset; // nanoseconds
     double drift;                     // relative
-    struct dice random;               // of getrandom()
+    int64_t held_until;
+    struct dice random; // of getrandom()
 };
 
 // Host whose code runs, or NULL: the clocks then are those of the world.
@@ -55,6 +56,8 @@ struct planned *world_after(struct host *host, int64_t delay, world_event *funct
                             void *argument);
 // The event will not happen. Only before it has happened.
 void world_cancel(struct planned *event);
+// The host stands still for DURATION: its events, and calls into it, come later.
+void world_hold(struct host *host, int64_t duration);
 // Runs events until UNTIL. ENTER runs one event; it may leave the host's code by longjmp.
 typedef void world_enter(struct host *host, world_event *function, void *argument);
 void world_run(int64_t until, world_enter *enter, void (*after_each)(void));

@@ -217,8 +217,10 @@ static void cut(struct fault *fault, struct link *link, bool there, bool back)
     link->cut_there |= there;
     link->cut_back |= back;
     world_trace("link of %s is cut%s%s", link->name, there ? " there" : "", back ? " back" : "");
-    world_after(NULL, dice_chance(&fault->dice, 500) ? dice_between(&fault->dice, SECOND, 20 * SECOND)
-                                                : dice_between(&fault->dice, 20 * SECOND, 3 * MINUTE),
+    world_after(NULL,
+                dice_chance(&fault->dice, 500)
+                    ? dice_between(&fault->dice, SECOND, 20 * SECOND)
+                    : dice_between(&fault->dice, 20 * SECOND, 3 * MINUTE),
                 link_whole, link);
 }
 
@@ -341,6 +343,7 @@ void faults_heal(void)
         box_return(&boxes[i]);
     }
     users_heal();
+    broker_host.wall_offset = 0;
     if (!broker_host.up)
         world_after(NULL, SECOND, broker_process_start, NULL);
 }

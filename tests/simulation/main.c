@@ -15,6 +15,7 @@
 #include "tests/simulation/faults.h"
 #include "tests/simulation/operator.h"
 #include "tests/simulation/oracle.h"
+#include "tests/simulation/probe.h"
 #include "tests/simulation/stepped_log.h"
 #include "tests/simulation/users.h"
 #include "tests/simulation/virtual_disk.h"
@@ -45,6 +46,42 @@ static void enter(struct host *host, world_event *function, void *argument)
     world_host = NULL;
 }
 
+static void run_for(int64_t duration)
+{
+    world_run(world_now + duration, enter, oracle_check);
+}
+
+// No more faults: everybody gets what is still wanted, gives it back, and the pool is as at first.
+static void end_world(void)
+{
+    faults_heal();
+    users_finish();
+    operator_finish();
+    run_for(MINUTE);
+    operator_undrain_all();
+    for (int i = 0; users_busy(false) && i < 3600; i++)
+        run_for(SECOND);
+    if (users_busy(false))
+        world_broken("%d users do not get rid of their leases", users_busy(false));
+    run_for(2 * MINUTE);
+    oracle_check_served();
+    users_give_up();
+    for (int i = 0; users_busy(true) && i < 600; i++)
+        run_for(SECOND);
+    for (int i = 0; broker_restores && i < 2; i++) {
+        operator_release_left();
+        run_for(MINUTE);
+    }
+    // Leases whose users are gone run out, by a clock that may have been set meanwhile.
+    for (int i = 0; i < 30 && oracle_leases_run_out(); i++)
+        run_for(5 * MINUTE);
+    oracle_check_idle();
+    probe_begin();
+    run_for(2 * MINUTE);
+    probe_check();
+    oracle_check_idle();
+}
+
 // The world in which one seed lives. Nothing is left of it afterwards, for it is a process.
 static void live(const struct options *options, uint64_t seed)
 {
@@ -69,22 +106,7 @@ static void live(const struct options *options, uint64_t seed)
     if (!options->calm)
         faults_set_up(seed, options->minutes, &options->without);
     world_run(options->minutes * MINUTE, enter, oracle_check);
-    faults_heal();
-    users_finish();
-    operator_finish();
-    for (int i = 0; users_busy() && i < 3600; i++)
-        world_run(world_now + SECOND, enter, oracle_check);
-    if (users_busy())
-        world_broken("%d users do not get rid of their leases", users_busy());
-    if (broker_restores) {
-        operator_release_left();
-        world_run(world_now + MINUTE, enter, oracle_check);
-        operator_release_left();
-    }
-    // Leases whose users are gone run out, by a clock that may have been set meanwhile.
-    for (int i = 0; i < 30 && (i == 0 || oracle_leases_run_out()); i++)
-        world_run(world_now + 5 * MINUTE, enter, oracle_check);
-    oracle_check_idle();
+    end_world();
     box_disk_close();
     printf("seed=%llu boxes=%u users=%u minutes=%.1f events=%llu leases=%llu sessions=%llu "
            "starts=%u\n",

@@ -10,13 +10,10 @@
 
 static struct host host = {.name = "operator", .up = true};
 static struct link link = {.name = "operator", .least = MS / 10, .most = 20 * MS};
-static struct caller caller = {.host = &host,
-                               .link = &link,
-                               .who = {.known = true,
-                                       .admin = true,
-                                       .local = true,
-                                       .has_uid = true,
-                                       .name = "admin uid=0"}};
+static struct caller caller = {
+    .host = &host,
+    .link = &link,
+    .who = {.known = true, .admin = true, .local = true, .has_uid = true, .name = "admin uid=0"}};
 static struct dice dice;
 static bool finished;
 
@@ -134,6 +131,20 @@ void operator_set_up(uint64_t seed)
 void operator_finish(void)
 {
     finished = true;
+}
+
+void operator_undrain_all(void)
+{
+    char target[96];
+
+    for (unsigned i = 0; i < box_count; i++) {
+        snprintf(target, sizeof(target), "/v1/boxes/box%02u/undrain", i % 100);
+        order("POST", target, json_object());
+        for (unsigned j = 0; j < boxes[i].gpu_count; j++) {
+            snprintf(target, sizeof(target), "/v1/gpus/box%02u:%u/undrain", i % 100, j);
+            order("POST", target, json_object());
+        }
+    }
 }
 
 void operator_release_left(void)

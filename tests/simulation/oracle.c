@@ -7,6 +7,7 @@
 
 #include "tests/simulation/broker_process.h"
 #include "tests/simulation/oracle_pool.h"
+#include "tests/simulation/oracle_queue.h"
 
 // What is known of a lease.
 struct record {
@@ -16,7 +17,8 @@ struct record {
     enum acknowledged acked;
     uint64_t scan; // of the last look that found it
     bool lives, had_ticket;
-    bool gone; // one of its boxes was declared gone
+    bool granting; // since the last look
+    bool gone;     // one of its boxes was declared gone
 };
 
 TAILQ_HEAD(record_list, record);
@@ -73,6 +75,8 @@ void oracle_event(const char *kind, const char *lease, const json_t *detail)
 {
     const char *reason = json_string_value(json_object_get(detail, "reason"));
 
+    if (lease && !strcmp(kind, "lease.granted"))
+        record_of(lease)->granting = true;
     if (lease && reason && !strcmp(kind, "lease.ending") && !strcmp(reason, "box is gone"))
         record_of(lease)->gone = true;
 }
@@ -117,6 +121,9 @@ static void look_at(const struct pool_lease *lease, bool restarted)
         world_broken("lease %s goes from %s to %s", lease->id, lease_state_names[record->state],
                      lease_state_names[lease->state]);
     }
+    if (record->granting && lease->state == LEASE_GRANTED && !restarted)
+        oracle_check_order(broker_process()->broker->pool, lease);
+    record->granting = false;
     if (rank_of(lease->state) < record->acked)
         world_broken("lease %s is %s, and more was acknowledged", lease->id,
                      lease_state_names[lease->state]);
@@ -202,6 +209,19 @@ bool oracle_leases_run_out(void)
         if (lease->expires && lease->expires > host_wall_ns(&broker_host) / SECOND - 300)
             return true;
     return false;
+}
+
+void oracle_check_served(void)
+{
+    const struct server *server = broker_process();
+    const struct pool_lease *lease;
+
+    if (!server)
+        return;
+    TAILQ_FOREACH(lease, &server->broker->pool->leases, all)
+        if (lease->state != LEASE_QUEUED)
+            return; // nobody knows of it, and its time is not over
+    oracle_check_waiting(server->broker->pool);
 }
 
 void oracle_check_idle(void)

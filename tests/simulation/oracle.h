@@ -32,6 +32,8 @@ void oracle_ticket(const char *token, size_t size);
 void oracle_check(void);
 // Returns true if leases are left whose time is not over.
 bool oracle_leases_run_out(void);
+// Called when all who have leases have given them back, and some still wait.
+void oracle_check_served(void);
 // Called when nobody asks for anything any more and all faults are over.
 void oracle_check_idle(void);
 // The broker writes an event.

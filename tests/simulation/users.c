@@ -27,12 +27,12 @@ struct user {
     struct ticket_bundle bundle;
     struct session sessions[LINES_MAX];
     unsigned tries;
-    bool busy, released, abandons;
+    bool busy, waits, abandons;
 };
 
 static struct user users[USERS_MAX];
 static unsigned user_count;
-static bool finishing;
+static bool finishing, giving_up;
 uint64_t users_leases, users_sessions;
 
 static void acquire(void *argument);
@@ -129,7 +129,6 @@ static void begin(void *argument)
     if (finishing)
         return;
     self->busy = true;
-    self->released = false;
     self->tries = 0;
     memset(self->sessions, 0, sizeof(self->sessions));
     snprintf(self->key, sizeof(self->key), "%s/%u", self->host.name, ++self->turn);
@@ -144,16 +143,19 @@ static void on_polled(void *argument, int status, const json_t *answer)
     struct user *self = argument;
     const char *state = state_in(answer);
 
+    self->waits &= status != 200 && status != 404;
     if (status == 404) {
         oracle_unknown(self->lease);
         rest(self);
     } else if (status != 200) {
         later(self, 200 * MS, 5 * SECOND, poll_lease);
     } else if (!strcmp(state, "queued")) {
-        if (finishing || dice_chance(&self->dice, 50))
+        self->waits = true;
+        if (giving_up || (!finishing && dice_chance(&self->dice, 50)))
             release(self);
         else
             later(self, 0, SECOND, poll_lease);
+        return;
     } else if (!strcmp(state, "granted") || !strcmp(state, "lost")) {
         oracle_acknowledged(self->lease, ACKED_GRANTED);
         later(self, 0, SECOND, get_ticket);
@@ -329,12 +331,17 @@ void users_finish(void)
     finishing = true;
 }
 
-int users_busy(void)
+void users_give_up(void)
+{
+    giving_up = true;
+}
+
+int users_busy(bool waiting)
 {
     int busy = 0;
 
     for (unsigned i = 0; i < user_count; i++)
-        busy += users[i].busy;
+        busy += users[i].busy && (waiting || !users[i].waits);
     return busy;
 }
 

@@ -9,8 +9,10 @@
 void users_set_up(uint64_t seed, unsigned count);
 // No new leases; each user ends what it has.
 void users_finish(void);
-// Returns true if no user has or wants a lease.
-int users_busy(void);
+// Those who still wait give up.
+void users_give_up(void);
+// Returns how many users have a lease, or with WAITING also those that wait for one.
+int users_busy(bool waiting);
 void users_heal(void);
 // The link of one of the users.
 struct link *users_link(uint64_t number);

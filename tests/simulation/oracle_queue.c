@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The order of the queue, as docs/admin/pool.md promises it: requests that wait are served in order,
+// and a GPU that an earlier one could use is given to no later one. What a request could use is
+// decided here anew, for requests of one part without conditions on boxes together.
+#include "tests/simulation/oracle_queue.h"
+
+#include <string.h>
+
+#include "tests/simulation/world.h"
+
+static bool is_simple(const struct request *request)
+{
+    return request->part_count == 1 && !request->same_box && !request->different_boxes &&
+           !request->drained;
+}
+
+// The GPU is of the kind that a simple request wants. MODES: bit mask of modes that it can take.
+static bool is_wanted(const struct request *request, const struct pool_gpu *gpu, unsigned modes)
+{
+    return (modes & 1u << request->parts[0].mode) && gpu->memory > request->parts[0].memory &&
+           (!*request->box || !strcmp(request->box, gpu->box->name)) &&
+           (!request->index || request->index == gpu->index + 1);
+}
+
+static unsigned modes_ever(const struct pool_gpu *gpu)
+{
+    return gpu->automatic ? 3 : 1u << gpu->mode;
+}
+
+// Modes in which the GPU could be granted just before its last grant.
+static unsigned modes_before(const struct pool_gpu *gpu)
+{
+    return gpu->automatic && gpu->holders == 1 ? 3 : 1u << gpu->mode;
+}
+
+static bool is_possible(const struct pool *pool, const struct request *request)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < pool->box_count; i++)
+        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++)
+            count += pool->boxes[i]->gpus[j]->present &&
+                     is_wanted(request, pool->boxes[i]->gpus[j],
+                               modes_ever(pool->boxes[i]->gpus[j]));
+    return count >= request->parts[0].count;
+}
+
+static bool takes_from(const struct pool_lease *granted, const struct request *request)
+{
+    for (size_t i = 0; i < granted->hold_count; i++)
+        if (granted->holds[i].held && is_wanted(request, granted->holds[i].gpu,
+                                                modes_before(granted->holds[i].gpu)))
+            return true;
+    return false;
+}
+
+void oracle_check_order(const struct pool *pool, const struct pool_lease *granted)
+{
+    const struct pool_lease *waiting;
+
+    TAILQ_FOREACH(waiting, &pool->leases, all) {
+        if (waiting->state != LEASE_QUEUED || waiting->sequence > granted->sequence)
+            continue;
+        if (!memcmp(&waiting->request, &granted->request, sizeof(waiting->request)))
+            world_broken("lease %s is granted before lease %s, which waits for the same",
+                         granted->id, waiting->id);
+        if (is_simple(&waiting->request) && takes_from(granted, &waiting->request) &&
+            is_possible(pool, &waiting->request))
+            world_broken("lease %s gets a GPU for which lease %s waits, which came before",
+                         granted->id, waiting->id);
+    }
+}
+
+void oracle_check_waiting(const struct pool *pool)
+{
+    const struct pool_lease *lease;
+
+    TAILQ_FOREACH(lease, &pool->leases, all)
+        if (lease->state == LEASE_QUEUED && is_simple(&lease->request) &&
+            is_possible(pool, &lease->request))
+            world_broken("lease %s waits, and all GPUs are free", lease->id);
+}

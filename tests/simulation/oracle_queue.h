@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef RGPU_TEST_ORACLE_QUEUE_H
+#define RGPU_TEST_ORACLE_QUEUE_H
+
+#include "broker/pool/pool.h"
+
+// A lease has just been granted: no request that came before it waits for one of its GPUs.
+void oracle_check_order(const struct pool *pool, const struct pool_lease *granted);
+// All GPUs are free, in service and connected: nobody waits who could have them.
+void oracle_check_waiting(const struct pool *pool);
+
+#endif

@@ -9,8 +9,6 @@
 #include "daemon/rgpud/broker/broker_report.h"
 #include "daemon/rgpud/gpus/gpu_time.h"
 #include "daemon/rgpud/gpus/health.h"
-#include "daemon/rgpud/sharing/moves.h"
-#include "daemon/rgpud/suspension/suspension_orders.h"
 #include "tests/simulation/simulated_box.h"
 
 // ---- reports ----
@@ -92,37 +90,6 @@ json_t *gpu_time_report(struct box *box)
 void gpu_time_reported(struct box *box)
 {
     (void)box;
-}
-
-json_t *suspension_report(struct box *box)
-{
-    (void)box;
-    return json_array();
-}
-
-void suspension_adopt(struct box *box, const json_t *ordered, const json_t *idle)
-{
-    (void)box;
-    (void)ordered;
-    (void)idle;
-}
-
-void suspension_forget(struct box *box, const char *lease)
-{
-    (void)box;
-    (void)lease;
-}
-
-json_t *moves_report(struct box *box)
-{
-    (void)box;
-    return json_array();
-}
-
-void moves_adopt(struct box *box, const json_t *list)
-{
-    (void)box;
-    (void)list;
 }
 
 // ---- the connection ----

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "tests/simulation/box_displaced.h"
 #include "tests/simulation/broker_process.h"
 #include "tests/simulation/simulated_box.h"
 #include "tests/simulation/stepped_log.h"
@@ -199,6 +200,11 @@ static void strike_sessions_stuck(struct fault *fault)
 
     box->stuck = true;
     world_after(NULL, dice_between(&fault->dice, SECOND, 3 * MINUTE), box_not_stuck, box);
+}
+
+static void strike_programs_idle(struct fault *fault)
+{
+    box_begin_idle(some_box(fault));
 }
 
 // ---- links ----

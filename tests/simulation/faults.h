@@ -28,6 +28,7 @@
     ROW(box_loses_power, 6) \
     ROW(box_clock_jumps, 2) \
     ROW(sessions_stuck, 3) \
+    ROW(programs_idle, 8) \
     ROW(link_cut, 6) \
     ROW(link_half_open, 6) \
     ROW(link_lossy, 5) \

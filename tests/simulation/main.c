@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs seeds of the simulated pool.
-//   simulate [--seed N | --seeds A-B] [--minutes M] [--boxes N] [--users N] [--calm] [--verbose]
+//   simulate [--seed N | --seeds A-B] [--minutes M] [--boxes N] [--users N] [--calm] [--stop] [--verbose]
 #include <jansson.h>
 #include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +26,7 @@ struct options {
     uint64_t first, last;
     int64_t minutes;
     unsigned boxes, users;
-    bool verbose, calm;
+    bool verbose, calm, stop;
     struct fault_filter without;
 };
 
@@ -124,6 +126,7 @@ static bool run_seed(const struct options *options, uint64_t seed)
     fflush(stdout);
     child = fork();
     if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         live(options, seed);
         _exit(0);
     }
@@ -141,8 +144,12 @@ static bool read_options(int argc, char **argv, struct options *options)
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
         char *end;
 
-        if (!strcmp(name, "--verbose") || !strcmp(name, "--calm")) {
-            *(name[2] == 'v' ? &options->verbose : &options->calm) = true;
+        bool *flag = !strcmp(name, "--verbose") ? &options->verbose
+                     : !strcmp(name, "--calm")  ? &options->calm
+                     : !strcmp(name, "--stop")  ? &options->stop
+                                                : NULL;
+        if (flag) {
+            *flag = true;
             continue;
         }
         i++;
@@ -175,7 +182,7 @@ int main(int argc, char **argv)
               stderr);
         return 2;
     }
-    for (uint64_t seed = options.first; seed <= options.last; seed++)
+    for (uint64_t seed = options.first; seed <= options.last && !(broken && options.stop); seed++)
         broken += !run_seed(&options, seed);
     printf("%llu seeds in %.1f s, %u broken\n",
            (unsigned long long)(options.last - options.first + 1), real_seconds() - began, broken);

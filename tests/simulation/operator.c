@@ -54,6 +54,8 @@ static void drain(void)
         name_gpu(name, sizeof(name));
     if (drained && dice_chance(&dice, 300))
         json_object_set_new(body, "force", json_true());
+    else if (drained && dice_chance(&dice, 300))
+        json_object_set_new(body, "move", json_true());
     if (drained && dice_chance(&dice, 500))
         json_object_set_new(body, "reason", json_string("works on the rack"));
     snprintf(target, sizeof(target), "/v1/%s/%s/%s", whole ? "boxes" : "gpus", name,
@@ -71,18 +73,42 @@ static void set_mode(void)
     order("POST", target, json_pack("{s:s}", "mode", modes[dice_below(&dice, 3)]));
 }
 
-static void revoke(void)
+static const struct pool_lease *some_lease(void)
 {
     const struct server *server = broker_process();
     const struct pool_lease *lease = server ? TAILQ_FIRST(&server->broker->pool->leases) : NULL;
-    char target[200];
 
     for (uint64_t i = dice_below(&dice, 30); lease && TAILQ_NEXT(lease, all) && i > 0; i--)
         lease = TAILQ_NEXT(lease, all);
+    return lease;
+}
+
+static void steer_lease(void)
+{
+    static const char *const orders[] = {"revoke", "suspend", "suspend", "resume", "resume"};
+    const struct pool_lease *lease = some_lease();
+    char target[200];
+
     if (!lease)
         return;
-    snprintf(target, sizeof(target), "/v1/leases/%s/revoke", lease->id);
+    snprintf(target, sizeof(target), "/v1/leases/%s/%s", lease->id, orders[dice_below(&dice, 5)]);
     order("POST", target, json_object());
+}
+
+// To another GPU of the same box.
+static void move(void)
+{
+    const struct pool_lease *lease = some_lease();
+    const struct pool_hold *hold;
+    char target[200], to[POOL_NAME_MAX + 16];
+
+    if (!lease || !lease->hold_count)
+        return;
+    hold = &lease->holds[dice_below(&dice, lease->hold_count)];
+    snprintf(target, sizeof(target), "/v1/leases/%s/move", lease->id);
+    snprintf(to, sizeof(to), "%s:%u", hold->box->name,
+             (unsigned)dice_below(&dice, hold->box->gpu_count));
+    order("POST", target, json_pack("{s:s, s:s}", "to", to, "from", hold->gpu->uuid));
 }
 
 static void declare_gone(void)
@@ -108,13 +134,17 @@ static void act(void *unused)
     (void)unused;
     if (finished)
         return;
-    switch (dice_below(&dice, 8)) {
+    switch (dice_below(&dice, 12)) {
     case 0:
     case 1:
     case 2:
     case 3: drain(); break;
     case 4: set_mode(); break;
-    case 5: revoke(); break;
+    case 5:
+    case 6:
+    case 7: steer_lease(); break;
+    case 8:
+    case 9: move(); break;
     default: declare_gone(); break;
     }
     world_after(&host, dice_between(&dice, SECOND, 40 * SECOND), act, NULL);

@@ -15,7 +15,10 @@ struct simulated_session {
 void oracle_session_begun(struct simulated_box *box, struct simulated_session *session);
 void oracle_session_ended(struct simulated_box *box, struct simulated_session *session);
 // Returns true if the tickets cannot both be in use.
-bool oracle_tickets_exclude(const struct ticket *a, const struct ticket *b);
+bool oracle_tickets_exclude(const struct simulated_box *box, const struct ticket *a,
+                            const struct ticket *b);
+// The sessions of a suspended lease are on its GPUs again.
+void oracle_sessions_back(const struct simulated_box *box, const char *lease);
 // A box has refused a session because another lease runs on its GPU.
 void oracle_conflict(const struct simulated_box *box, const struct ticket *ticket,
                      const char *other);

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "broker/pool/pool.h"
+#include "tests/simulation/box_displaced.h"
+#include "tests/simulation/broker_process.h"
 #include "tests/simulation/oracle.h"
 
 struct known_ticket {
@@ -87,22 +89,35 @@ void oracle_check_free(const struct pool *pool)
 
 // ---- tickets ----
 
-static const struct ticket_gpu *gpu_in(const struct ticket *ticket, const char *uuid)
+static bool is_on(const struct simulated_box *box, const struct ticket *ticket, size_t number,
+                  const char *uuid)
 {
-    for (size_t i = 0; i < ticket->gpu_count; i++)
-        if (!strcmp(ticket->gpus[i].uuid, uuid))
-            return &ticket->gpus[i];
-    return NULL;
+    const struct ticket_gpu *gpu = &ticket->gpus[number];
+
+    return !strcmp(box_place_of(box, ticket->lease, gpu->ordinal, gpu->uuid), uuid);
 }
 
-bool oracle_tickets_exclude(const struct ticket *a, const struct ticket *b)
+bool oracle_tickets_exclude(const struct simulated_box *box, const struct ticket *a,
+                            const struct ticket *b)
 {
     for (size_t i = 0; i < a->gpu_count; i++) {
-        const struct ticket_gpu *other = gpu_in(b, a->gpus[i].uuid);
-        if (other && (other->mode == TICKET_EXCLUSIVE || a->gpus[i].mode == TICKET_EXCLUSIVE))
-            return true;
+        const struct ticket_gpu *gpu = &a->gpus[i];
+        const char *uuid = box_place_of(box, a->lease, gpu->ordinal, gpu->uuid);
+        for (size_t j = 0; j < b->gpu_count; j++)
+            if (is_on(box, b, j, uuid) &&
+                (gpu->mode == TICKET_EXCLUSIVE || b->gpus[j].mode == TICKET_EXCLUSIVE))
+                return true;
     }
     return false;
+}
+
+// A suspended lease has tickets and no GPU, which its box learns with the next answer.
+static bool is_displaced(const char *lease)
+{
+    const struct server *server = broker_process();
+    const struct pool_lease *known = server ? pool_find_lease(server->broker->pool, lease) : NULL;
+
+    return known && known->suspension != LEASE_HERE;
 }
 
 static void drop_ticket(struct known_ticket *known)
@@ -124,9 +139,10 @@ static void check_against(struct known_ticket *fresh)
             continue;
         }
         if (strcmp(known->ticket.lease, fresh->ticket.lease) &&
-            oracle_tickets_exclude(&known->ticket, &fresh->ticket) &&
+            oracle_tickets_exclude(known->box, &known->ticket, &fresh->ticket) &&
             box_would_accept(known->box, &known->ticket) &&
-            box_would_accept(fresh->box, &fresh->ticket))
+            box_would_accept(fresh->box, &fresh->ticket) && !is_displaced(known->ticket.lease) &&
+            !is_displaced(fresh->ticket.lease))
             world_broken("box %s accepts tickets of leases %s and %s for one GPU",
                          known->box->host.name, known->ticket.lease, fresh->ticket.lease);
     }
@@ -202,6 +218,25 @@ void oracle_session_ended(struct simulated_box *box, struct simulated_session *s
 void oracle_conflict(const struct simulated_box *box, const struct ticket *ticket,
                      const char *other)
 {
-    world_broken("box %s is to run lease %s on a GPU on which lease %s runs", box->host.name,
-                 ticket->lease, other);
+    if (!is_displaced(ticket->lease) && !is_displaced(other))
+        world_broken("box %s is to run lease %s on a GPU on which lease %s runs", box->host.name,
+                     ticket->lease, other);
+}
+
+void oracle_sessions_back(const struct simulated_box *box, const char *lease)
+{
+    const struct worker_process *own, *other;
+
+    TAILQ_FOREACH(own, &box->box->workers, link) {
+        const struct ticket *ticket = &((const struct simulated_session *)own)->ticket;
+        if (strcmp(ticket->lease, lease))
+            continue;
+        TAILQ_FOREACH(other, &box->box->workers, link)
+            if (strcmp(other->session.grant.lease, lease) &&
+                !box_is_suspended(box, other->session.grant.lease) &&
+                oracle_tickets_exclude(box, ticket,
+                                       &((const struct simulated_session *)other)->ticket))
+                world_broken("sessions of lease %s are back on a GPU on which lease %s runs", lease,
+                             other->session.grant.lease);
+    }
 }

@@ -39,17 +39,17 @@ static bool is_possible(const struct pool *pool, const struct request *request)
 
     for (size_t i = 0; i < pool->box_count; i++)
         for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++)
-            count += pool->boxes[i]->gpus[j]->present &&
-                     is_wanted(request, pool->boxes[i]->gpus[j],
-                               modes_ever(pool->boxes[i]->gpus[j]));
+            count +=
+                pool->boxes[i]->gpus[j]->present &&
+                is_wanted(request, pool->boxes[i]->gpus[j], modes_ever(pool->boxes[i]->gpus[j]));
     return count >= request->parts[0].count;
 }
 
 static bool takes_from(const struct pool_lease *granted, const struct request *request)
 {
     for (size_t i = 0; i < granted->hold_count; i++)
-        if (granted->holds[i].held && is_wanted(request, granted->holds[i].gpu,
-                                                modes_before(granted->holds[i].gpu)))
+        if (granted->holds[i].held &&
+            is_wanted(request, granted->holds[i].gpu, modes_before(granted->holds[i].gpu)))
             return true;
     return false;
 }

@@ -7,6 +7,7 @@
 
 #include "daemon/rgpud/broker/broker_agent.h"
 #include "tests/simulation/box_disk.h"
+#include "tests/simulation/box_displaced.h"
 #include "tests/simulation/oracle.h"
 
 enum { CLOCK_SKEW_SECONDS = 30, MAX_TICKET_SECONDS = 3600 };
@@ -128,6 +129,7 @@ void box_crash(struct simulated_box *self, bool power)
         oracle_session_ended(self, (struct simulated_session *)worker);
         free(worker);
     }
+    box_displaced_died(self);
     free(self->box); // the agent's memory is lost
     self->box = NULL;
     self->review = NULL;
@@ -160,7 +162,7 @@ bool box_would_accept(struct simulated_box *self, const struct ticket *ticket)
     struct host *before = world_host;
     bool accepted;
 
-    if (!self->host.up)
+    if (!self->host.up || box_is_suspended(self, ticket->lease))
         return false;
     check = check_of(self);
     if (ticket_check_use(&check, ticket))
@@ -179,7 +181,9 @@ static const char *conflict(const struct simulated_box *self, const struct ticke
 
     TAILQ_FOREACH(worker, &self->box->workers, link)
         if (strcmp(worker->session.grant.lease, ticket->lease) &&
-            oracle_tickets_exclude(&((const struct simulated_session *)worker)->ticket, ticket))
+            !box_is_suspended(self, worker->session.grant.lease) &&
+            oracle_tickets_exclude(self, &((const struct simulated_session *)worker)->ticket,
+                                   ticket))
             return worker->session.grant.lease;
     return NULL;
 }
@@ -240,6 +244,8 @@ struct session_end box_open_session(struct simulated_box *self, const char *toke
         box_changed(self->box);
         return (struct session_end){.why = "the broker is asked", .again = true};
     }
+    if (box_is_suspended(self, grant.lease))
+        return (struct session_end){.why = "the lease is suspended", .again = true};
     why = conflict(self, &ticket);
     if (why) {
         oracle_conflict(self, &ticket, why);

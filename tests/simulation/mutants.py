@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Mutants of the broker's decisions, drawn by a seed, and how many of them the simulator finds.
+
+    tests/simulation/mutants.py [--seed N] [--count N] [--seconds N] [--only NUMBER] [--minutes M]
+
+A mutant is one change of one line: a negated condition, a dropped call, or a number that is off by one. Each is compiled
+in place of its file (BUILD has everything else) and runs seeds for at most so many seconds.
+"""
+import argparse
+import glob
+import os
+import random
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FILES = sorted(glob.glob(TOP + "/broker/leases/*.c")) + [
+    "%s/broker/pool/%s.c" % (TOP, name) for name in ("plan", "queue", "claims", "pool")]
+# What only says something: no decision is in it.
+SAYS = re.compile(r"\b(log_\w+|snprintf|json_object_set_new|json_array_append_new|histogram_add|va_\w+|printf|json_decref"
+                  r"|free|explicit_bzero|fault_point|vsnprintf|storage_note)\(")
+
+
+def negated(line):
+    """Yields the line with a condition negated."""
+    match = re.match(r"(\s*(?:\} else )?if \()(.*)(\)(?: \{)?)$", line)
+    if match and match[2].count("(") == match[2].count(")"):
+        yield match[1] + "!(" + match[2] + ")" + match[3]
+    match = re.match(r"(\s*return )([^;]*(?:==|!=|<|>|&&|\|\|)[^;]*)(;)$", line)
+    if match and match[2].count("(") == match[2].count(")"):
+        yield match[1] + "!(" + match[2] + ")" + match[3]
+
+
+def dropped(line):
+    """Yields the line without its call."""
+    if re.match(r"\s+\w+\([^;]*\);$", line) and not SAYS.search(line) and not line.strip().startswith("return"):
+        yield re.match(r"\s+", line)[0] + ";"
+    match = re.match(r"(\s+)[\w>.\[\]-]+ (=|\|=|\+=) [^;]*;$", line)
+    if match and "(" not in line:
+        yield match[1] + ";"
+
+
+def off_by_one(line):
+    for old, new in ((" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (" + 1", ""), (" - 1", ""),
+                     ("++", "+= 2"), (" == 0", " == 1"), (" > 0", " > 1")):
+        if old in line and not line.strip().startswith(("for", "//")) and "\"" not in line:
+            yield line.replace(old, new, 1)
+
+
+def candidates():
+    for path in FILES:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        for number, line in enumerate(lines):
+            if line.startswith((" ", "\t")) and not SAYS.search(line):
+                for kind in (negated, dropped, off_by_one):
+                    for changed in kind(line):
+                        yield kind.__name__, path, number, changed
+
+
+def commands():
+    """Returns how make compiles a file, and how it links the simulator."""
+    text = subprocess.run(["make", "-n", "-B", "V=1", "WERROR=", "ASSERT=1", os.path.relpath(BUILD, TOP) + "/tests/simulate"],
+                          cwd=TOP, capture_output=True, text=True, check=True).stdout.replace("\\\n", " ")
+    compiles = {}
+    for line in text.split("\n"):
+        match = re.search(r"-c -o \S+ (\S+\.c)$", line.strip())
+        if match:
+            compiles[match[1]] = line.strip()
+        elif "-o" in line and line.split("-o ")[-1].split()[:1] == [os.path.relpath(BUILD, TOP) + "/tests/simulate"]:
+            link = line.strip()
+    return compiles, link
+
+
+def build(mutant, folder, compiles, link):
+    _, path, number, changed = mutant
+    name = os.path.relpath(path, TOP)
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    lines[number] = changed
+    source, objects, program = folder + "/mutant.c", folder + "/mutant.o", folder + "/simulate"
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+    compile_it = re.sub(r"-MMD -MP -c -o \S+ \S+$", "-w -c -o %s %s" % (objects, source), compiles[name])
+    link_it = re.sub(r"-o \S+", "-o %s %s" % (program, objects), link, count=1)
+    for command in (compile_it, link_it):
+        if subprocess.run(command, shell=True, cwd=TOP, capture_output=True, check=False).returncode:
+            return None
+    return program
+
+
+def is_found(program, options):
+    """Returns how the mutant was found, or None."""
+    command = [program, "--seeds", "1-1000000", "--minutes", str(options.minutes), "--stop"]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, timeout=options.seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return None
+    lines = [line for line in result.stdout.split("\n") if line.startswith("BROKEN")]
+    return lines[0] if lines else "status %d" % result.returncode
+
+
+def main():
+    global BUILD
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--minutes", type=int, default=5)
+    parser.add_argument("--only", type=int)
+    options = parser.parse_args()
+    BUILD = os.environ.get("BUILD", TOP + "/build")
+    compiles, link = commands()
+    drawn = list(candidates())
+    random.Random(options.seed).shuffle(drawn)
+    found = tried = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for number, mutant in enumerate(drawn):
+            if tried == options.count:
+                break
+            if options.only is not None and number != options.only:
+                continue
+            program = build(mutant, folder, compiles, link)
+            if not program:
+                continue
+            began = time.monotonic()
+            how = is_found(program, options)
+            tried += 1
+            found += how is not None
+            print("%3d %-10s %s:%d: %s\n    %s" % (
+                number, mutant[0], os.path.relpath(mutant[1], TOP), mutant[2] + 1, mutant[3].strip(),
+                "%.0f s: %s" % (time.monotonic() - began, how) if how else "NOT FOUND"), flush=True)
+    print("%d of %d mutants found" % (found, tried))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

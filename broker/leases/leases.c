@@ -205,8 +205,9 @@ enum outcome broker_end_lease(struct broker *broker, struct pool_lease **pointer
 
     if (lease->state == LEASE_ENDING)
         return OUTCOME_DONE;
-    // No box can know a lease that has no ticket.
-    if (lease->state == LEASE_QUEUED || lease->ticket_until == 0)
+    // No box can know a lease that has no ticket. One of an earlier epoch may have tickets of the
+    // lost part of the history.
+    if (lease->state == LEASE_QUEUED || (lease->ticket_until == 0 && lease->epoch == broker->epoch))
         state = LEASE_ENDED;
     error = write_end(broker, lease, state, reason, actor);
     if (error == OUTCOME_DISK_FULL && reserve_give(&broker->storage.reserve))

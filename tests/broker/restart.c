@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "broker/leases/boxes.h"
+#include "broker/leases/history.h"
 #include "broker/leases/queue_pass.h"
 #include "broker/leases/leases.h"
 #include "broker/leases/start.h"
@@ -145,6 +146,20 @@ static void test_keys_have_owners(void)
            "after a restart the user's key is still used up");
     is_int(acquire_as(KEYS_OF_SCHEDULERS, 1000, &found), 0, "and Slurm's lease lives");
     is_int(broker_end_lease(&broker, &found, "released", "test"), 0, "(released)");
+}
+
+// The database was restored from a copy that was made before the lease's first ticket.
+static void test_ticket_in_the_lost_part(void)
+{
+    struct pool_lease *lease;
+
+    is_int(acquire("job/lost", 1, false, false, &lease), 0, "a lease has no ticket");
+    is_int(history_take_over(&broker), 0, "an epoch begins in which a box may serve it");
+    is_int(broker_end_lease(&broker, &lease, "released", "test"), 0, "it is released");
+    ok(lease && lease->state == LEASE_ENDING, "and ends when its box has confirmed that");
+    register_box("a", "i1", 3);
+    hear("a", "i1", NULL, lease ? lease->id : NULL);
+    ok(!pool_find_key(broker.pool, KEYS_OF_SCHEDULERS, "job/lost"), "which the box does");
 }
 
 static void test_ticket_lifetimes(void)
@@ -317,6 +332,7 @@ int main(void)
         bail("no box");
     test_idempotence();
     test_keys_have_owners();
+    test_ticket_in_the_lost_part();
     test_ticket_lifetimes();
     test_confirmed_end();
     test_absence();

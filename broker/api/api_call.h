@@ -43,7 +43,8 @@ struct api_call {
     int64_t mark; // number of an event or session query that `ready` waits for
     struct event *timer;
     bool waits, expired;
-    bool is_acquire; // true: the call's duration enters the histogram of acquires
+    bool awaits_grant; // a query that waits for a grant; it must not report one that may be lost
+    bool is_acquire;   // true: the call's duration enters the histogram of acquires
     // additional header lines of the answer, each ending with CR LF; or NULL
     const char *headers;
     double arrived;           // time of arrival, seconds of the monotonic clock

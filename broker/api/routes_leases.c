@@ -331,6 +331,7 @@ static void get_lease(struct api_call *call)
     int64_t wait = api_query_number(call, "wait", 0);
     json_t *ended;
 
+    call->awaits_grant = wait > 0;
     if (lease && lease->state == LEASE_QUEUED && api_long_poll(call, wait, no_longer_queued))
         return;
     if (lease) {

@@ -56,9 +56,25 @@ ok "for a few syncs" test $((after - before)) -le 12
 ok "the box is told, and the lease ends" await "the end" lease_is "$lease" ended
 ok "the invariants hold" invariants
 
+all='{"request": {"gpus": [{"count": 13}]}, "queue": true}'
+holder=$(api POST /v1/leases "$all" | at lease.id)
+waiting=$(api POST /v1/leases "$all" | at lease.id)
+ok "a request waits for the GPUs of another lease" lease_is "$waiting" queued
+close_gate
+start poll "$BUILD/tests/broker-api" "$BROKER_SOCKET" GET "/v1/leases/$waiting?wait=60"
+start giver "$BUILD/tests/broker-api" "$BROKER_SOCKET" DELETE "/v1/leases/$holder"
+ok "gets them while the disk does nothing" await "the grant" lease_is "$waiting" granted
+start late "$BUILD/tests/broker-api" "$BROKER_SOCKET" GET "/v1/leases/$waiting?wait=60"
+no_poll() { ! IFS= read -r -t 0 -u "${line_pipe[$1]}"; }
+ok "and who waits for it" no_poll poll
+ok "or comes to wait for it" no_poll late
+open_gate
+ok "is told when it is on disk" await_line poll granted
+ok "both times" await_line late granted
+
 close_gate
 start last "$BUILD/tests/broker-api" "$BROKER_SOCKET" POST /v1/leases "$take"
-await "the grant" granted 52
+await "the grant" granted 54
 stopping() { grep -q 'stopping: signal' "$BROKER_LOG"; }
 kill -TERM "$BROKER_PID"
 ok "a broker that is told to stop" await "the signal" stopping

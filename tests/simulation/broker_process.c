@@ -53,7 +53,6 @@ int fault_hit(const char *point)
 {
     if (world_host != &broker_host)
         return 0;
-    rare_point(point);
     if (process.death_in && !--process.death_in)
         broker_process_die(point);
     if (!process.failure_in || --process.failure_in)
@@ -157,7 +156,7 @@ static void bury(void)
     virtual_fd_forget();
     network_broker_died(!power);
     disk_crash(!power);
-    rare_note(power ? RARE_POWER_LOST : RARE_BROKER_KILLED);
+    rare_note(power ? RARE_power_lost : RARE_broker_killed);
 }
 
 static void bury_and_restart(int64_t pause)
@@ -170,6 +169,8 @@ static void bury_and_restart(int64_t pause)
 void broker_process_die(const char *where)
 {
     world_trace("the process dies at %s", where);
+    rare_note(strstr(where, "commit") && !strstr(where, "before") ? RARE_died_after_a_commit
+                                                                  : RARE_died_inside_a_transaction);
     process.power = dice_chance(&process.dice, 500);
     longjmp(process.end, 1);
 }
@@ -247,7 +248,7 @@ void broker_process_start(void *unused)
         world_trace("the database is restored from copy %u", process.restore - 1);
         process.was_restored = true;
         broker_restores++;
-        rare_note(RARE_DATABASE_RESTORED);
+        rare_note(RARE_database_copy_restored);
     }
     process.restore = 0;
     broker_starts++;

@@ -17,7 +17,7 @@ struct fault {
     struct dice dice;
 };
 
-uint64_t faults_struck[FAULT_KIND_COUNT];
+uint64_t faults_struck;
 static size_t fault_count;
 static bool healed;
 
@@ -35,11 +35,6 @@ static const unsigned weights[] = {
 const char *fault_kind_name(enum fault_kind kind)
 {
     return names[kind];
-}
-
-size_t faults_count(void)
-{
-    return fault_count;
 }
 
 // ---- the broker ----
@@ -289,7 +284,7 @@ static void on_fault(void *argument)
 
     if (!healed) {
         world_trace("fault %zu: %s", fault->number, names[fault->kind]);
-        faults_struck[fault->kind]++;
+        faults_struck++;
         strikes[fault->kind](fault);
     }
     free(fault);
@@ -320,14 +315,14 @@ void faults_set_up(uint64_t seed, int64_t minutes, const struct fault_filter *wi
     for (int i = 0; i < FAULT_KIND_COUNT; i++)
         enabled[i] = dice_chance(&dice, 500);
     enabled[dice_below(&dice, FAULT_KIND_COUNT)] = true;
-    while ((at += dice_between(&dice, 0, 2 * pause)) < minutes * MINUTE) {
+    while ((at += dice_between(&dice, 0, 2 * pause)) < minutes * MINUTE &&
+           fault_count < FAULTS_MAX) {
         struct fault *fault = malloc(sizeof(*fault));
         if (!fault)
             abort();
         *fault = (struct fault){.kind = draw_kind(&dice, enabled), .number = fault_count++};
         fault->dice.state = dice_roll(&dice);
-        if (without->kinds[fault->kind] ||
-            (fault->number < without->single_count && without->single[fault->number]))
+        if (without->kinds[fault->kind] || without->single[fault->number])
             free(fault);
         else
             world_after(NULL, at, on_fault, fault);

@@ -40,19 +40,19 @@
 enum fault_kind { FAULT_KINDS(FAULT_KIND_) FAULT_KIND_COUNT };
 #undef FAULT_KIND_
 
+enum { FAULTS_MAX = 512 };
+
 // Which faults are left out.
 struct fault_filter {
     bool kinds[FAULT_KIND_COUNT];
-    const bool *single; // by number, or NULL
-    size_t single_count;
+    bool single[FAULTS_MAX]; // by number
 };
 
 // Plans the faults of MINUTES minutes. Each seed has some of the kinds only.
 void faults_set_up(uint64_t seed, int64_t minutes, const struct fault_filter *without);
-size_t faults_count(void);
 const char *fault_kind_name(enum fault_kind kind);
 // Ends all faults, and starts whatever is down.
 void faults_heal(void);
-extern uint64_t faults_struck[FAULT_KIND_COUNT];
+extern uint64_t faults_struck;
 
 #endif

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs seeds of the simulated pool.
-//   simulate [--seed N | --seeds A-B] [--minutes M] [--boxes N] [--users N] [--calm] [--stop] [--verbose]
+//   simulate [--seed N | --seeds A-B] [--minutes M] ... [--verbose]
+// --seconds: no seed begins later; --campaign: it must have seen all of rare.h; --minimize: leaves out
+// faults that SEED does not need to break.
 #include <jansson.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,9 +20,11 @@
 #include "tests/simulation/box_disk.h"
 #include "tests/simulation/broker_process.h"
 #include "tests/simulation/faults.h"
+#include "tests/simulation/minimize.h"
 #include "tests/simulation/operator.h"
 #include "tests/simulation/oracle.h"
 #include "tests/simulation/probe.h"
+#include "tests/simulation/rare.h"
 #include "tests/simulation/stepped_log.h"
 #include "tests/simulation/users.h"
 #include "tests/simulation/virtual_disk.h"
@@ -25,8 +32,10 @@
 struct options {
     uint64_t first, last;
     int64_t minutes;
+    double seconds; // of real time after which no further seed begins; 0: no limit
     unsigned boxes, users;
-    bool verbose, calm, stop;
+    bool verbose, calm, stop, campaign, minimize;
+    bool quiet; // for the minimizer
     struct fault_filter without;
 };
 
@@ -118,6 +127,22 @@ static void live(const struct options *options, uint64_t seed)
     fflush(stdout);
 }
 
+// Sums over all seeds, in memory that their processes share.
+static struct totals {
+    int64_t virtual_ns;
+    uint64_t events, leases, sessions, starts, faults;
+} * totals;
+
+static void add_totals(void)
+{
+    totals->virtual_ns += world_now;
+    totals->events += world_events;
+    totals->leases += users_leases;
+    totals->sessions += users_sessions;
+    totals->starts += broker_starts;
+    totals->faults += faults_struck;
+}
+
 static bool run_seed(const struct options *options, uint64_t seed)
 {
     int status;
@@ -127,64 +152,135 @@ static bool run_seed(const struct options *options, uint64_t seed)
     child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (options->quiet && !freopen("/dev/null", "w", stdout))
+            _exit(1);
         live(options, seed);
+        add_totals();
         _exit(0);
     }
     if (child < 0 || waitpid(child, &status, 0) < 0)
         return false;
-    if (WIFSIGNALED(status))
+    if (WIFSIGNALED(status) && !options->quiet)
         printf("BROKEN seed=%llu: ended by signal %d\n", (unsigned long long)seed,
                WTERMSIG(status));
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+static bool breaks(void *argument, const struct fault_filter *without)
+{
+    struct options options = *(const struct options *)argument;
+
+    options.without = *without;
+    options.quiet = true;
+    return !run_seed(&options, options.first);
+}
+
+static const struct {
+    const char *name;
+    size_t member;
+} flags[] = {
+    {"--verbose", offsetof(struct options, verbose)},
+    {"--calm", offsetof(struct options, calm)},
+    {"--stop", offsetof(struct options, stop)},
+    {"--campaign", offsetof(struct options, campaign)},
+    {"--minimize", offsetof(struct options, minimize)},
+};
+
+static bool read_flag(const char *name, struct options *options)
+{
+    for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+        if (!strcmp(name, flags[i].name)) {
+            *(bool *)((char *)options + flags[i].member) = true;
+            return true;
+        }
+    return false;
+}
+
+static bool read_value(const char *name, const char *value, struct options *options)
+{
+    char *end;
+    uint64_t number = strtoull(value, &end, 10);
+
+    if (!strcmp(name, "--without"))
+        return minimize_read(value, &options->without);
+    if (!strcmp(name, "--seed"))
+        options->first = options->last = number;
+    else if (!strcmp(name, "--seeds")) {
+        options->first = number;
+        options->last = *end == '-' ? strtoull(end + 1, &end, 10) : number;
+    } else if (!strcmp(name, "--minutes"))
+        options->minutes = (int64_t)number;
+    else if (!strcmp(name, "--seconds"))
+        options->seconds = (double)number;
+    else if (!strcmp(name, "--boxes"))
+        options->boxes = (unsigned)number;
+    else if (!strcmp(name, "--users"))
+        options->users = (unsigned)number;
+    else
+        return false;
+    return *value && !*end;
+}
+
 static bool read_options(int argc, char **argv, struct options *options)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
-        char *end;
-
-        bool *flag = !strcmp(name, "--verbose") ? &options->verbose
-                     : !strcmp(name, "--calm")  ? &options->calm
-                     : !strcmp(name, "--stop")  ? &options->stop
-                                                : NULL;
-        if (flag) {
-            *flag = true;
-            continue;
-        }
-        i++;
-        if (!strcmp(name, "--seed"))
-            options->first = options->last = strtoull(value, &end, 10);
-        else if (!strcmp(name, "--seeds")) {
-            options->first = strtoull(value, &end, 10);
-            options->last = *end == '-' ? strtoull(end + 1, &end, 10) : options->first;
-        } else if (!strcmp(name, "--minutes"))
-            options->minutes = strtoll(value, &end, 10);
-        else if (!strcmp(name, "--boxes"))
-            options->boxes = (unsigned)strtoul(value, &end, 10);
-        else if (!strcmp(name, "--users"))
-            options->users = (unsigned)strtoul(value, &end, 10);
-        else
+    for (int i = 1; i < argc; i++)
+        if (!read_flag(argv[i], options) &&
+            (i + 1 == argc || !read_value(argv[i], argv[i + 1], options) || !++i))
             return false;
-    }
     return true;
+}
+
+static int campaign(const struct options *options)
+{
+    double began = real_seconds();
+    uint64_t seed = options->first;
+    unsigned broken = 0;
+    struct rusage used;
+    bool all = true;
+
+    for (; seed <= options->last && !(broken && options->stop) &&
+           (!options->seconds || real_seconds() - began < options->seconds);
+         seed++)
+        broken += !run_seed(options, seed);
+    getrusage(RUSAGE_CHILDREN, &used);
+    double busy = (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
+                  (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
+    if (options->campaign)
+        all = rare_report();
+    printf("seeds=%llu broken=%u virtual_hours=%.2f processor_seconds=%.1f times_real_time=%.0f "
+           "events=%llu faults=%llu leases=%llu sessions=%llu broker_starts=%llu\n",
+           (unsigned long long)(seed - options->first), broken,
+           (double)totals->virtual_ns / (60 * MINUTE), busy,
+           (double)totals->virtual_ns / SECOND / busy, (unsigned long long)totals->events,
+           (unsigned long long)totals->faults, (unsigned long long)totals->leases,
+           (unsigned long long)totals->sessions, (unsigned long long)totals->starts);
+    return broken > 0 || !all;
 }
 
 int main(int argc, char **argv)
 {
     struct options options = {.first = 1, .last = 1, .minutes = 30};
-    double began = real_seconds();
-    unsigned broken = 0;
 
     if (!read_options(argc, argv, &options)) {
-        fputs("usage: simulate [--seed N | --seeds A-B] [--minutes M] [--boxes N] [--users N] "
-              "[--verbose]\n",
+        fputs("usage: simulate [--seed N | --seeds A-B] [--minutes M] [--seconds S] [--boxes N] "
+              "[--users N] [--without KIND|NUMBER|A-B]... [--calm] [--stop] [--campaign] "
+              "[--minimize] [--verbose]\n",
               stderr);
         return 2;
     }
-    for (uint64_t seed = options.first; seed <= options.last && !(broken && options.stop); seed++)
-        broken += !run_seed(&options, seed);
-    printf("%llu seeds in %.1f s, %u broken\n",
-           (unsigned long long)(options.last - options.first + 1), real_seconds() - began, broken);
-    return broken > 0;
+    rare_open();
+    totals = mmap(NULL, sizeof(*totals), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (totals == MAP_FAILED)
+        return 1;
+    if (!options.minimize)
+        return campaign(&options);
+    if (!breaks(&options, &options.without)) {
+        printf("seed %llu does not break\n", (unsigned long long)options.first);
+        return 1;
+    }
+    minimize(&options.without, breaks, &options);
+    printf("make simulate SEED=%llu ARGS=\"--minutes %lld", (unsigned long long)options.first,
+           (long long)options.minutes);
+    minimize_print(&options.without);
+    return 0;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The pool in a simulator: the real broker and the boxes' real agents, in one process and virtual time.
-#   make simulate SEED=7
+#   make simulate SEED=7                    one life, with its trace
+#   make simulate SEEDS=1-100               a campaign
 SIMULATED_PARTS := $(filter-out %/busy_time.c %/view.c,$(wildcard broker/api/*.c)) \
     broker/http/broker_settings.c broker/http/same_site.c broker/http/user_rates.c \
     $(addprefix daemon/rgpud/broker/,broker_agent.c broker_history.c broker_orders.c revocations.c served_leases.c)
@@ -8,3 +9,7 @@ SIMULATED_PARTS := $(filter-out %/busy_time.c %/view.c,$(wildcard broker/api/*.c
 $(call test_helper,simulate,$(wildcard tests/simulation/*.c) $(SIMULATED_PARTS),rgpubroker rgpucommon,\
     $$(COMMON_LIBS) -lsqlite3 -ljansson -ljwt -levent -Wl$(comma)--wrap=history_open -Wl$(comma)--wrap=revocations_open \
     -Wl$(comma)--wrap=store_add_event)
+
+.PHONY: simulate
+simulate: $(B)/tests/simulate
+	@COMMIT=$$(git rev-parse --short HEAD 2>/dev/null) $< $(if $(SEED),--seed $(SEED) --verbose,--seeds $(or $(SEEDS),1-20)) $(ARGS)

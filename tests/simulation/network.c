@@ -8,6 +8,7 @@
 #include "broker/http/connection.h"
 #include "broker/http/http_listeners.h"
 #include "tests/simulation/broker_process.h"
+#include "tests/simulation/rare.h"
 
 // A connection carries one request.
 struct connection {
@@ -30,17 +31,13 @@ TAILQ_HEAD(connection_list, connection);
 static struct connection_list open_ones = TAILQ_HEAD_INITIALIZER(open_ones);
 static const struct connection_handler *server_handler;
 static void *server_argument;
-uint64_t network_lost;
 unsigned network_start;
 
 // ---- messages ----
 
 static bool network_is_lost(struct link *link, bool cut)
 {
-    bool lost = cut || dice_chance(&link->dice, link->lost);
-
-    network_lost += lost;
-    return lost;
+    return cut || dice_chance(&link->dice, link->lost);
 }
 
 static int64_t network_delay(struct link *link)
@@ -287,8 +284,10 @@ void connection_answer(struct connection *connection, const struct connection_an
 
     connection->request = NULL;
     network_unlist(connection);
-    if (network_is_lost(link, link->cut_back))
+    if (network_is_lost(link, link->cut_back)) {
+        rare_note(RARE_answer_lost);
         return;
+    }
     connection->start = broker_starts;
     connection->status = answer->status;
     connection->answer = strndup(answer->text, answer->size);

@@ -41,7 +41,6 @@ void network_broker_died(bool told);
 // The host's process has died, and its kernel closes its connections.
 void network_host_died(const struct host *host);
 
-extern uint64_t network_lost;
 // Start of the broker that gave the answer at hand.
 extern unsigned network_start;
 

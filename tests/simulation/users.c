@@ -27,6 +27,7 @@ struct user {
     struct ticket_bundle bundle;
     struct session sessions[LINES_MAX];
     unsigned tries;
+    int wait; // of the last query, in seconds
     bool busy, waits, abandons;
 };
 
@@ -157,7 +158,8 @@ static void on_polled(void *argument, int status, const json_t *answer)
             later(self, 0, SECOND, poll_lease);
         return;
     } else if (!strcmp(state, "granted") || !strcmp(state, "lost")) {
-        oracle_acknowledged(self->lease, ACKED_GRANTED);
+        if (self->wait > 0)
+            oracle_acknowledged(self->lease, ACKED_GRANTED);
         later(self, 0, SECOND, get_ticket);
     } else {
         rest(self);
@@ -169,8 +171,9 @@ static void poll_lease(void *argument)
     struct user *self = argument;
     char target[96];
 
-    snprintf(target, sizeof(target), "/v1/leases/%s?wait=%d", self->lease,
-             (int)dice_between(&self->dice, 0, 30));
+    // A query that does not wait may see what is not on disk yet.
+    self->wait = dice_chance(&self->dice, 200) ? 0 : (int)dice_between(&self->dice, 1, 30);
+    snprintf(target, sizeof(target), "/v1/leases/%s?wait=%d", self->lease, self->wait);
     ask(self, "GET", target, NULL, on_polled);
 }
 

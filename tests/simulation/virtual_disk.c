@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "broker/pool/reserve.h"
+#include "tests/simulation/rare.h"
 #include "tests/simulation/virtual_file.h"
 
 enum { FILES_MAX = 8, COPIES_MAX = 16 };
@@ -18,7 +19,7 @@ static uint64_t position;
 static unsigned countdown[DISK_CRASH + 1];
 static bool is_full;
 struct dice disk_dice;
-unsigned disk_faults_delivered, disk_writes_lost, disk_writes_torn;
+unsigned disk_faults_delivered;
 
 // ---- contents ----
 
@@ -120,9 +121,9 @@ static void file_lose(struct disk_file *file)
             int64_t kept = (int64_t)dice_below(&disk_dice, (uint64_t)(write->size / SECTOR)) *
                            SECTOR;
             file_apply(&file->durable, write, kept);
-            disk_writes_torn++;
+            rare_note(RARE_write_torn);
         } else {
-            disk_writes_lost++;
+            rare_note(RARE_write_lost);
         }
         file->first = write->next;
         free(write);

@@ -36,6 +36,5 @@ void disk_set_full(bool full);
 bool disk_is_full(void);
 // Faults that were delivered since the start.
 extern unsigned disk_faults_delivered;
-extern unsigned disk_writes_lost, disk_writes_torn;
 
 #endif

@@ -182,7 +182,8 @@ void world_broken(const char *format, ...)
 {
     va_list arguments;
 
-    printf("BROKEN seed=%llu: ", (unsigned long long)world_seed);
+    printf("BROKEN seed=%llu commit=%s: ", (unsigned long long)world_seed,
+           getenv("COMMIT") ? getenv("COMMIT") : "?");
     va_start(arguments, format);
     put_line(stdout, format, arguments);
     va_end(arguments);

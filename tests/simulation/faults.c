@@ -135,14 +135,31 @@ static void strike_database_copied(struct fault *fault)
         disk_copy();
 }
 
-static void strike_database_restored(struct fault *fault)
+// Of a copy that is a few seconds or minutes old, or of any earlier one.
+static void on_restore(void *argument)
 {
+    struct fault *fault = argument;
     unsigned copies = disk_copies();
 
-    if (!copies)
-        return;
-    broker_process_plan_restore((unsigned)dice_below(&fault->dice, copies));
-    broker_process_kill(dice_chance(&fault->dice, 500), pause_of(fault));
+    if (!healed && copies) {
+        broker_process_plan_restore(dice_chance(&fault->dice, 700)
+                                        ? copies - 1
+                                        : (unsigned)dice_below(&fault->dice, copies));
+        broker_process_kill(dice_chance(&fault->dice, 500), pause_of(fault));
+    }
+    free(fault);
+}
+
+static void strike_database_restored(struct fault *fault)
+{
+    struct fault *copy = malloc(sizeof(*copy));
+
+    if (!copy)
+        abort();
+    *copy = *fault;
+    if (broker_host.up)
+        disk_copy();
+    world_after(NULL, dice_between(&copy->dice, SECOND, MINUTE), on_restore, copy);
 }
 
 // ---- boxes ----

@@ -23,7 +23,7 @@
     ROW(broker_clock_jumps, 2) \
     ROW(broker_hangs, 2) \
     ROW(database_copied, 4) \
-    ROW(database_restored, 2) \
+    ROW(database_restored, 5) \
     ROW(box_killed, 8) \
     ROW(box_loses_power, 6) \
     ROW(box_clock_jumps, 2) \

@@ -15,7 +15,8 @@ struct record {
     char id[32];
     enum lease_state state;
     enum acknowledged acked;
-    uint64_t scan; // of the last look that found it
+    uint64_t scan;      // of the last look that found it
+    int64_t lost_since; // with all its boxes there; 0: it is not
     bool lives, had_ticket;
     bool granting; // since the last look
     bool gone;     // one of its boxes was declared gone
@@ -107,6 +108,22 @@ static bool is_path(enum lease_state from, enum lease_state to)
     return false;
 }
 
+// A lease is lost only while one of its boxes is away.
+static void look_at_loss(const struct pool_lease *lease, struct record *record)
+{
+    bool all = lease->state == LEASE_LOST;
+
+    for (size_t i = 0; i < lease->hold_count; i++)
+        all &= !hold_stands(&lease->holds[i]) ||
+               (lease->holds[i].box->connected && lease->holds[i].box->reported_here);
+    if (!all)
+        record->lost_since = 0;
+    else if (!record->lost_since)
+        record->lost_since = world_now;
+    else if (world_now - record->lost_since > 2 * MINUTE)
+        world_broken("lease %s is lost, and its boxes are there", lease->id);
+}
+
 static void look_at(const struct pool_lease *lease, bool restarted)
 {
     struct record *record = record_of(lease->id);
@@ -124,6 +141,7 @@ static void look_at(const struct pool_lease *lease, bool restarted)
     if (record->granting && lease->state == LEASE_GRANTED && !restarted)
         oracle_check_order(broker_process()->broker->pool, lease);
     record->granting = false;
+    look_at_loss(lease, record);
     if (rank_of(lease->state) < record->acked)
         world_broken("lease %s is %s, and more was acknowledged", lease->id,
                      lease_state_names[lease->state]);

@@ -54,10 +54,31 @@ static bool takes_from(const struct pool_lease *granted, const struct request *r
     return false;
 }
 
+static bool has_gpu(const struct pool_lease *lease, const struct pool_gpu *gpu)
+{
+    for (size_t i = 0; i < lease->hold_count; i++)
+        if (lease->holds[i].held && lease->holds[i].gpu == gpu)
+            return true;
+    return false;
+}
+
+// A lease that is to return to its GPUs has them before all who wait.
+static void check_returning(const struct pool *pool, const struct pool_lease *granted)
+{
+    const struct pool_lease *lease;
+
+    TAILQ_FOREACH(lease, &pool->returning, returning)
+        for (size_t i = 0; i < lease->hold_count; i++)
+            if (lease->holds[i].aside && has_gpu(granted, lease->holds[i].gpu))
+                world_broken("lease %s gets GPU %s, to which lease %s is to return", granted->id,
+                             lease->holds[i].gpu->uuid, lease->id);
+}
+
 void oracle_check_order(const struct pool *pool, const struct pool_lease *granted)
 {
     const struct pool_lease *waiting;
 
+    check_returning(pool, granted);
     TAILQ_FOREACH(waiting, &pool->leases, all) {
         if (waiting->state != LEASE_QUEUED || waiting->sequence > granted->sequence)
             continue;

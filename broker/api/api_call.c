@@ -110,8 +110,8 @@ static void deliver(struct api_call *call, const struct connection_answer *answe
     api_end(call);
 }
 
-// A call that only reads does not wait for the disk, unless it waits for a grant: its caller goes on
-// to use the lease, which a broker that loses power would have waiting again. A call that may change something waits even if
+// A call that only reads does not wait for the disk. A call that waits for a grant does, because a
+// power failure could undo the grant. A call that may change something waits even if
 // the change had been made before, because the earlier call's change may not be durable yet.
 static void send_answer(struct api_call *call, int status, const char *type, const char *text,
                         size_t size)

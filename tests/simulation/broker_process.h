@@ -22,7 +22,7 @@ void broker_process_die(const char *where) __attribute__((noreturn));
 void broker_process_kill(bool power, int64_t pause);
 // Stops as by SIGTERM.
 void broker_process_stop(void);
-// True while the broker's machine is off: nobody refuses a connection.
+// True while the broker's machine is off, so that connections are not even refused.
 bool broker_process_is_silent(void);
 
 // The process dies when a point of the code with this number is reached (common/base/fault.h).

@@ -135,7 +135,7 @@ static void strike_database_copied(struct fault *fault)
         disk_copy();
 }
 
-// Of a copy that is a few seconds or minutes old, or of any earlier one.
+// Restores a copy that is a few seconds or minutes old, or any earlier one.
 static void on_restore(void *argument)
 {
     struct fault *fault = argument;

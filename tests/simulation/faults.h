@@ -42,7 +42,7 @@ enum fault_kind { FAULT_KINDS(FAULT_KIND_) FAULT_KIND_COUNT };
 
 enum { FAULTS_MAX = 512 };
 
-// Which faults are left out.
+// Faults that are left out.
 struct fault_filter {
     bool kinds[FAULT_KIND_COUNT];
     bool single[FAULTS_MAX]; // by number

@@ -190,7 +190,7 @@ struct connection *network_ask(struct caller *caller, const char *method, const 
 
 // ---- deaths ----
 
-void network_broker_died(bool told)
+void network_broker_died(bool alive)
 {
     struct connection *connection;
 
@@ -198,7 +198,7 @@ void network_broker_died(bool told)
         struct link *link = connection->caller->link;
         network_unlist(connection);
         connection->request = NULL;
-        if (told && connection->answered && !network_is_lost(link, link->cut_back))
+        if (alive && connection->answered && !network_is_lost(link, link->cut_back))
             world_after(NULL, network_delay(link), on_reset, connection);
     }
 }

@@ -18,7 +18,7 @@ struct link {
     bool cut_there, cut_back; // one of them: half-open
 };
 
-// Where requests come from.
+// The sender of requests.
 struct caller {
     struct host *host;
     struct link *link;
@@ -36,8 +36,8 @@ struct connection *network_ask(struct caller *caller, const char *method, const 
 // The caller closes the connection, and gets no answer.
 void network_close(struct connection *connection);
 
-// The broker's process has died; its kernel says so to its peers if TOLD.
-void network_broker_died(bool told);
+// The broker's process has died. Its kernel resets the connections if ALIVE.
+void network_broker_died(bool alive);
 // The host's process has died, and its kernel closes its connections.
 void network_host_died(const struct host *host);
 

@@ -9,7 +9,7 @@
 #include "tests/simulation/oracle_pool.h"
 #include "tests/simulation/oracle_queue.h"
 
-// What is known of a lease.
+// The oracle's record of a lease.
 struct record {
     TAILQ_ENTRY(record) link; // of those that live
     char id[32];
@@ -238,7 +238,7 @@ void oracle_check_served(void)
         return;
     TAILQ_FOREACH(lease, &server->broker->pool->leases, all)
         if (lease->state != LEASE_QUEUED)
-            return; // nobody knows of it, and its time is not over
+            return; // its user is gone, and it runs out later
     oracle_check_waiting(server->broker->pool);
 }
 

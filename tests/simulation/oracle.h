@@ -23,7 +23,7 @@ void oracle_sessions_back(const struct simulated_box *box, const char *lease);
 void oracle_conflict(const struct simulated_box *box, const struct ticket *ticket,
                      const char *other);
 
-// What users were answered.
+// Answers that users have received.
 enum acknowledged { ACKED_NOTHING, ACKED_QUEUED, ACKED_GRANTED, ACKED_RELEASED };
 void oracle_acknowledged(const char *lease, enum acknowledged what);
 // The broker does not know a lease that it once acknowledged.
@@ -35,9 +35,9 @@ void oracle_ticket(const char *token, size_t size);
 void oracle_check(void);
 // Returns true if leases are left whose time is not over.
 bool oracle_leases_run_out(void);
-// Called when all who have leases have given them back, and some still wait.
+// Called when all granted leases are released, and others may still wait.
 void oracle_check_served(void);
-// Called when nobody asks for anything any more and all faults are over.
+// Called when all faults and all requests are over.
 void oracle_check_idle(void);
 // The broker writes an event.
 void oracle_event(const char *kind, const char *lease, const json_t *detail);

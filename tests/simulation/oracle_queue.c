@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order of the queue, as docs/admin/pool.md promises it: requests that wait are served in order,
-// and a GPU that an earlier one could use is given to no later one. What a request could use is
-// decided here anew, for requests of one part without conditions on boxes together.
+// Checks the order of the queue that docs/admin/pool.md promises. Requests that wait are served in
+// order. A GPU that an earlier request could use is not given to a later one. The oracle decides by
+// itself what a request could use, if it has one part and no conditions on boxes together.
 #include "tests/simulation/oracle_queue.h"
 
 #include <string.h>

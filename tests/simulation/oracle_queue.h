@@ -6,7 +6,7 @@
 
 // A lease has just been granted: no request that came before it waits for one of its GPUs.
 void oracle_check_order(const struct pool *pool, const struct pool_lease *granted);
-// All GPUs are free, in service and connected: nobody waits who could have them.
+// Checks that no lease waits for GPUs that are free and in service.
 void oracle_check_waiting(const struct pool *pool);
 
 #endif

@@ -15,7 +15,7 @@
 // Registers the disk as SQLite's standard VFS.
 void disk_open(uint64_t seed);
 
-// Position behind the last write to the log, and a sync of all writes before POSITION.
+// Return the position after the last write to the log; sync all writes before POSITION.
 uint64_t disk_log_position(void);
 void disk_sync_log(uint64_t position);
 

@@ -96,7 +96,8 @@ def build(mutant, folder, compiles, link):
 
 def is_found(program, options):
     """Returns how the mutant was found, or None."""
-    command = [program, "--seeds", "1-1000000", "--minutes", str(options.minutes), "--stop"]
+    command = [program, "--seeds", "1-1000000", "--minutes", str(options.minutes), "--boxes", "7", "--users", "30",
+               "--stop"]
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=options.seconds, check=False)
     except subprocess.TimeoutExpired:

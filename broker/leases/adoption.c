@@ -135,6 +135,42 @@ static enum reclaim_verdict refuse_ended(struct reclaim *reclaim, const char *re
                              : reclaim_refuse(reclaim, "the lease has ended");
 }
 
+static const struct pool_hold *hold_with(const struct pool_lease *lease, uint32_t ordinal)
+{
+    for (size_t i = 0; i < lease->hold_count; i++)
+        if (lease->holds[i].ordinal == ordinal)
+            return &lease->holds[i];
+    return NULL;
+}
+
+// A lease that waits in the restored database may get other GPUs before the box on which it has run
+// since reclaims it. Then the ticket is for a GPU that the lease does not hold. Sets *SAME_BOX if
+// the other GPU is of this box.
+static bool has_other_gpu(const struct reclaim *reclaim, bool *same_box)
+{
+    for (size_t i = 0; i < reclaim->ticket.gpu_count; i++) {
+        struct pool_hold said = reclaim_hold(reclaim, i, &reclaim->lease->request);
+        const struct pool_hold *hold = hold_with(reclaim->lease, said.ordinal);
+        *same_box = hold && hold->box == reclaim->box;
+        if (hold && (!*same_box || (hold->gpu != said.gpu && !hold->moved && !hold->target)))
+            return true;
+    }
+    return false;
+}
+
+// If the lease has another GPU of this box, the box cannot keep the two apart: the lease ends.
+static enum reclaim_verdict judge_other_gpu(struct reclaim *reclaim, bool same_box,
+                                            enum outcome *error)
+{
+    static const char why[] = "the database was restored from an older copy, and the lease was "
+                              "granted other GPUs since";
+
+    if (!same_box)
+        return reclaim_refuse(reclaim, "%s", why);
+    *error = broker_end_lease(reclaim->broker, &reclaim->lease, why, reclaim->actor);
+    return RECLAIM_WAITS;
+}
+
 static enum reclaim_verdict judge_known(struct reclaim *reclaim)
 {
     const struct pool_lease *lease = reclaim->lease;
@@ -197,12 +233,16 @@ static enum reclaim_verdict reclaim_judge(struct reclaim *reclaim, const json_t 
     struct request request;
     enum reclaim_verdict verdict;
     const char *why;
+    bool same_box;
 
     if (strcmp(reclaim->ticket.box, reclaim->box->name))
         return reclaim_refuse(reclaim, "its ticket is for box %s", reclaim->ticket.box);
     reclaim->lease = pool_find_lease(broker->pool, reclaim->ticket.lease);
     if (reclaim->lease && reclaim->lease->state != LEASE_QUEUED)
         reclaim->suspended &= reclaim->lease->suspension == LEASE_AWAY;
+    if (reclaim->lease && reclaim->lease->state != LEASE_ENDING &&
+        has_other_gpu(reclaim, &same_box))
+        return judge_other_gpu(reclaim, same_box, error);
     verdict = reclaim->lease ? judge_known(reclaim) : judge_unknown(reclaim);
     if (verdict != RECLAIM_WAITS)
         return verdict;

@@ -51,6 +51,10 @@ def reclaim(box, name, running=(), ticket=None):
 def take(name, parts=({},), seconds=0, **request):
     body = {"request": {"gpus": list(parts), **request}, "key": "key of " + name, "job": name}
     answer = api.call("POST", "/v1/leases", body)
+    get_ticket(name, answer, seconds)
+
+
+def get_ticket(name, answer, seconds=0):
     ticket = api.call("POST", "/v1/tickets", {"lease": answer["lease"]["id"], "lifetime": seconds})["ticket"]
     tickets = {line.split()[0]: line.split()[2].rsplit(".", 1)[0] for line in ticket.splitlines() if line}
     leases[name] = {"id": answer["lease"]["id"], "tickets": tickets}
@@ -95,7 +99,12 @@ def before():
     take("over", box="b1", index=0)
     end("over", "b1")
     take("earlier", box="b1", index=0)
+    take("first", box="b1", index=5)
+    take("second", box="b2", index=5)
+    waits = api.call("POST", "/v1/leases", {"request": {"gpus": [{}], "index": 5}, "queue": True, "job": "waits"})
     subprocess.run([broker, "--state-dir", os.environ["BROKER_DIR"], "--backup", tmp + "/copy"], check=True)
+    end("first", "b1")
+    get_ticket("waits", waits)
     end("earlier", "b1")
     take("later", box="b1", index=0)
     take("idle", box="b1", index=1)
@@ -130,6 +139,18 @@ def forged():
     other = reclaim("b1", "idle", ticket=leases["share"]["tickets"]["b1"])
     check(isinstance(other, str), "nor a lease with the ticket of another", other)
     check(state("idle") == "not-found", "none of this has made a lease", state("idle"))
+
+
+def granted_again():
+    report("b2", ended=["none"], reclaim=[{"lease": "none"}])
+    end("second", "b2")
+    check(state("waits") == "granted", "a lease that waits in the copy is granted another GPU", state("waits"))
+    answer = report("b1", ["waits"], reclaim=[{"lease": leases["waits"]["id"], "ticket": leases["waits"]["tickets"]["b1"]}])
+    verdict = answer["reclaimed"][leases["waits"]["id"]]
+    check("granted other GPUs since" in str(verdict), "the box on which it has run since does not get it back", verdict)
+    check([order["lease"] for order in answer["revoke"]] == [leases["waits"]["id"]], "and ends its sessions", answer["revoke"])
+    end("waits", "b2")
+    end("first", "b1")
 
 
 def contradictions():
@@ -189,6 +210,7 @@ else:
     leases = json.load(open(kept))
     for box in ("b1", "b2"):
         register(box)
+    granted_again()
     forged()
     contradictions()
     pieces()

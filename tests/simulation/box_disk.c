@@ -92,6 +92,16 @@ bool box_disk_accepts(const struct simulated_box *box, const struct session_gran
            history_accepts(box->history, grant->lease, grant->epoch);
 }
 
+int64_t box_disk_epoch(const struct simulated_box *box)
+{
+    int64_t epoch = 0, event;
+    const char *run;
+
+    if (box->box)
+        history_point(box->history, &epoch, &run, &event);
+    return epoch;
+}
+
 // ---- daemon/rgpud/box/state_saver.h ----
 
 struct state_saver {

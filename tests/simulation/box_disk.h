@@ -15,5 +15,7 @@ void box_disk_lay_out(const struct simulated_box *box);
 
 // Returns true if the agent takes tickets of the lease without a word of the broker.
 bool box_disk_accepts(const struct simulated_box *box, const struct session_grant *grant);
+// Returns the epoch that the agent knows.
+int64_t box_disk_epoch(const struct simulated_box *box);
 
 #endif

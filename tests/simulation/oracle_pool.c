@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "broker/pool/pool.h"
+#include "tests/simulation/box_disk.h"
 #include "tests/simulation/box_displaced.h"
 #include "tests/simulation/broker_process.h"
 #include "tests/simulation/oracle.h"
@@ -174,7 +175,7 @@ static bool knows_epoch(const struct broker *broker, const struct simulated_box 
 {
     const struct pool_box *known = pool_find_box(broker->pool, box->host.name);
 
-    return known && known->epoch == broker->epoch;
+    return known && known->epoch == broker->epoch && box_disk_epoch(box) == broker->epoch;
 }
 
 void oracle_look_for_sessions(const struct broker *broker, const char *lease)

@@ -282,6 +282,11 @@ int main(int argc, char **argv)
     minimize(&options.without, breaks, &options);
     printf("make simulate SEED=%llu ARGS=\"--minutes %lld", (unsigned long long)options.first,
            (long long)options.minutes);
+    if (options.boxes)
+        printf(" --boxes %u", options.boxes);
+    if (options.users)
+        printf(" --users %u", options.users);
     minimize_print(&options.without);
+    puts("\"");
     return 0;
 }

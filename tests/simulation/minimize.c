@@ -48,7 +48,6 @@ void minimize_print(const struct fault_filter *without)
         if (i > first)
             printf(" --without %zu-%zu", first, i - 1);
     }
-    putchar('\n');
 }
 
 bool minimize_read(const char *text, struct fault_filter *without)

@@ -2,10 +2,12 @@
 #include "tests/simulation/operator.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "broker/pool/pool.h"
 #include "tests/simulation/broker_process.h"
+#include "tests/simulation/oracle_queue.h"
 #include "tests/simulation/simulated_box.h"
 
 static struct host host = {.name = "operator", .up = true};
@@ -16,6 +18,18 @@ static struct caller caller = {
     .who = {.known = true, .admin = true, .local = true, .has_uid = true, .name = "admin uid=0"}};
 static struct dice dice;
 static bool finished;
+
+static void on_forced(void *argument, int status, const json_t *answer)
+{
+    const struct server *server = broker_process();
+
+    (void)answer;
+    world_trace("the broker answers %d", status);
+    // Leases that are adopted from their boxes may be on drained GPUs.
+    if (status == 200 && server && !broker_restores)
+        oracle_check_drained(server->broker->pool, argument);
+    free(argument);
+}
 
 static void on_done(void *argument, int status, const json_t *answer)
 {
@@ -46,13 +60,14 @@ static void name_gpu(char *text, size_t size)
 static void drain(void)
 {
     char target[96], name[48];
-    bool whole = dice_chance(&dice, 500), drained = dice_chance(&dice, 400);
+    bool whole = dice_chance(&dice, 500), drained = dice_chance(&dice, 400), forced;
     json_t *body = json_object();
 
     snprintf(name, sizeof(name), "%s", some_box()->host.name);
     if (!whole)
         name_gpu(name, sizeof(name));
-    if (drained && dice_chance(&dice, 300))
+    forced = drained && dice_chance(&dice, 300);
+    if (forced)
         json_object_set_new(body, "force", json_true());
     else if (drained && dice_chance(&dice, 300))
         json_object_set_new(body, "move", json_true());
@@ -60,7 +75,13 @@ static void drain(void)
         json_object_set_new(body, "reason", json_string("works on the rack"));
     snprintf(target, sizeof(target), "/v1/%s/%s/%s", whole ? "boxes" : "gpus", name,
              drained ? "drain" : "undrain");
-    order("POST", target, body);
+    if (!forced) {
+        order("POST", target, body);
+        return;
+    }
+    world_trace("POST %s by force", target);
+    network_ask(&caller, "POST", target, body, 45 * SECOND, on_forced, strdup(name));
+    json_decref(body);
 }
 
 static void set_mode(void)

@@ -74,11 +74,36 @@ static void check_returning(const struct pool *pool, const struct pool_lease *gr
                              lease->holds[i].gpu->uuid, lease->id);
 }
 
+static void check_in_service(const struct pool_lease *granted)
+{
+    for (size_t i = 0; i < granted->hold_count; i++) {
+        const struct pool_hold *hold = &granted->holds[i];
+        if (hold->held && (hold->gpu->drained || hold->box->drained || !hold->gpu->present))
+            world_broken("lease %s gets GPU %s, which is not in service", granted->id,
+                         hold->gpu->uuid);
+    }
+}
+
+void oracle_check_drained(const struct pool *pool, const char *name)
+{
+    const struct pool_box *box = pool_find_box(pool, name);
+    const struct pool_gpu *gpu = box ? NULL : pool_gpu_named(pool, name);
+    const struct pool_lease *lease;
+
+    if (box ? !box->drained : !gpu || !gpu->drained)
+        return; // it is back in service
+    TAILQ_FOREACH(lease, &pool->leases, all)
+        if (lease->state != LEASE_ENDING &&
+            (box ? lease_holds_on(lease, box) : lease_holds_gpu(lease, gpu)))
+            world_broken("%s was drained by force, and lease %s has it still", name, lease->id);
+}
+
 void oracle_check_order(const struct pool *pool, const struct pool_lease *granted)
 {
     const struct pool_lease *waiting;
 
     check_returning(pool, granted);
+    check_in_service(granted);
     TAILQ_FOREACH(waiting, &pool->leases, all) {
         if (waiting->state != LEASE_QUEUED || waiting->sequence > granted->sequence)
             continue;

@@ -8,5 +8,7 @@
 void oracle_check_order(const struct pool *pool, const struct pool_lease *granted);
 // Checks that no lease waits for GPUs that are free and in service.
 void oracle_check_waiting(const struct pool *pool);
+// The broker has answered that box or GPU NAME is drained by force: all leases there end.
+void oracle_check_drained(const struct pool *pool, const char *name);
 
 #endif

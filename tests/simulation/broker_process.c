@@ -28,7 +28,8 @@ static struct {
     struct dice dice;
     unsigned death_in, failure_in;
     int failure;
-    unsigned restore; // number of the copy and 1; 0: none
+    int64_t restored_epoch; // of the copy that was restored last; 0: none
+    unsigned restore;       // number of the copy and 1; 0: none
 } process;
 
 struct server *broker_process(void)
@@ -75,6 +76,12 @@ void broker_process_plan_failure(unsigned points, int error)
 void broker_process_plan_restore(unsigned number)
 {
     process.restore = number + 1;
+}
+
+bool broker_process_knows_its_loss(void)
+{
+    return !broker_host.up || !process.restored_epoch ||
+           process.broker.epoch != process.restored_epoch;
 }
 
 bool broker_process_was_restored(void)
@@ -236,6 +243,8 @@ static void start(void *unused)
     }
     set_keys(&process.broker.keys);
     broker_host.up = true;
+    if (process.was_restored)
+        process.restored_epoch = process.broker.epoch;
     process.silent = false;
 }
 

@@ -33,5 +33,8 @@ void broker_process_plan_restore(unsigned number);
 extern unsigned broker_starts, broker_deaths, broker_restores;
 // The database was restored since the last call.
 bool broker_process_was_restored(void);
+// Returns false from a restore until a box has shown it. A box that has lost its own last point by
+// then cannot show it, and tickets of the lost part are valid there.
+bool broker_process_knows_its_loss(void);
 
 #endif

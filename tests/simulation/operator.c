@@ -104,16 +104,28 @@ static const struct pool_lease *some_lease(void)
     return lease;
 }
 
+static void resume(void *target)
+{
+    order("POST", target, json_object());
+    free(target);
+}
+
+// A suspended lease is resumed after a while, when others may have its GPUs.
 static void steer_lease(void)
 {
-    static const char *const orders[] = {"revoke", "suspend", "suspend", "resume", "resume"};
     const struct pool_lease *lease = some_lease();
+    bool suspends = dice_chance(&dice, 800);
     char target[200];
 
     if (!lease)
         return;
-    snprintf(target, sizeof(target), "/v1/leases/%s/%s", lease->id, orders[dice_below(&dice, 5)]);
+    snprintf(target, sizeof(target), "/v1/leases/%s/%s", lease->id,
+             suspends ? "suspend" : "revoke");
     order("POST", target, json_object());
+    if (!suspends)
+        return;
+    snprintf(target, sizeof(target), "/v1/leases/%s/resume", lease->id);
+    world_after(&host, dice_between(&dice, SECOND, 40 * SECOND), resume, strdup(target));
 }
 
 // To another GPU of the same box.
@@ -168,7 +180,7 @@ static void act(void *unused)
     case 9: move(); break;
     default: declare_gone(); break;
     }
-    world_after(&host, dice_between(&dice, SECOND, 40 * SECOND), act, NULL);
+    world_after(&host, dice_between(&dice, SECOND, 20 * SECOND), act, NULL);
 }
 
 void operator_set_up(uint64_t seed)

@@ -158,6 +158,9 @@ static void look_for(struct record *record, bool restarted)
     if (!ended && (record->acked || !restarted))
         world_broken("lease %s (%s) was acknowledged as %d and is forgotten", record->id,
                      lease_state_names[record->state], record->acked);
+    // A crash may undo what was not acknowledged yet, and it may happen again.
+    if (!ended && restarted)
+        record->scan = 0;
     json_decref(ended);
     if (record->had_ticket && !restarted && !record->gone && record->state != LEASE_ENDING &&
         record->state != LEASE_QUEUED)

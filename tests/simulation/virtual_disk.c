@@ -168,23 +168,27 @@ void disk_sync_log(uint64_t until)
 // ---- copies ----
 
 // The broker is stopped, or the copy is made at a moment when SQLite's own backup would be done:
-// database and log are read by another connection.
+// database and log are read by another connection. No fault strikes: sqlite3_serialize() fills a page
+// that cannot be read with zeros.
 void disk_copy(void)
 {
+    unsigned planned[DISK_CRASH + 1];
     sqlite3 *from = NULL;
     unsigned char *bytes;
     sqlite3_int64 size = 0;
 
-    if (copy_count == COPIES_MAX ||
-        sqlite3_open_v2(DISK_DATABASE, &from, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
-        sqlite3_close(from);
+    if (copy_count == COPIES_MAX)
         return;
+    memcpy(planned, countdown, sizeof(planned));
+    memset(countdown, 0, sizeof(countdown));
+    if (sqlite3_open_v2(DISK_DATABASE, &from, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK) {
+        bytes = sqlite3_serialize(from, "main", &size, 0);
+        if (bytes && size > 0)
+            content_write(&copies[copy_count++], 0, bytes, size);
+        sqlite3_free(bytes);
     }
-    bytes = sqlite3_serialize(from, "main", &size, 0);
-    if (bytes && size > 0)
-        content_write(&copies[copy_count++], 0, bytes, size);
-    sqlite3_free(bytes);
     sqlite3_close(from);
+    memcpy(countdown, planned, sizeof(planned));
 }
 
 bool disk_restore(unsigned number)

@@ -168,8 +168,8 @@ void disk_sync_log(uint64_t until)
 // ---- copies ----
 
 // The broker is stopped, or the copy is made at a moment when SQLite's own backup would be done:
-// database and log are read by another connection. No fault strikes: sqlite3_serialize() fills a page
-// that cannot be read with zeros.
+// database and log are read by another connection. No fault strikes meanwhile, since
+// sqlite3_serialize() fills a page that cannot be read with zeros.
 void disk_copy(void)
 {
     unsigned planned[DISK_CRASH + 1];

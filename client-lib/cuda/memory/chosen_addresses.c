@@ -94,7 +94,7 @@ static bool chosen_forget(CUdeviceptr dptr, size_t *size, CUcontext *context)
     return found;
 }
 
-static CUresult give_up(CUdeviceptr address, size_t size)
+static CUresult chosen_unmap(CUdeviceptr address, size_t size)
 {
     CUresult result = virtual_unmap(address, size);
 
@@ -112,7 +112,7 @@ bool chosen_free(CUdeviceptr dptr, CUresult *result)
         (void)remote_cuCtxSynchronize();
         thread_pop_context(NULL);
     }
-    *result = give_up(dptr, size);
+    *result = chosen_unmap(dptr, size);
     return true;
 }
 
@@ -134,7 +134,7 @@ static void *free_late(void *argument)
         (void)remote_cuEventDestroy_v2(late->reached);
         thread_pop_context(NULL);
     }
-    (void)give_up(late->address, late->size);
+    (void)chosen_unmap(late->address, late->size);
     free(late);
     return NULL;
 }

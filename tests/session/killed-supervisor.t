@@ -6,7 +6,7 @@
 . "$TOP/tests/session/faults.sh"
 for transport in shm tcp; do
     start_box --devices sim:1
-    start_session session "RGPU_TRANSPORT=$transport"
+    start_session session "RGPU_TRANSPORT=$transport" RGPU_RECONNECT=2
     client=$PID
     mapfile -t orphans < <(workers)
     kill -KILL "$BOX_PID"

@@ -35,7 +35,8 @@ int request_check(const struct request *request, const char **why)
 
 // Lower is better, compared in order. A share that would make a whole GPU unavailable to exclusive
 // leases goes to a GPU with shares, unless shares are to be spread. GPUs that jobs of a scheduler
-// wait for are left to these if others will do.
+// wait for are left to these if others will do. If a request wants both shares and whole GPUs, its
+// shares, which are placed first, leave those that can be either to its whole GPUs.
 struct score {
     int64_t first, second, third;
     bool opens;
@@ -68,7 +69,8 @@ static struct score score_gpu(const struct placement *attempt, const struct pool
 {
     const struct pool_box *box = gpu->box;
     int64_t room = (int64_t)gpu_free_bytes(gpu);
-    bool opening = plan_opens(gpu, part);
+    bool opening = part->mode == GPU_SHARED && gpu->automatic &&
+                   (attempt->ideal || gpu->holders == 0);
 
     switch (attempt->request->policy) {
     case POLICY_PACK:
@@ -79,8 +81,8 @@ static struct score score_gpu(const struct placement *attempt, const struct pool
                               box->scratch_far,
                               gpu->sought};
     case POLICY_SPREAD:
-        return (struct score){box->scratch_planned, box->holders, -room, false,
-                              box->scratch_far,     gpu->sought};
+        return (struct score){box->scratch_planned,      box->holders,     -room,
+                              opening && attempt->mixed, box->scratch_far, gpu->sought};
     case POLICY_BEST_FIT:
         return (struct score){room, box->scratch_free, 0, opening, box->scratch_far, gpu->sought};
     }
@@ -265,6 +267,8 @@ static bool place_anywhere(struct placement *attempt)
 // The largest budgets first: what takes them takes the smaller ones too, so none is blocked.
 static void order_parts(struct placement *attempt)
 {
+    for (uint32_t i = 1; i < attempt->request->part_count; i++)
+        attempt->mixed |= attempt->request->parts[i].mode != attempt->request->parts[0].mode;
     for (uint32_t i = 0; i < attempt->request->part_count; i++) {
         uint32_t at = i;
         while (at > 0 && attempt->request->parts[attempt->order[at - 1]].memory <

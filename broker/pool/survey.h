@@ -16,6 +16,7 @@ struct placement {
     const struct request *request;
     uint64_t sequence;
     bool ideal;
+    bool mixed; // the request has parts of both modes
     // the queue is not empty, so waiting requests may have claims
     bool waited_for;
     uint32_t order[REQUEST_PARTS_MAX]; // indexes into request->parts, the hardest to place first

@@ -85,6 +85,28 @@ static void test_overcommitted(void)
 }
 
 // A session that waits to return to a GPU comes before all requests.
+static void test_mix_of_automatic(void)
+{
+    static const char modes[] = "eaesaes"; // exclusive, shared, automatic
+    for (enum policy policy = POLICY_PACK; policy <= POLICY_BEST_FIT; policy++) {
+        struct pool *pool = pool_new();
+        struct request request = sample_request(3, GPU_EXCLUSIVE, 0);
+        struct pool_box *box = sample_box(pool, "a", 7, "H200", 80 * GB, GPU_EXCLUSIVE);
+        for (int i = 0; i < 7; i++) {
+            box->gpus[i]->mode = modes[i] == 's' ? GPU_SHARED : GPU_EXCLUSIVE;
+            box->gpus[i]->automatic = modes[i] == 'a';
+        }
+        request.parts[0].count = 4;
+        request.parts[1] = (struct request_part){.count = 3, .mode = GPU_SHARED, .memory = 13 * GB};
+        request.part_count = 2;
+        request.policy = policy;
+        request.same_box = true;
+        is_int(sample_take(pool, &request, holds), 0,
+               "policy %d: four whole GPUs and three shares fit into a box of seven", (int)policy);
+        pool_free(&pool);
+    }
+}
+
 static void test_awaited(void)
 {
     struct pool *pool = pool_new();
@@ -572,6 +594,7 @@ int main(void)
     test_boxes();
     test_mix();
     test_automatic();
+    test_mix_of_automatic();
     test_policies();
     test_service();
     test_requests();

@@ -60,14 +60,14 @@ for part in keys alice bob; do
         ok "pool.md, on the broker: $line" run_step host "cd; $line"
     done 3< <(python3 -B "$TOP/tests/pages/steps.py" "$TOP/docs/admin/pool.md" broker $part)
 done
+in_pool() { on host rgpuctl boxes | grep -q 'gpu01.* up'; }
+ok "the box is in the pool" await "the box" in_pool
 as_alice() { on host su alice -c "RGPU_BROKER_KEY=~/rgpu.key rgpuctl $*"; }
 ok "an administrator with a key changes the pool" as_alice drain gpu01
 ok "and changes it back" as_alice undrain gpu01
 as_bob() { on host su bob -c "RGPU_BROKER_KEY=~/rgpu.key rgpuctl $*"; }
 fails "a user with a key does not" as_bob drain gpu01
 like "$(as_bob boxes)" '^gpu01 ' "but sees it"
-in_pool() { on host rgpuctl boxes | grep -q 'gpu01.* up'; }
-ok "the box is in the pool" await "the box" in_pool
 if [ "${machine_inner[host]}" = / ]; then
     in_cgroup() { on host bash -c 'grep -qs . /sys/fs/cgroup/system.slice/rgpu-workers.service/workers/p*/cgroup.procs'; }
     ok "each worker is in a cgroup of its own" await "a worker" in_cgroup

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ struct relay {
     uint8_t seen[DIRECTIONS][RECORD_MAX]; // what came, before it was tampered with
     bool tampered;
     int fds[DIRECTIONS]; // to which a direction goes
+    atomic_bool done;    // the login has ended
 };
 
 // ---- the relay ----
@@ -75,6 +77,16 @@ static int accept_one(void)
     return accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 }
 
+// A client whose login is cut tries again.
+static void refuse_more(const struct relay *relay)
+{
+    struct pollfd readable = {.fd = listener, .events = POLLIN};
+
+    while (!atomic_load(&relay->done))
+        if (poll(&readable, 1, 1) > 0)
+            close(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
+}
+
 static void *relay_main(void *argument)
 {
     struct relay *relay = argument;
@@ -97,6 +109,7 @@ static void *relay_main(void *argument)
     }
     close(relay->fds[TO_BOX]);
     close(relay->fds[TO_CLIENT]);
+    refuse_more(relay);
     return NULL;
 }
 
@@ -146,6 +159,7 @@ static bool log_in_behind(struct relay *relay)
     if (pthread_create(&thread, NULL, relay_main, relay))
         bail("no thread");
     bool good = log_in(&error);
+    atomic_store(&relay->done, true);
     pthread_join(thread, NULL);
     if (relay->kind < 0 && !good)
         bail("an untouched login fails: %s", error.text);

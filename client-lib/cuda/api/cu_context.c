@@ -4,7 +4,6 @@
 #include "client-lib/cuda/copy/awaited_ends.h"
 #include "client-lib/cuda/objects/contexts.h"
 #include "client-lib/cuda/objects/thread.h"
-#include "client-lib/cuda/work/known_answers.h"
 #include "client-lib/cuda/session/box_session.h"
 #include "client-lib/cuda/session/process.h"
 #include "client_calls.h"
@@ -13,13 +12,6 @@
 CUresult export_table_primary_context(CUcontext *context, CUdevice device)
 {
     return primary_context(device, context);
-}
-
-// A context that ends takes along what is known of its kernels.
-static CUresult after_end(CUresult ended)
-{
-    known_forget_all();
-    return ended;
 }
 
 // ---- primary contexts ----
@@ -31,22 +23,22 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
-    return after_end(primary_drop(dev, false));
+    return primary_drop(dev, false);
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
 {
-    return after_end(primary_drop(dev, false));
+    return primary_drop(dev, false);
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
-    return after_end(primary_drop(dev, true));
+    return primary_drop(dev, true);
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice dev)
 {
-    return after_end(primary_drop(dev, true));
+    return primary_drop(dev, true);
 }
 
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
@@ -104,12 +96,12 @@ CUresult cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice dev)
 
 CUresult cuCtxDestroy_v2(CUcontext ctx)
 {
-    return after_end(context_destroy(ctx));
+    return context_destroy(ctx);
 }
 
 CUresult cuCtxDestroy(CUcontext ctx)
 {
-    return after_end(context_destroy(ctx));
+    return context_destroy(ctx);
 }
 
 CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags)
@@ -125,7 +117,7 @@ CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags)
 
 CUresult cuCtxDetach(CUcontext ctx)
 {
-    return after_end(context_destroy(ctx));
+    return context_destroy(ctx);
 }
 
 // ---- the current context ----

@@ -167,18 +167,18 @@ CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int v
 {
     struct object *object = object_find(HANDLE_FUNCTION, hfunc);
     struct known_question setting = {KNOWN_SETTING, .first = attrib};
-    uint64_t answer, asked;
-    if (object && known_find(object, &setting, &answer, &asked) && (int)answer == value)
+    uint64_t asked;
+    if (known_is_set(object, &setting, value, &asked))
         return CUDA_SUCCESS;
     CUresult result = remote_cuFuncSetAttribute(hfunc, attrib, value);
-    known_set(object, &setting, result == CUDA_SUCCESS ? &value : NULL);
+    known_set(object, &setting, result == CUDA_SUCCESS ? &value : NULL, asked);
     return result;
 }
 
 CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
 {
     CUresult result = remote_cuFuncSetCacheConfig(hfunc, config);
-    known_set(object_find(HANDLE_FUNCTION, hfunc), NULL, NULL);
+    known_set(object_find(HANDLE_FUNCTION, hfunc), NULL, NULL, 0);
     return result;
 }
 

@@ -130,18 +130,18 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel ker
 {
     struct object *object = object_find(HANDLE_KERNEL, kernel);
     struct known_question setting = {KNOWN_SETTING, .device = dev, .first = attrib};
-    uint64_t answer, asked;
-    if (object && known_find(object, &setting, &answer, &asked) && (int)answer == val)
+    uint64_t asked;
+    if (known_is_set(object, &setting, val, &asked))
         return CUDA_SUCCESS;
     CUresult result = remote_cuKernelSetAttribute(attrib, val, kernel, dev);
-    known_set(object, &setting, result == CUDA_SUCCESS ? &val : NULL);
+    known_set(object, &setting, result == CUDA_SUCCESS ? &val : NULL, asked);
     return result;
 }
 
 CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev)
 {
     CUresult result = remote_cuKernelSetCacheConfig(kernel, config, dev);
-    known_set(object_find(HANDLE_KERNEL, kernel), NULL, NULL);
+    known_set(object_find(HANDLE_KERNEL, kernel), NULL, NULL, 0);
     return result;
 }
 

@@ -102,6 +102,8 @@ static void end_green(void *argument, struct object *object)
     object_retire(HANDLE_CONTEXT, object->handle);
 }
 
+_Atomic uint64_t contexts_ended;
+
 // Its green contexts end with it.
 void context_gone(CUcontext context)
 {
@@ -117,6 +119,7 @@ void context_gone(CUcontext context)
         before_work_duties()->context_gone(handle);
     memory_forget_context((uintptr_t)context);
     windows_forget_context(handle);
+    atomic_fetch_add(&contexts_ended, 1);
 }
 
 CUresult primary_retain(CUdevice dev, CUcontext *context)

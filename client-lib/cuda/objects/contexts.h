@@ -25,6 +25,8 @@ void context_enter_green(struct object *object, CUdevice dev, const struct objec
 // Ends the handles that CONTEXT owned and removes its memory from the address book, after the box
 // has ended the context.
 void context_gone(CUcontext context);
+// Number of contexts that have ended so far.
+extern _Atomic uint64_t contexts_ended;
 
 // Returns true if a context of SESSION, or code in it, may end after the call has returned, by the
 // request OP (enum cuda_op) that is not awaited: the GPUs are idle, and no result or error of their

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "client-lib/cuda/objects/contexts.h"
 #include "client-lib/cuda/objects/thread.h"
 #include "client-lib/cuda/session/box_session.h"
 #include "client_calls.h"
@@ -22,15 +23,20 @@ struct known_answer {
 // Kept by a kernel for all of its functions.
 struct known_answers {
     uint64_t forgotten; // how often; guarded by lock, as the rest
-    uint64_t epoch;     // value of `epochs` when they were valid
+    uint64_t epoch;     // value of epoch_now() when they were valid
     unsigned count;     // how many were stored since then
     unsigned room;
     struct known_answer list[];
 };
 
-// Counts known_forget_all().
-static _Atomic uint64_t epochs;
+static _Atomic uint64_t forgotten;                       // how often everything was
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // protects the objects' answers
+
+// A context that ends takes along what is known of its kernels.
+static uint64_t epoch_now(void)
+{
+    return atomic_load(&forgotten) + atomic_load(&contexts_ended);
+}
 
 static bool is_same(const struct known_answer *known, uint64_t about,
                     const struct known_question *question)
@@ -60,7 +66,7 @@ static bool is_sound(const struct object *function)
 bool known_find(struct object *function, const struct known_question *question, uint64_t *answer,
                 uint64_t *asked)
 {
-    uint64_t epoch = atomic_load(&epochs);
+    uint64_t epoch = epoch_now();
     *asked = 0;
     if (!is_sound(function))
         return false;
@@ -109,7 +115,7 @@ static void store(struct known_answers *known, uint64_t about,
 void known_learn(struct object *function, const struct known_question *question, uint64_t answer,
                  uint64_t asked)
 {
-    uint64_t epoch = atomic_load(&epochs);
+    uint64_t epoch = epoch_now();
     SCOPED_LOCK(&lock);
     struct known_answers *known = answers_with_room(keeper_of(function));
     if (known && asked == epoch + known->forgotten)
@@ -165,26 +171,30 @@ static void forget_but_settings(struct known_answers *known, const struct known_
             known->list[known->count++] = known->list[i];
 }
 
-void known_set(struct object *function, const struct known_question *setting, const int *value)
+bool known_is_set(struct object *function, const struct known_question *setting, int value,
+                  uint64_t *asked)
+{
+    uint64_t answer;
+    *asked = 0;
+    return function && known_find(function, setting, &answer, asked) && (int)answer == value;
+}
+
+void known_set(struct object *function, const struct known_question *setting, const int *value,
+               uint64_t asked)
 {
     if (!function)
         return;
-    // The same kernel has an object in each session.
-    uint64_t epoch = session_count > 1 ? atomic_fetch_add(&epochs, 1) + 1 : atomic_load(&epochs);
     SCOPED_LOCK(&lock);
     struct known_answers *known = answers_with_room(keeper_of(function));
-    if (!known) {
-        known_forget_all();
+    bool is_newest = known && asked == epoch_now() + known->forgotten;
+    // The same kernel has an object in each session.
+    if (!known || session_count > 1)
+        atomic_fetch_add(&forgotten, 1);
+    if (!known)
         return;
-    }
     forget_but_settings(known, setting);
-    if (setting && value)
-        store(known, function->handle, setting, (uint64_t)*value, epoch);
-}
-
-void known_forget_all(void)
-{
-    atomic_fetch_add(&epochs, 1);
+    if (setting && value && is_newest)
+        store(known, function->handle, setting, (uint64_t)*value, epoch_now());
 }
 
 struct object *known_function(const void *handle, CUdevice *device)

@@ -39,12 +39,15 @@ void known_learn(struct object *function, const struct known_question *question,
 // asked for all of them at once. Returns false if it did not say; else *RESULT is the call's.
 bool known_attribute(struct object *function, CUdevice device, CUfunction_attribute name,
                      int *value, CUresult *result);
+// Returns true if the last SETTING of FUNCTION (NULL: false) was VALUE, so that the box need not be
+// asked. Sets *ASKED as known_find does.
+bool known_is_set(struct object *function, const struct known_question *setting, int value,
+                  uint64_t *asked);
 // Notes that the box was asked to set something of FUNCTION (NULL: does nothing): all answers are
-// forgotten, and of the settings SETTING (NULL: it was none). VALUE: what it is now; NULL: the box
-// refused.
-void known_set(struct object *function, const struct known_question *setting, const int *value);
-// Forgets everything. Called after a context has ended.
-void known_forget_all(void);
+// forgotten, and of the settings SETTING (NULL: it was none). VALUE: what it is now, unless another
+// thread has set something since known_is_set set ASKED; NULL: the box refused.
+void known_set(struct object *function, const struct known_question *setting, const int *value,
+               uint64_t asked);
 
 // Returns the function HANDLE, which may be that of a kernel, and the device for questions about
 // it; NULL if there is no such function.

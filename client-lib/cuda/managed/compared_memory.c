@@ -253,7 +253,7 @@ static void apply_settled(struct settled_changes *changes, unsigned int count)
 static CUresult fetch_alone(const struct compared *one)
 {
     struct host_fetch fetch = compared_memory_fetch_of(one);
-    return host_changes_fetch_all(&fetch, 1, &lock);
+    return host_changes_fetch(&fetch, &lock);
 }
 
 // Fetches changed words. What the GPU wrote to larger memory before comes ahead of them.

@@ -7,7 +7,6 @@
 #include "client-lib/cuda/objects/call.h"
 #include "common/base/byte_changes.h"
 #include "common/base/scope.h"
-#include "client_calls.h"
 #include "cuda_ops.h"
 
 enum { PIECE = 1024 * 1024 * 1024 };
@@ -84,19 +83,20 @@ static bool host_changes_apply(const uint8_t *changes, size_t bytes, uint8_t *me
     return fits;
 }
 
-CUresult host_changes_fetch(const struct host_part *part, uint8_t *memory, uint8_t *known,
-                            size_t size, pthread_mutex_t *applying)
+CUresult host_changes_fetch(const struct host_fetch *fetch, pthread_mutex_t *applying)
 {
+    const struct host_part *part = &fetch->part;
     SCOPED_FREE uint8_t *changes = malloc(WIRE_INLINE_MAX);
     if (!changes)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    for (size_t at = 0; at < size;) {
-        size_t bytes = 0, done = 0, left = size - at < PIECE ? size - at : PIECE;
+    for (size_t at = 0; at < fetch->size;) {
+        size_t bytes = 0, done = 0, left = fetch->size - at < PIECE ? fetch->size - at : PIECE;
         CUresult result = host_changes_ask(part, part->at + at, left, changes, &bytes, &done);
         if (result != CUDA_SUCCESS)
             return result;
         if (!done || done > left ||
-            !host_changes_apply(changes, bytes, memory + at, known + at, done, applying))
+            !host_changes_apply(changes, bytes, fetch->memory + at, fetch->known + at, done,
+                                applying))
             return host_changes_impossible(part);
         at += done;
     }
@@ -160,9 +160,7 @@ CUresult host_changes_fetch_all(struct host_fetch *list, unsigned int count,
     if (count > 1 && session_knows(list->part.session, OP_host_mirrors_read))
         (void)fetch_together(list, count, applying);
     for (unsigned int i = 0; i < count; i++) {
-        CUresult fetched = list[i].size ? host_changes_fetch(&list[i].part, list[i].memory,
-                                                             list[i].known, list[i].size, applying)
-                                        : CUDA_SUCCESS;
+        CUresult fetched = list[i].size ? host_changes_fetch(&list[i], applying) : CUDA_SUCCESS;
         result = result == CUDA_SUCCESS ? fetched : result;
     }
     return result;

@@ -24,18 +24,15 @@ struct host_part {
 // becomes true.
 CUresult host_changes_send(const struct host_part *part, const uint8_t *now, uint8_t *known,
                            size_t size, bool *changed);
-// Fetches the box's changes into MEMORY and KNOWN (SIZE bytes each). APPLYING, if not NULL, is
-// locked while the changes are applied, but not during the wait for the box's answer. No other
-// thread may fetch the same part at the same time.
-CUresult host_changes_fetch(const struct host_part *part, uint8_t *memory, uint8_t *known,
-                            size_t size, pthread_mutex_t *applying);
-
-// A part of which the box's changes are fetched, and where they go, as above.
+// A part of which the box's changes are fetched, and where they go.
 struct host_fetch {
     struct host_part part;
-    uint8_t *memory, *known;
+    uint8_t *memory, *known; // SIZE bytes each
     size_t size;
 };
+// Fetches the box's changes. APPLYING, if not NULL, is locked while they are applied, but not
+// during the wait for the box's answer. No other thread may fetch the same part at the same time.
+CUresult host_changes_fetch(const struct host_fetch *fetch, pthread_mutex_t *applying);
 // Fetches the changes of COUNT parts of one session, at most WIRE_MIRROR_PARTS_MAX, and waits once
 // where they are few. LIST serves as scratch memory.
 CUresult host_changes_fetch_all(struct host_fetch *list, unsigned int count,

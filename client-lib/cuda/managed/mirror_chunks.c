@@ -177,11 +177,12 @@ static CUresult bring_changes(struct mirror *mirror, size_t first, size_t count,
         struct host_part part = mirror_chunks_part_of(mirror, at);
         size_t size = mirror_bytes(mirror, at, length);
         enum chunk_state state = mirror->chunks[at];
+        const struct host_fetch fetch = {part, mirror->library_view + part.at,
+                                         mirror->known + part.at, size};
         if (state == CHUNK_AWAY || state == CHUNK_FRESH)
             make_pages(mirror, at, length);
         if (state == CHUNK_AWAY)
-            result = host_changes_fetch(&part, mirror->library_view + part.at,
-                                        mirror->known + part.at, size, NULL);
+            result = host_changes_fetch(&fetch, NULL);
         if (result == CUDA_SUCCESS && opener)
             opener->open(opener->argument, mirror_address(mirror, at), size, state);
     }

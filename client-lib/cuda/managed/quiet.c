@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "client-lib/cuda/objects/before_work.h"
-#include "client-lib/cuda/objects/thread.h"
+#include "client-lib/cuda/objects/contexts.h"
 #include "client_calls.h"
 #include "common/base/scope.h"
 
@@ -47,10 +47,7 @@ static CUresult await_stream(CUstream stream)
 // Ignores errors: the context keeps them, and the next call that queries it reports them.
 void quiet_await_context(uint64_t context)
 {
-    if (thread_push_context((CUcontext)(uintptr_t)context) != CUDA_SUCCESS)
-        return;
-    (void)remote_cuCtxSynchronize();
-    thread_pop_context(NULL);
+    (void)context_within((CUcontext)(uintptr_t)context, remote_cuCtxSynchronize);
 }
 
 void quiet_await(struct box_session *session, uint64_t context, uint64_t stream)

@@ -8,6 +8,7 @@
 
 #include "client-lib/cuda/memory/physical_memory.h"
 #include "client-lib/cuda/memory/virtual_memory.h"
+#include "client-lib/cuda/objects/contexts.h"
 #include "client-lib/cuda/objects/ranges.h"
 #include "client-lib/cuda/objects/thread.h"
 #include "client_calls.h"
@@ -108,10 +109,7 @@ bool chosen_free(CUdeviceptr dptr, CUresult *result)
 
     if (!chosen_forget(dptr, &size, &context))
         return false;
-    if (thread_push_context(context) == CUDA_SUCCESS) {
-        (void)remote_cuCtxSynchronize();
-        thread_pop_context(NULL);
-    }
+    (void)context_within(context, remote_cuCtxSynchronize);
     *result = chosen_unmap(dptr, size);
     return true;
 }

@@ -59,9 +59,10 @@ static bool plan_better(const struct score *a, const struct score *b)
     return a->third < b->third;
 }
 
-static bool plan_opens(const struct pool_gpu *gpu, const struct request_part *part)
+static bool plan_opens(const struct placement *attempt, const struct pool_gpu *gpu,
+                       const struct request_part *part)
 {
-    return part->mode == GPU_SHARED && gpu->automatic && gpu->holders == 0;
+    return part->mode == GPU_SHARED && gpu->automatic && (attempt->ideal || gpu->holders == 0);
 }
 
 static struct score score_gpu(const struct placement *attempt, const struct pool_gpu *gpu,
@@ -69,8 +70,7 @@ static struct score score_gpu(const struct placement *attempt, const struct pool
 {
     const struct pool_box *box = gpu->box;
     int64_t room = (int64_t)gpu_free_bytes(gpu);
-    bool opening = part->mode == GPU_SHARED && gpu->automatic &&
-                   (attempt->ideal || gpu->holders == 0);
+    bool opening = plan_opens(attempt, gpu, part);
 
     switch (attempt->request->policy) {
     case POLICY_PACK:
@@ -188,7 +188,7 @@ static uint64_t cost_of_slots(const struct placement *attempt)
     for (size_t i = 0; i < attempt->count; i++) {
         const struct plan_slot *slot = &attempt->slots[i];
         if (attempt->request->policy != POLICY_SPREAD &&
-            plan_opens(slot->gpu, &attempt->request->parts[slot->part]))
+            plan_opens(attempt, slot->gpu, &attempt->request->parts[slot->part]))
             cost += 1ull << 32;
         cost += slot->gpu->sought;
     }

@@ -77,14 +77,9 @@ static const char *take_grant(struct box *box, const struct control_kept_session
 
 static const char *check_number(const struct box *box, uint64_t session)
 {
-    const struct worker_process *worker;
-
     if (!session)
         return "its record has no number";
-    TAILQ_FOREACH(worker, &box->workers, link)
-        if (worker->session.id == session)
-            return "another session has its number";
-    return NULL;
+    return worker_process_of_session(box, session) ? "another session has its number" : NULL;
 }
 
 static const char *takeover_check(const struct control_kept_session *kept)

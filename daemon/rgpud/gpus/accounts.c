@@ -206,13 +206,7 @@ int accounts_take_over(struct box *box, const struct session_grant *grant, uint6
 
 static bool has_session(const void *argument, uint64_t session)
 {
-    const struct box *box = argument;
-    const struct worker_process *worker;
-
-    TAILQ_FOREACH(worker, &box->workers, link)
-        if (worker->session.id == session)
-            return true;
-    return false;
+    return worker_process_of_session(argument, session) != NULL;
 }
 
 void accounts_settle(struct box *box)

@@ -87,16 +87,6 @@ bool exports_has_any(const struct worker_process *worker)
     return false;
 }
 
-static struct worker_process *worker_of(const struct box *box, uint64_t session)
-{
-    struct worker_process *worker;
-
-    TAILQ_FOREACH(worker, &box->workers, link)
-        if (worker->session.id == session)
-            return worker;
-    return NULL;
-}
-
 static void exported_give_back(struct box *box, struct exported_memory *exported)
 {
     if (exported->file_counted)
@@ -127,7 +117,7 @@ static void move_charge(struct box *box, struct exported_memory *exported)
     memcpy(note.token, exported->token, sizeof(note.token));
     for (size_t i = 0; i < exported->use_count && !exported->payer; i++) {
         uint64_t session = exported->uses[i].session;
-        struct worker_process *worker = worker_of(box, session);
+        struct worker_process *worker = worker_process_of_session(box, session);
         if (!worker || control_send_packet(worker->control_fd, CONTROL_EXPORT_INHERITED, &note, -1))
             continue; // this session is ending too
         accounts_charge(box, worker->session.grant.lease, session, exported->device,
@@ -146,7 +136,7 @@ static void tell_orphans(struct box *box, const struct exported_memory *exported
 
     memcpy(note.token, exported->token, sizeof(note.token));
     for (size_t i = 0; i < exported->use_count; i++) {
-        struct worker_process *worker = worker_of(box, exported->uses[i].session);
+        struct worker_process *worker = worker_process_of_session(box, exported->uses[i].session);
         if (worker && control_send_packet(worker->control_fd, CONTROL_EXPORT_INHERITED, &note, -1))
             log_debug("session=%llu is not told that an event is gone",
                       (unsigned long long)worker->session.id);
@@ -197,6 +187,13 @@ static bool make_token(const struct worker_process *worker, uint8_t *token)
            strnlen(worker->box->name, CONTROL_EXPORT_TOKEN_BYTES - CONTROL_EXPORT_BOX_AT));
     return getrandom(token + CONTROL_EXPORT_SECRET_AT, CONTROL_EXPORT_SECRET_BYTES, 0) ==
            CONTROL_EXPORT_SECRET_BYTES;
+}
+
+// The next rgpud cannot take the session over any more.
+static void note_sharing(struct worker_process *worker)
+{
+    worker->unkept = worker->unkept || !worker->shares;
+    worker->shares = true;
 }
 
 static struct exported_memory *exported_make(struct worker_process *worker,
@@ -251,8 +248,7 @@ int exports_add(struct worker_process *worker, const struct control_export *expo
         TAILQ_INSERT_HEAD(&worker->box->exports, made, link);
         LIST_INSERT_HEAD(&chains[chain_of(made->token)], made, chain);
         memcpy(answer.token, made->token, sizeof(answer.token));
-        worker->unkept = worker->unkept || !worker->shares;
-        worker->shares = true;
+        note_sharing(worker);
     } else {
         answer.failure = CONTROL_EXPORT_FAILURE_NO_ROOM;
     }
@@ -324,8 +320,7 @@ int exports_redeem(struct worker_process *worker, const struct control_redeem *r
                     control_export_failure_name(answer.failure));
         return control_send_packet(worker->control_fd, CONTROL_REDEEMED, &answer, -1);
     }
-    worker->unkept = worker->unkept || !worker->shares;
-    worker->shares = true;
+    note_sharing(worker);
     answer.device = exported->device;
     answer.size = exported->size;
     answer.charge = exported->charge;

@@ -29,6 +29,16 @@ struct worker_process *worker_process_find(const struct box *box, pid_t pid)
     return NULL;
 }
 
+struct worker_process *worker_process_of_session(const struct box *box, uint64_t session)
+{
+    struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->session.id == session)
+            return worker;
+    return NULL;
+}
+
 void worker_process_count(struct worker_process *worker, int direction)
 {
     struct warm_pool *pool = warm_pool_of(worker->box, worker->device);

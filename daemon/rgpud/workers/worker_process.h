@@ -100,6 +100,8 @@ struct worker_process {
 const char *worker_state_name(enum worker_state state);
 // Returns the worker with this process id, or NULL.
 struct worker_process *worker_process_find(const struct box *box, pid_t pid);
+// Returns the worker with this session (not 0), or NULL.
+struct worker_process *worker_process_of_session(const struct box *box, uint64_t session);
 // Sets the state of a worker. No other function does.
 void worker_process_move(struct worker_process *worker, enum worker_state state);
 // Adds (1) or removes (-1) the worker in the counts of its device's pool. Must be called before and

@@ -3,6 +3,7 @@
 # A share's budget holds for all processes of its lease together, to the byte; what a process held is
 # back when it has gone, also when it was killed.
 . "$(dirname "$0")/broker.sh"
+. "$(dirname "$0")/hold_memory.sh"
 [ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"
 
 start_broker
@@ -14,15 +15,6 @@ lease=$(api POST /v1/leases "{\"request\": {\"gpus\": [{\"mode\": \"shared\", \"
 RGPU_TICKET=$(at ticket <<<"$lease")
 export RGPU_TICKET
 
-# program NAME: one process of the lease; tell NAME WORDS: its answer to a command.
-program() {
-    mkfifo "$TMP/$1.in"
-    start "$1" env LD_LIBRARY_PATH="$BUILD/lib" sh -c 'exec "$0" <"$1"' "$BUILD/tests/broker-hold-memory" "$TMP/$1.in"
-    exec {input[$1]}<>"$TMP/$1.in"
-    await_line "$1" ready || bail "no session"
-}
-declare -A input=()
-tell() { echo "${*:2}" >&"${input[$1]}"; await_line "$1" .; echo "$LINE"; }
 OOM=CUDA_ERROR_OUT_OF_MEMORY
 
 program one

@@ -3,6 +3,7 @@
 # kill -9 of a box's rgpud beside its spawner: sessions of leases go on with the next one, within their budget, which
 # further sessions of the lease share; a lease keeps its GPU for itself; and its end still ends its sessions.
 . "$(dirname "$0")/broker.sh"
+. "$(dirname "$0")/hold_memory.sh"
 . "$(dirname "$0")/held_leases.sh"
 [ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"
 
@@ -11,15 +12,6 @@ ctl=$BUILD/bin/rgpuctl
 ADMIN=$TMP/admin.sock
 box() { start_cuda_box box1 --spawner "$SPAWNER" --admin-socket "$ADMIN" --gpu-mode auto --memory-check 1s; }
 again() { kill -KILL "$BOX_PID" && wait "$BOX_PID" 2>/dev/null || true; box; }
-# program NAME: one process of the lease; tell NAME WORDS: its answer to a command.
-declare -A input=()
-program() {
-    mkfifo "$TMP/$1.in"
-    start "$1" env LD_LIBRARY_PATH="$BUILD/lib" sh -c 'exec "$0" <"$1"' "$BUILD/tests/broker-hold-memory" "$TMP/$1.in"
-    exec {input[$1]}<>"$TMP/$1.in"
-    await_line "$1" ready || bail "no session"
-}
-tell() { echo "${*:2}" >&"${input[$1]}"; await_line "$1" .; echo "$LINE"; }
 accounts() { "$ctl" devices --socket "$ADMIN" --json | grep -o '"account_bytes": *[0-9]*' | sort; }
 sessions() { "$ctl" sessions --socket "$ADMIN" --json | grep -c '"session"'; }
 has_sessions() { [ "$(sessions)" = "$1" ]; }

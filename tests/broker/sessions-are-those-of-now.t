@@ -4,6 +4,7 @@
 # boxes report so seldom here that nothing of this could be seen otherwise. What a box that stands still
 # last said is shown as such.
 . "$(dirname "$0")/broker.sh"
+. "$(dirname "$0")/hold_memory.sh"
 [ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"
 
 start_broker --heartbeat 9min --away-after 1h
@@ -19,14 +20,6 @@ RGPU_TICKET=$(at ticket <<<"$lease")
 export RGPU_TICKET
 box=$(at lease.gpus.0.box <<<"$lease")
 
-declare -A input=()
-program() {
-    mkfifo "$TMP/$1.in"
-    start "$1" env LD_LIBRARY_PATH="$BUILD/lib" sh -c 'exec "$0" <"$1"' "$BUILD/tests/broker-hold-memory" "$TMP/$1.in"
-    exec {input[$1]}<>"$TMP/$1.in"
-    await_line "$1" ready || bail "no session"
-}
-tell() { echo "${*:2}" >&"${input[$1]}"; await_line "$1" .; echo "$LINE"; }
 shown() { "$ctl" sessions --json | grep -c '"lease"' || true; }
 
 is "$(shown)" 0 "nothing runs"

@@ -8,7 +8,7 @@
 #include "admin-cli/box_commands.h"
 #include "admin-cli/output/conversation.h"
 
-enum { WORD_MOST = 16, NAME_MOST = 160, LOOK_MS = 100 };
+enum { WORD_MOST = 16, NAME_MOST = 160, LOOK_MS = 20 };
 
 static int suspend_commands_explain(const struct command *command, const char *name,
                                     const json_t *row)

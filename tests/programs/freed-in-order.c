@@ -3,6 +3,8 @@
 // the copies see its contents unchanged, and the next owner of the memory does not disturb them.
 #include "tests/programs/driver.h"
 
+#include <unistd.h>
+
 enum { SIZE = 9 << 20, ROUNDS = 6 };
 
 static struct gpu gpu;
@@ -62,9 +64,29 @@ static bool copied_to(bool held, unsigned char value)
     return all(value);
 }
 
+// Memory of cuMemAlloc may be freed in the order of a stream, too.
+static bool ordinary(bool held, unsigned char value)
+{
+    size_t before, after, total;
+    CHECK(cuMemGetInfo(&before, &total));
+    CUdeviceptr memory = device_alloc(SIZE);
+    struct hold hold = begin(held);
+    CHECK(cuMemsetD8Async(memory, value, SIZE, stream));
+    CHECK(cuMemcpyDtoHAsync(host, memory, SIZE, stream));
+    CHECK(cuMemFreeAsync(memory, stream));
+    end(&hold);
+    for (int i = 0; i < 1000; i++) { // the memory is back soon, but not at once
+        CHECK(cuMemGetInfo(&after, &total));
+        if (after >= before)
+            return all(value);
+        usleep(10000);
+    }
+    return false;
+}
+
 int main(void)
 {
-    int from = 0, to = 0;
+    int from = 0, to = 0, plain = 0;
     gpu = open_gpu(0);
     if (!device_attribute(gpu.device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED))
         skip_all("the device says that it has no memory pools");
@@ -74,9 +96,11 @@ int main(void)
     for (int round = 0; round < ROUNDS; round++) {
         from += copied_from(round % 2, (unsigned char)(40 + round));
         to += copied_to(round % 2, (unsigned char)(60 + round));
+        plain += ordinary(round % 2, (unsigned char)(80 + round));
     }
     is_int(from, ROUNDS, "what was copied from it came");
     is_int(to, ROUNDS, "and what was copied to it went on");
+    is_int(plain, ROUNDS, "ordinary memory is freed in a stream's order, after its copies");
     CHECK(cuMemFreeHost(host));
     return done();
 }

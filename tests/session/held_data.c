@@ -2,7 +2,7 @@
 // Holds data in every kind of memory that a session has, and on each line of standard input has the
 // GPU look whether they are still right, and changes them. usage: held-data MIB [NANOSECONDS],
 // where a kernel runs for so long first; with a third word "plain" none of it is managed, which
-// NVIDIA's driver does not suspend
+// NVIDIA's driver does not suspend. The line "capture" begins a capture, which the next line ends.
 #include "tests/programs/driver.h"
 #include "tests/programs/graph_calls.h"
 
@@ -77,6 +77,17 @@ static void record_graph(void)
     CHECK(cuGraphInstantiateWithFlags(&held.graph, graph, 0));
 }
 
+static void capture_until_next_line(void)
+{
+    char line[64];
+    CUgraph graph;
+    CHECK(cuStreamBeginCapture(held.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    add_one(held.device, held.size / 4, held.stream);
+    printf("capturing\n");
+    if (fgets(line, sizeof(line), stdin))
+        CHECK(cuStreamEndCapture(held.stream, &graph));
+}
+
 static void set_up(size_t mib, bool plain)
 {
     held.gpu = open_gpu(0);
@@ -141,6 +152,10 @@ int main(int argc, char **argv)
     }
     printf("ready\n");
     for (uint32_t round = 1; fgets(line, sizeof(line), stdin); round++) {
+        if (!strcmp(line, "capture\n")) {
+            capture_until_next_line();
+            printf("captured\n");
+        }
         change();
         look_at_all(round);
         printf("right %u\n", round);

@@ -41,6 +41,22 @@ for transport in shm tcp; do
     await "the end of its worker, which has memory" gone "$worker"
 done
 
+saved() { grep -c 'device memory is in the host' "$BOX_LOG"; }
+before=$(saved)
+ok "workers have moved the memory of ordinary allocations themselves" [ "$before" -ge 4 ]
+hold capturing 8
+id=$(last_session) worker=$(worker_of "$(last_session)")
+echo capture >&"${say_to[capturing]}"
+ok "a program captures a graph" await_line capturing '^capturing$'
+ok "it is suspended meanwhile" ctl suspend "$id"
+is "$(saved)" "$before" "by the driver alone, as other calls would end the capture"
+ok "it is resumed" ctl resume "$id"
+look capturing
+ok "and its capture goes on" await_line capturing '^captured$'
+ok "as do its data" await_line capturing '^right 1$'
+stop "${line_pid[capturing]}"
+await "the end of its worker" gone "$worker"
+
 fails "a name longer than any lease's is nobody's" ctl suspend --no-wait "$(printf 'x%.0s' {1..150})"
 like "$(cat "$TMP/ok.out")" 'no lease has so long a name' "which is said"
 

@@ -180,6 +180,8 @@ static bool knows_epoch(const struct broker *broker, const struct simulated_box 
     return known && known->epoch == broker->epoch && box_disk_epoch(box) == broker->epoch;
 }
 
+// After a restore the broker may have granted a lease other GPUs before a box of the old ones
+// registers. The broker refuses that box's sessions, and the box ends them.
 void oracle_look_for_sessions(const struct broker *broker, const char *lease)
 {
     struct known_ticket *known, *next;
@@ -201,7 +203,7 @@ void oracle_look_for_sessions(const struct broker *broker, const char *lease)
         const struct worker_process *worker;
         if (boxes[i].box && knows_epoch(broker, &boxes[i]))
             TAILQ_FOREACH(worker, &boxes[i].box->workers, link)
-                if (!strcmp(worker->session.grant.lease, lease))
+                if (!strcmp(worker->session.grant.lease, lease) && worker->state != WORKER_ENDING)
                     world_broken("lease %s has ended, and box %s runs a session of it", lease,
                                  boxes[i].host.name);
     }

@@ -18,6 +18,7 @@
 #include "daemon/rgpud/box/offered_transports.h"
 #include "daemon/rgpud/sharing/overcommit.h"
 #include "daemon/rgpud/suspension/suspension_steps.h"
+#include "daemon/rgpud/suspension/worker_images.h"
 #include "daemon/rgpud/vm/vm_windows.h"
 #include "proto/cuda_abi.h"
 
@@ -170,6 +171,8 @@ static int worker_messages_take_message(struct worker_process *worker,
     case CONTROL_ENDED: return take_end(worker, &message->ended);
     case CONTROL_FAULTED: return take_fault(worker, message->faulted.result);
     case CONTROL_PAUSED: return suspension_paused(worker, &message->paused);
+    case CONTROL_SAVED: return worker_images_saved(worker, &message->saved);
+    case CONTROL_RESTORED: return worker_images_restored(worker, &message->restored);
     case CONTROL_CALLED: return suspension_called(worker, &message->called);
     case CONTROL_QUOTA_REQUEST: return overcommit_asked(worker, &message->quota_request);
     case CONTROL_EXPORT: return exports_add(worker, &message->export, fd);

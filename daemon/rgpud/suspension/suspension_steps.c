@@ -12,6 +12,7 @@
 #include "daemon/rgpud/suspension/image_room.h"
 #include "daemon/rgpud/suspension/move_steps.h"
 #include "daemon/rgpud/suspension/suspender.h"
+#include "daemon/rgpud/suspension/worker_images.h"
 #include "daemon/rgpud/workers/worker_process.h"
 
 enum {
@@ -78,6 +79,7 @@ int suspension_paused(struct worker_process *worker, const struct control_paused
         return 0;
     worker->pause.number = paused->number;
     worker->pause.shares = paused->shares;
+    worker->pause.movable = paused->movable;
     worker->session.stats.memory = paused->memory;
     if (paused->executing)
         worker->pause.called_ms = clock_ms();
@@ -93,6 +95,43 @@ int suspension_called(struct worker_process *worker, const struct control_called
     if (s && s->number == called->number && !worker->pause.called_ms)
         worker->pause.called_ms = clock_ms();
     return 0;
+}
+
+// Lets the workers continue after their return. Suspends them again if that was ordered meanwhile.
+static void suspension_steps_go_on(struct suspension *s)
+{
+    char text[320];
+
+    suspension_steps_stay(s, "");
+    if (s->away_wanted && suspension_pause(s, text, sizeof(text)))
+        log_info("lease=%s is not suspended again reason=\"%s\"", s->lease, text);
+}
+
+// Ends a suspension whose memory is on the GPUs again. If there is a reason why the sessions were
+// not suspended, they are not suspended again.
+static void suspension_steps_return(struct suspension *s)
+{
+    char why[sizeof(s->problem)];
+
+    snprintf(why, sizeof(why), "%s", s->problem);
+    if (*why)
+        suspension_steps_stay(s, why);
+    else
+        suspension_steps_go_on(s);
+}
+
+// Lets the workers restore the images that they made themselves, and continue. The driver has
+// restored the rest, or has not moved it because of WHY.
+static void suspension_steps_restore(struct suspension *s, const char *why)
+{
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+
+    snprintf(s->problem, sizeof(s->problem), "%s", why);
+    if (!worker_images_restore(list, count, s->number))
+        suspension_steps_return(s);
+    else if (s->state != SUSPENSION_RETURNING)
+        suspension_move(s, SUSPENSION_RETURNING);
 }
 
 // ---- results of rgpu-suspender ----
@@ -145,7 +184,7 @@ static void suspension_steps_is_settled(void *argument, enum suspender_outcome o
     s->retry_ms = clock_ms() + RETRY_MS;
     snprintf(why, sizeof(why), "%.200s; it runs on", s->problem);
     if (outcome == SUSPENDER_DONE)
-        suspension_steps_stay(s, s->away_wanted ? why : "");
+        suspension_steps_restore(s, s->away_wanted ? why : "");
     else if (outcome == SUSPENDER_LATER)
         suspension_move(s, SUSPENSION_AWAY);
     else if (outcome == SUSPENDER_LOST)
@@ -168,17 +207,7 @@ static void is_away(void *argument, enum suspender_outcome outcome, const char *
     else if (outcome == SUSPENDER_UNKNOWN)
         doubt(s, text);
     else
-        suspension_steps_stay(s, text);
-}
-
-// Lets the workers continue after their return. Suspends them again if that was ordered meanwhile.
-static void suspension_steps_go_on(struct suspension *s)
-{
-    char text[320];
-
-    suspension_steps_stay(s, "");
-    if (s->away_wanted && suspension_pause(s, text, sizeof(text)))
-        log_info("lease=%s is not suspended again reason=\"%s\"", s->lease, text);
+        suspension_steps_restore(s, text);
 }
 
 static void is_back(void *argument, enum suspender_outcome outcome, const char *text,
@@ -190,7 +219,7 @@ static void is_back(void *argument, enum suspender_outcome outcome, const char *
     note_moved(s, moved);
     snprintf(s->problem, sizeof(s->problem), "%s", text);
     if (outcome == SUSPENDER_DONE) {
-        suspension_steps_go_on(s);
+        suspension_steps_restore(s, "");
     } else if (outcome == SUSPENDER_LOST) {
         suspension_steps_lose(s, text);
     } else if (outcome == SUSPENDER_UNKNOWN) {
@@ -240,6 +269,12 @@ static int name_workers(const struct suspension *s, struct worker_process **list
     return err;
 }
 
+// Returns the longest time that a copy of the memory may take.
+static int64_t suspension_steps_transfer_ms(const struct suspension *s)
+{
+    return HELPER_MS + (int64_t)(s->bytes / SLOW_BYTES_PER_MS);
+}
+
 static int suspension_steps_start_helper(struct suspension *s, enum spawner_act act,
                                          unsigned timeout_ms, suspender_ended *ended)
 {
@@ -250,8 +285,8 @@ static int suspension_steps_start_helper(struct suspension *s, enum spawner_act 
     if (err)
         return err;
     // Locking may take suspend_timeout for each worker.
-    int64_t limit = HELPER_MS + (int64_t)(s->box->settings.suspend_timeout / 1000 * (count + 1) +
-                                          s->bytes / SLOW_BYTES_PER_MS);
+    int64_t limit = suspension_steps_transfer_ms(s) +
+                    (int64_t)(s->box->settings.suspend_timeout / 1000 * (count + 1));
     return suspender_start(s->box, act, timeout_ms, limit, ended, s, &s->helper);
 }
 
@@ -268,6 +303,13 @@ static const char *suspension_steps_objection(struct worker_process **list, size
                    "driver does not bring back";
     }
     return NULL;
+}
+
+// Returns how long the GPU may take to become idle.
+static unsigned suspension_steps_timeout_ms(const struct suspension *s)
+{
+    return s->cause == SUSPENSION_IDLE ? IDLE_LOCK_MS
+                                       : (unsigned)(s->box->settings.suspend_timeout / 1000);
 }
 
 // Notes the memory that the return needs, as far as it is known. rgpu-suspender checks GPUs without
@@ -290,15 +332,45 @@ static void suspension_steps_take_away(struct suspension *s, struct worker_proce
         return;
     }
     note_needs(s, list, count);
+    worker_images_save(list, count, s->number, suspension_steps_timeout_ms(s));
+    suspension_move(s, SUSPENSION_LEAVING);
+}
 
-    unsigned timeout_ms = s->cause == SUSPENSION_IDLE
-                              ? IDLE_LOCK_MS
-                              : (unsigned)(s->box->settings.suspend_timeout / 1000);
-    int err = suspension_steps_start_helper(s, SPAWNER_SUSPEND, timeout_ms, is_away);
+// Lets the driver move what the workers have not moved themselves. If a worker takes too long, the
+// driver moves what that one has on the GPU.
+static void review_leaving(struct suspension *s, struct worker_process **list, size_t count)
+{
+    int64_t limit = suspension_steps_timeout_ms(s) + suspension_steps_transfer_ms(s);
+
+    if (s->helper || (worker_images_pending(list, count) && clock_ms() - s->since_ms < limit))
+        return;
+    if (worker_images_busy(list, count)) {
+        suspension_steps_restore(s, "its work on the GPU does not come to an end");
+        return;
+    }
+    int err =
+        suspension_steps_start_helper(s, SPAWNER_SUSPEND, suspension_steps_timeout_ms(s), is_away);
     if (err)
-        suspension_steps_stay(s, strerror(-err));
-    else
+        suspension_steps_restore(s, strerror(-err));
+}
+
+// If there is no room for an image, the rest leaves again, and all returns later.
+static void review_returning(struct suspension *s, struct worker_process **list, size_t count)
+{
+    if (s->helper || worker_images_pending(list, count))
+        return;
+    int32_t result = worker_images_result(list, count);
+    if (result == CONTROL_RESULT_OUT_OF_MEMORY) {
+        log_info("lease=%s session=%llu finds no room on the GPU", *s->lease ? s->lease : "none",
+                 (unsigned long long)s->session);
+        s->retry_ms = clock_ms() + RETRY_MS;
+        worker_images_save(list, count, s->number, suspension_steps_timeout_ms(s));
         suspension_move(s, SUSPENSION_LEAVING);
+    } else if (result) {
+        suspension_steps_lose(s, "its memory does not come back to the GPU");
+    } else {
+        suspension_steps_return(s);
+    }
 }
 
 static void bring_back(struct suspension *s)
@@ -411,8 +483,8 @@ void suspension_step(struct suspension *s)
     case SUSPENSION_PAUSING: review_pause(s, list, count); break;
     case SUSPENSION_AWAY: review_away(s, list, count); break;
     case SUSPENSION_UNCLEAR: review_doubt(s, list, count); break;
-    case SUSPENSION_NONE:
-    case SUSPENSION_LEAVING:
-    case SUSPENSION_RETURNING: break;
+    case SUSPENSION_LEAVING: review_leaving(s, list, count); break;
+    case SUSPENSION_RETURNING: review_returning(s, list, count); break;
+    case SUSPENSION_NONE: break;
     }
 }

@@ -43,11 +43,18 @@ struct expected_call {
 };
 
 // The worker's part in a suspension of its lease (suspension_steps.c).
+enum worker_image { IMAGE_NONE, IMAGE_SAVING, IMAGE_SAVED, IMAGE_RESTORING };
+
 struct worker_pause {
     uint32_t number;   // number of the pause that it has confirmed; 0: none
     int64_t called_ms; // time since when the client waits for an answer; 0: no client waits
     bool shares;       // the worker shares memory with GPUs of other boxes
     bool away;         // its memory is in the host
+    // memory that the worker moves itself (worker_images.h)
+    uint64_t movable; // bytes
+    enum worker_image image;
+    bool busy;      // its GPU did not become idle in time
+    int32_t result; // CUresult of the last restoration
 };
 
 struct worker_process {

@@ -17,6 +17,7 @@
 #include "daemon/worker/copy/parts/unanswered.h"
 #include "daemon/worker/core/session.h"
 #include "daemon/worker/execute/serve_green.h"
+#include "daemon/worker/suspend/movable_memory.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
 
@@ -36,6 +37,7 @@ static void serve_context_forget(CUcontext context, const void *end)
 static void context_ended(CUcontext context, const void *end)
 {
     passages_end_context(context);
+    movable_context_ended(context);
     allocations_left(end);
     charge_drop(end);
 }

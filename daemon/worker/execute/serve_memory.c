@@ -18,6 +18,8 @@
 #include "daemon/worker/copy/parts/direct.h"
 #include "daemon/worker/copy/parts/wait_for_gpu.h"
 #include "daemon/worker/core/session.h"
+#include "daemon/worker/suspend/movable_memory.h"
+#include "daemon/worker/suspend/streams_query.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
 
@@ -33,28 +35,9 @@ static int current_device(struct serve *serve)
 
 // ---- allocations that were not given to the program ----
 
-static void add_idleness(void *argument, uint64_t handle, void *stream)
+static CUresult free_ordinary(CUdeviceptr address)
 {
-    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    bool *idle = argument;
-
-    // A query would end a capture.
-    *idle = *idle && driver.cuStreamIsCapturing(stream, &capture) == CUDA_SUCCESS &&
-            capture == CU_STREAM_CAPTURE_STATUS_NONE &&
-            driver.cuStreamQuery(stream) == CUDA_SUCCESS;
-}
-
-static bool streams_are_idle(void)
-{
-    bool idle = driver.cuStreamQuery && driver.cuStreamIsCapturing;
-
-    if (idle)
-        add_idleness(&idle, 0, CU_STREAM_LEGACY);
-    if (idle)
-        add_idleness(&idle, 0, CU_STREAM_PER_THREAD);
-    if (idle)
-        handle_table_each(session.handles, HANDLE_STREAM, add_idleness, &idle);
-    return idle;
+    return movable_is(address) ? movable_free(address) : driver.cuMemFree_v2(address);
 }
 
 // The driver waits for the GPU when it frees memory, and the GPU may wait for what the program does
@@ -65,13 +48,13 @@ static void free_refused(struct serve *serve)
     uint64_t address;
 
     while ((address = allocation_take_refused(green_root(serve->current))))
-        if (driver.cuMemFree_v2(address) == CUDA_SUCCESS)
+        if (free_ordinary(address) == CUDA_SUCCESS)
             allocation_left(address);
 }
 
 static void free_refused_if_idle(struct serve *serve)
 {
-    if (!allocations_refused() || !streams_are_idle())
+    if (!allocations_refused() || streams_query())
         return;
     serve_sync_begins(serve);
     free_refused(serve);
@@ -103,7 +86,7 @@ static bool serve_memory_enter(uint64_t address, uint64_t size, int device, CUco
                                uint64_t counted)
 {
     if (allocation_add(address, size, device, context, ALLOCATION_DEVICE)) {
-        driver.cuMemFree_v2(address);
+        free_ordinary(address);
         budget_give(device, counted);
         return false;
     }
@@ -163,7 +146,10 @@ void serve_cuMemAlloc_v2(struct serve *serve, const struct args_cuMemAlloc_v2 *a
     if (!serve_require(serve, driver.cuMemAlloc_v2) ||
         !serve_memory_take(serve, args->bytesize, &device, &counted))
         return;
-    serve_fail(serve, driver.cuMemAlloc_v2(&address, args->bytesize));
+    serve_fail(serve,
+               movable_suits(device, args->bytesize)
+                   ? movable_allocate(device, args->bytesize, green_root(serve->current), &address)
+                   : driver.cuMemAlloc_v2(&address, args->bytesize));
     serve_memory_settle(serve, device, args->bytesize, address, counted);
     reply->dptr = address;
 }
@@ -208,7 +194,7 @@ void serve_cuMemFree_v2(struct serve *serve, const struct args_cuMemFree_v2 *arg
     if (known)
         direct_forget(args->dptr);
     atomic_fetch_add(&session.memory_epoch, 1);
-    serve_fail(serve, driver.cuMemFree_v2(args->dptr));
+    serve_fail(serve, free_ordinary(args->dptr));
     if (known && serve_failed(serve))
         allocation_stay(args->dptr);
     else if (known)
@@ -338,6 +324,17 @@ void serve_cuMemAllocFromPoolAsync(struct serve *serve,
     reply->dptr = address;
 }
 
+// The memory counts until it is free.
+static void free_movable_in_order(struct serve *serve, CUdeviceptr address, CUstream stream)
+{
+    bool known = allocation_leave(address);
+
+    serve_fail(serve, movable_free_behind(address, serve->current, stream, allocation_left));
+    if (known && serve_failed(serve))
+        allocation_stay(address);
+    atomic_fetch_add(&session.memory_epoch, 1);
+}
+
 void serve_cuMemFreeAsync(struct serve *serve, const struct args_cuMemFreeAsync *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
@@ -347,6 +344,10 @@ void serve_cuMemFreeAsync(struct serve *serve, const struct args_cuMemFreeAsync 
     if (!serve_require(serve, driver.cuMemFreeAsync))
         return;
     bool captured = serve_memory_is_captured(stream);
+    if (!captured && movable_is(args->dptr)) {
+        free_movable_in_order(serve, args->dptr, stream);
+        return;
+    }
     bool behind = allocation_find(args->dptr, &start, &end) && start == args->dptr &&
                   memory_is_copied(start, end) && !captured;
     bool known = !captured && allocation_leave(args->dptr);

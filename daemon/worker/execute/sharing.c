@@ -12,6 +12,7 @@
 #include "daemon/worker/execute/serve_green.h"
 #include "daemon/worker/core/gpus.h"
 #include "daemon/worker/core/session.h"
+#include "daemon/worker/suspend/movable_memory.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
 
@@ -34,6 +35,19 @@ static const uint8_t *token_of(struct serve *serve, const void *behind, uint32_t
 
 // ---- allocations ----
 
+// The driver's handle of an allocation; of movable memory, a descriptor.
+static CUresult describe_allocation(uint64_t start, struct control_export *share, int *fd)
+{
+    CUipcMemHandle handle;
+
+    if (movable_is(start))
+        return movable_export(start, fd);
+    CUresult result = driver.cuIpcGetMemHandle(&handle, start);
+    if (result == CUDA_SUCCESS)
+        memcpy(share->handle, &handle, sizeof(handle));
+    return result;
+}
+
 static void share_allocation(struct serve *serve, uint64_t start, uint64_t size,
                              uint8_t token[CONTROL_EXPORT_TOKEN_BYTES])
 {
@@ -41,13 +55,11 @@ static void share_allocation(struct serve *serve, uint64_t start, uint64_t size,
                                    .device = (uint32_t)allocation_device(start),
                                    .size = size,
                                    .charge = allocation_taken(start)};
-    CUipcMemHandle handle;
+    SCOPED_FD int fd = -1;
 
-    serve_fail(serve, driver.cuIpcGetMemHandle(&handle, start));
-    if (serve_failed(serve))
-        return;
-    memcpy(share.handle, &handle, sizeof(handle));
-    serve_fail(serve, ask_share(&share, -1, token));
+    serve_fail(serve, describe_allocation(start, &share, &fd));
+    if (!serve_failed(serve))
+        serve_fail(serve, ask_share(&share, fd, token));
     if (!serve_failed(serve) && !shared_add(start, token))
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
 }
@@ -67,6 +79,23 @@ void serve_allocation_share(struct serve *serve, const struct args_allocation_sh
     reply_token(serve, token);
 }
 
+static CUresult open_allocation(struct serve *serve, const struct control_redeemed *redeemed,
+                                int fd, CUdeviceptr *address)
+{
+    CUipcMemHandle handle;
+
+    if (fd >= 0)
+        return movable_import(fd, (int)redeemed->device, redeemed->size, green_root(serve->current),
+                              address);
+    memcpy(&handle, redeemed->handle, sizeof(handle));
+    return driver.cuIpcOpenMemHandle_v2(address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+}
+
+static CUresult close_allocation(CUdeviceptr address)
+{
+    return movable_is(address) ? movable_free(address) : driver.cuIpcCloseMemHandle(address);
+}
+
 static void enter_import(struct serve *serve, CUdeviceptr address, const uint8_t *token,
                          const struct control_redeemed *redeemed)
 {
@@ -75,7 +104,7 @@ static void enter_import(struct serve *serve, CUdeviceptr address, const uint8_t
         import_add(address, redeemed, token))
         return;
     allocation_forget(address);
-    driver.cuIpcCloseMemHandle(address);
+    close_allocation(address);
     serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
@@ -84,7 +113,6 @@ void serve_allocation_redeem(struct serve *serve, const struct args_allocation_r
 {
     const uint8_t *token = token_of(serve, args + 1, args->bytes);
     struct control_redeemed redeemed;
-    CUipcMemHandle handle;
     CUdeviceptr address = 0;
     SCOPED_FD int fd = -1;
 
@@ -93,9 +121,7 @@ void serve_allocation_redeem(struct serve *serve, const struct args_allocation_r
     serve_fail(serve, ask_redeem(CONTROL_EXPORT_KIND_ALLOCATION, token, &redeemed, &fd));
     if (serve_failed(serve))
         return;
-    memcpy(&handle, redeemed.handle, sizeof(handle));
-    serve_fail(serve,
-               driver.cuIpcOpenMemHandle_v2(&address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    serve_fail(serve, open_allocation(serve, &redeemed, fd, &address));
     if (!serve_failed(serve))
         enter_import(serve, address, token, &redeemed);
     if (serve_failed(serve))
@@ -112,7 +138,7 @@ void serve_allocation_leave(struct serve *serve, const struct args_allocation_le
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     }
-    serve_fail(serve, driver.cuIpcCloseMemHandle(args->address));
+    serve_fail(serve, close_allocation(args->address));
     allocation_remove(args->address); // and with it the import
     atomic_fetch_add(&session.memory_epoch, 1);
 }

@@ -20,7 +20,7 @@
 #include "daemon/worker/copy/staged/push_blocks.h"
 #include "daemon/worker/core/session.h"
 #include "daemon/worker/core/setup.h"
-#include "daemon/worker/intake/quiesce.h"
+#include "daemon/worker/suspend/quiesce.h"
 #include "worker_serve.h"
 
 enum { THREADS_MAX = 1024 };

@@ -20,7 +20,7 @@
 #include "daemon/worker/core/gpus.h"
 #include "daemon/worker/peer/peer_direct.h"
 #include "daemon/worker/core/session.h"
-#include "daemon/worker/intake/quiesce.h"
+#include "daemon/worker/suspend/quiesce.h"
 #include "daemon/worker/core/extra_connections.h"
 
 enum { FAREWELL_MS = 100 }; // for the last words to a client
@@ -82,6 +82,26 @@ static int take_pause(const struct control_frame *frame)
 
     if (!err)
         quiesce_begin(pause.number);
+    return err;
+}
+
+static int take_save(const struct control_frame *frame)
+{
+    struct control_save save;
+    int err = control_decode(frame, CONTROL_SAVE, &save);
+
+    if (!err)
+        quiesce_take_save(save.number, save.timeout_ms);
+    return err;
+}
+
+static int take_restore(const struct control_frame *frame)
+{
+    struct control_restore restore;
+    int err = control_decode(frame, CONTROL_RESTORE, &restore);
+
+    if (!err)
+        quiesce_take_restore(restore.number);
     return err;
 }
 
@@ -149,6 +169,10 @@ void orders_take(void)
         err = take_caller(&frame, passed);
     else if (!err && frame.header.type == CONTROL_PAUSE)
         err = take_pause(&frame);
+    else if (!err && frame.header.type == CONTROL_SAVE)
+        err = take_save(&frame);
+    else if (!err && frame.header.type == CONTROL_RESTORE)
+        err = take_restore(&frame);
     else if (!err && frame.header.type == CONTROL_MOVED)
         err = take_move(&frame);
     else if (!err && frame.header.type == CONTROL_GO_ON)

@@ -183,6 +183,11 @@ bool memory_is_copied(uint64_t start, uint64_t end)
     return is_copied(start, end);
 }
 
+bool copies_are_queued(void)
+{
+    return !atomic_load(&listed) && !atomic_load(&counted);
+}
+
 // ---- frees ----
 
 static struct free_on_hold *take_idle(CUcontext context)

@@ -30,6 +30,7 @@ void copied_range_begin(struct copied_range *range, uint64_t start, uint64_t siz
 void copied_range_over(struct copied_range *range);
 // Returns true if a copy that uses the range is not completely queued.
 bool memory_is_copied(uint64_t start, uint64_t end);
+bool copies_are_queued(void); // returns true if all copies are completely queued
 // Frees [ADDRESS, END) after these copies, in the order of STREAM. STREAM belongs to CONTEXT, the
 // current context.
 CUresult free_behind_copies(CUdeviceptr address, uint64_t end, CUstream stream, CUcontext context);

@@ -24,6 +24,7 @@ static uint64_t last_number;
 // synchronize implicitly, or wait until `inside` is 0. Each side adds itself before it reads the
 // other counter, so one of them sees the other.
 static _Atomic unsigned inside, syncs;
+static _Atomic unsigned kept_out; // requests that wait until `syncs` is 0
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t left = PTHREAD_COND_INITIALIZER; // `inside` has fallen
 static pthread_cond_t syncs_ended = PTHREAD_COND_INITIALIZER;
@@ -44,13 +45,20 @@ static void leave(void)
 static void await_end_of_syncs(void)
 {
     expected_add();
+    atomic_fetch_add(&kept_out, 1);
     {
         SCOPED_LOCK(&lock);
         while (atomic_load(&syncs))
             pthread_cond_wait(&syncs_ended, &lock);
         atomic_fetch_add(&inside, 1);
+        atomic_fetch_sub(&kept_out, 1);
     }
     expected_came();
+}
+
+unsigned semaphores_waiting(void)
+{
+    return atomic_load(&kept_out);
 }
 
 struct semaphore_pass semaphores_enter(void)

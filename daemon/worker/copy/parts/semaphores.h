@@ -51,5 +51,6 @@ struct semaphore_sync {
 bool semaphores_ask_sync(struct semaphore_sync *sync) __attribute__((warn_unused_result));
 void semaphores_await_sync(const struct semaphore_sync *sync);
 void semaphores_sync_ended(void);
+unsigned semaphores_waiting(void); // number of requests that wait for such a call to end
 
 #endif

@@ -18,6 +18,10 @@
 void quiesce_begin(uint32_t number);
 void quiesce_end(void);
 
+// Handle SAVE and RESTORE, which come during a pause. The worker answers SAVED and RESTORED.
+void quiesce_take_save(uint32_t number, uint32_t timeout_ms);
+void quiesce_take_restore(uint32_t number);
+
 // Handles HOLD: requests wait because their lease has used more GPU time than its share. The worker
 // is not quiesced.
 void quiesce_hold(bool held);

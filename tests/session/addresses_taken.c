@@ -95,6 +95,7 @@ int main(void)
     CHECK(cuDeviceGetName(name, sizeof(name), gpu.device));
     // Other processes, such as the box's next worker, take memory of a real GPU meanwhile.
     bool alone = strstr(name, "software GPU");
+    CHECK(cuCtxSynchronize()); // the library gives memory back if it knows that the GPU is idle
     for (int ms = 0; ms < 20000; ms++) { // a thread of the library frees it
         CHECK(cuMemGetInfo(&free_after, &total));
         if (!alone || free_after == free_before)

@@ -47,9 +47,11 @@ static void free_refused(struct serve *serve)
 {
     uint64_t address;
 
-    while ((address = allocation_take_refused(green_root(serve->current))))
+    while ((address = allocation_take_refused(green_root(serve->current)))) {
+        direct_forget(address);
         if (free_ordinary(address) == CUDA_SUCCESS)
             allocation_left(address);
+    }
 }
 
 static void free_refused_if_idle(struct serve *serve)
@@ -120,6 +122,7 @@ void serve_cuMemGetInfo_v2(struct serve *serve, const struct args_cuMemGetInfo_v
     if (!serve_require(serve, driver.cuMemGetInfo_v2))
         return;
     int ordinal = current_device(serve);
+    free_refused_if_idle(serve);
     serve_fail(serve, driver.cuMemGetInfo_v2(&available, &total));
     if (serve_failed(serve))
         return;
@@ -324,14 +327,17 @@ void serve_cuMemAllocFromPoolAsync(struct serve *serve,
     reply->dptr = address;
 }
 
-// The memory counts until it is free.
-static void free_movable_in_order(struct serve *serve, CUdeviceptr address, CUstream stream)
+// The driver unmaps memory at once, also memory that the GPU uses. So the memory is freed as what
+// the program did not get: when nothing runs, or by the next call that frees memory.
+static void free_movable_later(struct serve *serve, CUdeviceptr address)
 {
-    bool known = allocation_leave(address);
+    uint64_t start = 0, end = 0;
+    CUcontext context;
 
-    serve_fail(serve, movable_free_behind(address, serve->current, stream, allocation_left));
-    if (known && serve_failed(serve))
-        allocation_stay(address);
+    if (!allocation_is_plain(address, &start, &end, &context) || start != address)
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    else
+        allocation_refuse(address);
     atomic_fetch_add(&session.memory_epoch, 1);
 }
 
@@ -345,7 +351,7 @@ void serve_cuMemFreeAsync(struct serve *serve, const struct args_cuMemFreeAsync 
         return;
     bool captured = serve_memory_is_captured(stream);
     if (!captured && movable_is(args->dptr)) {
-        free_movable_in_order(serve, args->dptr, stream);
+        free_movable_later(serve, args->dptr);
         return;
     }
     bool behind = allocation_find(args->dptr, &start, &end) && start == args->dptr &&

@@ -23,7 +23,7 @@
 #include "daemon/worker/suspend/quiesce.h"
 #include "daemon/worker/core/extra_connections.h"
 
-enum { FAREWELL_MS = 100 }; // for the last words to a client
+enum { FAREWELL_MS = 500 }; // for the last words to a client
 
 static void *say_farewell(void *text)
 {

@@ -8,7 +8,6 @@
 
 #include "common/base/log.h"
 #include "common/base/scope.h"
-#include "daemon/worker/copy/parts/direct.h"
 #include "daemon/worker/core/gpus.h"
 #include "daemon/worker/core/session.h"
 #include "daemon/worker/core/setup.h"
@@ -144,9 +143,15 @@ static bool movable_device_suits(int device)
            supported;
 }
 
+// The memory is whole pages. If the driver's pages are unknown, the account counts bytes.
+static bool movable_size_suits(int device, uint64_t size)
+{
+    return size >= LEAST_BYTES && (gpus.list[device].page || size % LEAST_BYTES == 0);
+}
+
 bool movable_suits(int device, uint64_t size)
 {
-    return size >= LEAST_BYTES && session.device_count == 1 && !setup.peer_gpus &&
+    return movable_size_suits(device, size) && session.device_count == 1 && !setup.peer_gpus &&
            !*setup.mps_pipe && gpus.driver_version >= DRIVER_SUSPENDS &&
            movable_device_suits(device);
 }
@@ -244,67 +249,6 @@ CUresult movable_free(CUdeviceptr address)
 
     if (memory)
         movable_end(memory);
-    return result;
-}
-
-// A free in the order of a stream. The driver unmaps memory at once, also memory that the GPU uses,
-// so a thread waits for the stream.
-struct movable_late_free {
-    struct movable *memory;
-    CUcontext context;
-    CUevent reached;
-    void (*freed)(uint64_t address);
-};
-
-static void *movable_free_late(void *argument)
-{
-    struct movable_late_free *late = argument;
-    CUdeviceptr address = late->memory->address;
-
-    if (driver.cuCtxSetCurrent(late->context) == CUDA_SUCCESS) {
-        (void)driver.cuEventSynchronize(late->reached);
-        (void)driver.cuEventDestroy_v2(late->reached);
-    }
-    direct_forget(address);
-    movable_end(late->memory);
-    late->freed(address);
-    free(late);
-    return NULL;
-}
-
-static CUresult movable_start_late(struct movable_late_free *late, CUstream stream)
-{
-    pthread_t thread;
-    CUresult result = driver.cuEventCreate(&late->reached, CU_EVENT_DISABLE_TIMING);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = driver.cuEventRecord(late->reached, stream);
-    if (result == CUDA_SUCCESS && pthread_create(&thread, NULL, movable_free_late, late))
-        result = CUDA_ERROR_OUT_OF_MEMORY;
-    if (result == CUDA_SUCCESS)
-        pthread_detach(thread);
-    else
-        driver.cuEventDestroy_v2(late->reached);
-    return result;
-}
-
-CUresult movable_free_behind(CUdeviceptr address, CUcontext context, CUstream stream,
-                             void (*freed)(uint64_t address))
-{
-    struct movable *memory = movable_take_out(address);
-    struct movable_late_free *late = memory ? malloc(sizeof(*late)) : NULL;
-    CUresult result = memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
-
-    if (late) {
-        *late = (struct movable_late_free){.memory = memory, .context = context, .freed = freed};
-        result = movable_start_late(late, stream);
-    }
-    if (result == CUDA_SUCCESS)
-        return result;
-    free(late);
-    if (memory)
-        movable_put_in(memory);
     return result;
 }
 

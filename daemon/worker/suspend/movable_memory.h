@@ -22,10 +22,6 @@ CUresult movable_allocate(int device, uint64_t size, CUcontext context, CUdevice
 bool movable_is(CUdeviceptr address);
 // Frees as cuMemFree does: waits for the GPU first. On failure the memory stays.
 CUresult movable_free(CUdeviceptr address);
-// Frees memory soon after STREAM of CONTEXT, the current context, has completed its work so far,
-// and then calls FREED. On failure the memory stays.
-CUresult movable_free_behind(CUdeviceptr address, CUcontext context, CUstream stream,
-                             void (*freed)(uint64_t address));
 // Frees all memory that was allocated in CONTEXT, which has ended.
 void movable_context_ended(CUcontext context);
 

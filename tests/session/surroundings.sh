@@ -152,6 +152,15 @@ run_row() {
     echo $status >"$result"
 }
 
+# keep_rows REGEX: only rows whose names match.
+keep_rows() {
+    local all=("${rows[@]}") i
+    rows=()
+    for ((i = 0; i < ${#all[@]}; i += 2)); do
+        [[ ! ${all[i]} =~ $1 ]] || rows+=("${all[i]}" "${all[i + 1]}")
+    done
+}
+
 # run_rows TRANSPORT...: as many at a time as a batch has.
 run_rows() {
     local transport i result status

@@ -256,7 +256,7 @@ int main(void)
     setenv("RGPU_SIM_PAGE", "2M", 1);
     setenv("RGPU_SIM_STREAM_COST", "540K", 1);
     setenv("RGPU_SIM_CONTEXT_COST", "8M", 1);
-    setenv("RGPU_SIM_LIMIT", "72M", 1);
+    setenv("RGPU_SIM_LIMIT", "73M", 1); // budget, context and a stream of the worker
     peer_start(&peer, &(struct peer_options){.budget = 64 * MIB});
     peer_retain(&peer, 0);
     uint64_t one = take(&peer, 1, CUDA_SUCCESS);

@@ -237,21 +237,28 @@ static bool memory_image_make_list(struct movable_list *list)
 
 // ---- out ----
 
-// Returns true if there is memory for SIZE bytes.
+// Takes memory for SIZE bytes. Memory of the last image stays as it is, and grows if necessary.
+static void *memory_image_map(uint64_t size)
+{
+    if (!image.bytes)
+        return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                    -1, 0);
+    if (mprotect(image.bytes, image.room, PROT_READ | PROT_WRITE))
+        return MAP_FAILED;
+    return image.room >= size ? image.bytes : mremap(image.bytes, image.room, size, MREMAP_MAYMOVE);
+}
+
 static bool memory_image_reserve(uint64_t size)
 {
-    if (image.bytes && image.room >= size)
-        return !mprotect(image.bytes, image.room, PROT_READ | PROT_WRITE);
-    if (image.bytes)
-        munmap(image.bytes, image.room);
-    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    image.bytes = bytes == MAP_FAILED ? NULL : bytes;
-    image.room = size;
+    void *bytes = memory_image_map(size);
+
+    if (bytes == MAP_FAILED)
+        return false;
+    image.bytes = bytes;
+    image.room = image.room > size ? image.room : size;
     // Huge pages are cleared and mapped several times as fast, but not every system has them.
-    if (image.bytes)
-        (void)madvise(image.bytes, image.room, MADV_HUGEPAGE);
-    return image.bytes;
+    (void)madvise(image.bytes, image.room, MADV_HUGEPAGE);
+    return true;
 }
 
 // The kernel takes the memory back when somebody needs it. Until then the next image needs no
@@ -263,6 +270,7 @@ static void memory_image_drop(void)
         mprotect(image.bytes, image.room, PROT_READ)) {
         munmap(image.bytes, image.room);
         image.bytes = NULL;
+        image.room = 0;
     }
 }
 

@@ -30,7 +30,6 @@ unsigned streams_query(void)
     if (!driver.cuStreamQuery || !driver.cuStreamIsCapturing)
         return STREAMS_FAILED;
     add_state(&state, 0, CU_STREAM_LEGACY);
-    add_state(&state, 0, CU_STREAM_PER_THREAD);
     handle_table_each(session.handles, HANDLE_STREAM, add_state, &state);
     return state;
 }

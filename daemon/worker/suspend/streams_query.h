@@ -9,7 +9,7 @@ enum {
     STREAMS_FAILED = 4,   // the driver reports an error
 };
 
-// Queries the session's streams and the default streams of the current context. Returns STREAMS_
+// Queries the session's streams and the default stream of the current context. Returns STREAMS_
 // bits; 0: all are idle. A query would end a capture, so captured streams are not queried.
 unsigned streams_query(void);
 // Waits until the streams that are not captured are idle.

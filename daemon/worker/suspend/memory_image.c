@@ -154,7 +154,7 @@ static void *memory_image_copy_main(void *argument)
 static unsigned memory_image_threads(void)
 {
     cpu_set_t set;
-    int processors = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+    int processors = sched_getaffinity(0, sizeof(set), &set) ? THREADS_MAX : CPU_COUNT(&set);
 
     return processors < THREADS_MAX ? (unsigned)processors : THREADS_MAX;
 }
@@ -336,8 +336,10 @@ CUresult memory_image_restore(void)
     struct movable_list list;
     int64_t start = clock_ms();
 
-    if (!image.size || !memory_image_make_list(&list))
+    if (!image.size)
         return CUDA_SUCCESS;
+    if (!memory_image_make_list(&list))
+        return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result = movable_each(memory_image_put_up, NULL);
     if (result == CUDA_SUCCESS)
         result = memory_image_copy_all(list.list, list.count, false);
@@ -351,9 +353,4 @@ CUresult memory_image_restore(void)
              (unsigned long long)image.size, (long long)(clock_ms() - start));
     memory_image_drop();
     return CUDA_SUCCESS;
-}
-
-bool memory_image_is_saved(void)
-{
-    return image.size != 0;
 }

@@ -5,7 +5,6 @@
 #ifndef RGPU_WORKER_MEMORY_IMAGE_H
 #define RGPU_WORKER_MEMORY_IMAGE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "worker_driver.h"
@@ -16,6 +15,5 @@ uint64_t memory_image_save(void);
 // Returns the memory to the GPU. After a failure the image is as before, and another attempt may
 // succeed if the result is CUDA_ERROR_OUT_OF_MEMORY.
 CUresult memory_image_restore(void);
-bool memory_image_is_saved(void);
 
 #endif

@@ -107,11 +107,11 @@ CUresult movable_take_down(struct movable *memory)
 {
     CUresult result = driver.cuMemUnmap(memory->address, memory->size);
 
-    if (result == CUDA_SUCCESS)
-        result = driver.cuMemRelease(memory->handle);
-    if (result == CUDA_SUCCESS)
-        memory->handle = 0;
-    return result;
+    if (result != CUDA_SUCCESS)
+        return result;
+    driver.cuMemRelease(memory->handle);
+    memory->handle = 0;
+    return CUDA_SUCCESS;
 }
 
 static void movable_end(struct movable *memory)

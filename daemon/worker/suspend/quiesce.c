@@ -12,6 +12,7 @@
 #include "common/base/log.h"
 #include "common/base/scope.h"
 #include "daemon/worker/collect/site_comms.h"
+#include "daemon/worker/core/driver_load.h"
 #include "daemon/worker/core/gpus.h"
 #include "daemon/worker/copy/parts/held_frees.h"
 #include "daemon/worker/copy/parts/semaphores.h"
@@ -194,9 +195,16 @@ static void execute_orders(uint32_t pause)
 static void restore_rest(void)
 {
     const struct timespec interval = {.tv_nsec = 100000000};
+    CUresult result = memory_image_restore();
 
-    while (memory_image_is_saved() && memory_image_restore() == CUDA_ERROR_OUT_OF_MEMORY)
+    while (result == CUDA_ERROR_OUT_OF_MEMORY) {
         nanosleep(&interval, NULL);
+        result = memory_image_restore();
+    }
+    if (result != CUDA_SUCCESS)
+        session_end(CONTROL_END_REASON_SUSPENDED,
+                    "device memory could not be restored after a suspension: %s",
+                    driver_error_name(result));
 }
 
 // ---- pauses ----

@@ -151,6 +151,7 @@ SIM_API(cuPointerSetAttribute, const void *value, CUpointer_attribute attribute,
                   CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(!memory_lookup(address, &range) || memory_is_host(&range),
                   CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(range.kind == MEMORY_MAPPED, CUDA_ERROR_NOT_SUPPORTED); // as driver 580
     memory_set_sync_copies(address, *(const unsigned *)value != 0);
     return CUDA_SUCCESS;
 }

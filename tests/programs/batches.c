@@ -131,8 +131,11 @@ static void operations(int version, const char *form)
 
 static void waited_for(const struct gpu *gpu)
 {
-    CUdeviceptr from = device_alloc(4096), to = device_alloc(4096);
+    CUdeviceptr from = device_alloc(4096), to = device_alloc(4096), large = device_alloc(4 << 20);
     unsigned on = 1, said = 77;
+    gives(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, large + 4096), CUDA_SUCCESS,
+          "large memory is marked, too");
+    CHECK(cuMemFree(large));
     gives(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, to), CUDA_SUCCESS,
           "memory is marked to be waited for");
     CHECK(cuPointerGetAttribute(&said, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, to + 8));

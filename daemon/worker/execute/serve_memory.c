@@ -211,6 +211,20 @@ void serve_memory_free(struct serve *serve, const struct args_memory_free *args)
     serve_cuMemFree_v2(serve, &(struct args_cuMemFree_v2){.dptr = args->dptr});
 }
 
+// The driver refuses SYNC_MEMOPS for memory that is mapped. The client waits itself for copies of
+// memory with this attribute.
+void serve_cuPointerSetAttribute(struct serve *serve, const struct args_cuPointerSetAttribute *args)
+{
+    uint64_t start = 0, end = 0;
+    CUcontext context;
+
+    if (args->attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS &&
+        allocation_is_plain(args->ptr, &start, &end, &context) && movable_is(start))
+        return;
+    if (serve_require(serve, driver.cuPointerSetAttribute))
+        serve_fail(serve, driver.cuPointerSetAttribute(&args->value, args->attribute, args->ptr));
+}
+
 // ---- stream-ordered allocation ----
 
 // Without limits, only sizes are counted.

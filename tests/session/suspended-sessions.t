@@ -119,6 +119,19 @@ PYTHON
 }
 is "$(RGPU_SIM_STATE=$TMP/state ended_while_suspended)" done "who ends while it is brought back is not lost, but gone"
 
+first_box=$BOX_PID
+start_box --devices sim:1 --admin-socket "$TMP/admin2" --movable-memory no
+hold by_driver 8
+ok "with movable_memory = no the driver moves all memory" "$BUILD/bin/rgpuctl" suspend 1 --socket "$TMP/admin2"
+is "$(saved)" 0 "and workers none"
+ok "it returns" "$BUILD/bin/rgpuctl" resume 1 --socket "$TMP/admin2"
+look by_driver
+ok "with its data" await_line by_driver '^right 1$'
+stop "${line_pid[by_driver]}"
+stop "$BOX_PID"
+stop "$first_box"
+
+start_box --devices sim:1 --admin-socket "$TMP/admin"
 hold one 10
 hold two 10
 id=$(last_session)

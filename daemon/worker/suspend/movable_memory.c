@@ -151,9 +151,9 @@ static bool movable_size_suits(int device, uint64_t size)
 
 bool movable_suits(int device, uint64_t size)
 {
-    return movable_size_suits(device, size) && session.device_count == 1 && !setup.peer_gpus &&
-           !*setup.mps_pipe && gpus.driver_version >= DRIVER_SUSPENDS &&
-           movable_device_suits(device);
+    return setup.worker.movable_memory && movable_size_suits(device, size) &&
+           session.device_count == 1 && !setup.peer_gpus && !*setup.mps_pipe &&
+           gpus.driver_version >= DRIVER_SUSPENDS && movable_device_suits(device);
 }
 
 // Returns a record with reserved addresses; NULL with the reason in *RESULT.

@@ -197,9 +197,12 @@ static void is_away(void *argument, enum suspender_outcome outcome, const char *
                     const char *moved)
 {
     struct suspension *s = argument;
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
 
     s->helper = NULL;
     *s->problem = '\0';
+    if (outcome == SUSPENDER_FAILED)
+        worker_images_in_vain(list, suspension_members(s, list));
     if (outcome == SUSPENDER_DONE)
         suspension_move(s, SUSPENSION_AWAY);
     else if (outcome == SUSPENDER_LOST)
@@ -342,7 +345,8 @@ static void review_leaving(struct suspension *s, struct worker_process **list, s
 {
     int64_t limit = suspension_steps_timeout_ms(s) + suspension_steps_transfer_ms(s);
 
-    if (s->helper || (worker_images_pending(list, count) && clock_ms() - s->since_ms < limit))
+    if (s->helper || clock_ms() < s->retry_ms ||
+        (worker_images_pending(list, count) && clock_ms() - s->since_ms < limit))
         return;
     if (worker_images_busy(list, count)) {
         suspension_steps_restore(s, "its work on the GPU does not come to an end");

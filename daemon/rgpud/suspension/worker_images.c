@@ -12,13 +12,19 @@ void worker_images_save(struct worker_process **list, size_t count, uint32_t num
 
     for (size_t i = 0; i < count; i++) {
         struct worker_pause *pause = &list[i]->pause;
-        if (!pause->movable)
+        if (!pause->movable || list[i]->not_suspendable)
             continue;
         pause->image = IMAGE_SAVING;
         pause->busy = false;
         if (control_send_packet(list[i]->control_fd, CONTROL_SAVE, &save, -1))
             worker_process_kill(list[i], "does not hear that it has to save its memory");
     }
+}
+
+void worker_images_in_vain(struct worker_process **list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        list[i]->not_suspendable = true;
 }
 
 bool worker_images_restore(struct worker_process **list, size_t count, uint32_t number)

@@ -13,6 +13,9 @@
 // Asks the workers to save their movable memory within TIMEOUT_MS, and number of the pause NUMBER.
 void worker_images_save(struct worker_process **list, size_t count, uint32_t number,
                         unsigned timeout_ms);
+// Notes that the driver does not suspend these workers, as those with managed memory. They are not
+// asked to save memory again, which would only be moved to and fro.
+void worker_images_in_vain(struct worker_process **list, size_t count);
 // Asks the workers to restore what they have been asked to save. Returns false if there are none.
 bool worker_images_restore(struct worker_process **list, size_t count, uint32_t number);
 // Returns true if a worker has not answered yet.

@@ -86,6 +86,7 @@ struct worker_process {
     struct allowance calling;     // limits calls to other boxes
     int64_t active_ms;            // time of the client's last request, as far as known
     struct worker_pause pause;
+    bool not_suspendable; // the driver has refused to suspend it, and would again
     // its lease has used more than its time share (shares.c)
     bool held_back;
     struct box_device *going[BOX_DEVICES_MAX]; // GPUs on which its memory is being restored

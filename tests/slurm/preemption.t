@@ -54,8 +54,8 @@ is "$(job_state "$more") $(job_field "$more" Restarts)" "RUNNING 0" "and the lar
 scancel -u $ALICE
 ok "all end" await "no leases" no_leases
 
-kind=$(submit -p kind --gres=rgpu:4 --wrap 'trap "echo told >told; exit" TERM; cat <gate & wait')
-await "its start" job_is "$kind" RUNNING
+kind=$(submit -p kind --gres=rgpu:4 --wrap 'trap "echo told >told; exit" TERM; : >listens; cat <gate & wait')
+await "a job that listens" [ -e listens ]
 urgent=$(submit -p urgent --gres=rgpu:2 --wrap "$hold")
 ok "a job with a grace time makes room" await "the start" job_is "$urgent" RUNNING
 ok "after it was told" await "the word" [ -e told ]

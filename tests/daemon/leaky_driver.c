@@ -9,18 +9,44 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
+static CUresult allocate(CUdeviceptr *address, size_t size)
+{
+    CUresult (*next)(CUdeviceptr *, size_t) =
+        (CUresult(*)(CUdeviceptr *, size_t))dlsym(RTLD_NEXT, "cuMemAlloc_v2");
+
+    return next(address, size);
+}
+
+static void leak(void)
+{
+    CUdeviceptr leaked;
+    const char *bytes = getenv("LEAK");
+
+    if (bytes)
+        allocate(&leaked, strtoull(bytes, NULL, 10));
+}
+
 PUBLIC CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size);
 
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
 {
-    CUresult (*next)(CUdeviceptr *, size_t) =
-        (CUresult(*)(CUdeviceptr *, size_t))dlsym(RTLD_NEXT, "cuMemAlloc_v2");
-    CUdeviceptr leaked;
-    const char *leak = getenv("LEAK");
+    leak();
+    return allocate(address, size);
+}
 
-    if (leak)
-        next(&leaked, strtoull(leak, NULL, 10));
-    return next(address, size);
+PUBLIC CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
+                            const CUmemAllocationProp *properties, unsigned long long flags);
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
+                     const CUmemAllocationProp *properties, unsigned long long flags)
+{
+    CUresult (*next)(CUmemGenericAllocationHandle *, size_t, const CUmemAllocationProp *,
+                     unsigned long long) =
+        (CUresult(*)(CUmemGenericAllocationHandle *, size_t, const CUmemAllocationProp *,
+                     unsigned long long))dlsym(RTLD_NEXT, "cuMemCreate");
+
+    leak();
+    return next(handle, size, properties, flags);
 }
 
 PUBLIC CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total);

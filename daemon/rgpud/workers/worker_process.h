@@ -42,9 +42,9 @@ struct expected_call {
     uint8_t token[CONTROL_TOKEN_BYTES];
 };
 
-// The worker's part in a suspension of its lease (suspension_steps.c).
 enum worker_image { IMAGE_NONE, IMAGE_SAVING, IMAGE_SAVED, IMAGE_RESTORING };
 
+// The worker's part in a suspension of its lease (suspension_steps.c).
 struct worker_pause {
     uint32_t number;   // number of the pause that it has confirmed; 0: none
     int64_t called_ms; // time since when the client waits for an answer; 0: no client waits

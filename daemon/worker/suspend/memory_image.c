@@ -38,7 +38,7 @@ struct image_copy {
     CUcontext context; // any one of the GPU: it reaches all addresses
     char *slots;
     pthread_mutex_t lock; // protects the rest
-    const struct movable **list;
+    struct movable **list;
     size_t count, at;
     uint64_t offset, place; // in list[at], and in the image
     CUresult result;
@@ -178,7 +178,7 @@ static CUresult run_threads(struct image_copy *copy)
 }
 
 // Copies all listed memory.
-static CUresult memory_image_copy_all(const struct movable **list, size_t count, bool to_host)
+static CUresult memory_image_copy_all(struct movable **list, size_t count, bool to_host)
 {
     struct image_copy copy = {.to_host = to_host,
                               .context = list[0]->context,
@@ -200,39 +200,6 @@ static CUresult memory_image_copy_all(const struct movable **list, size_t count,
     }
     driver.cuCtxPopCurrent_v2(&before);
     return result;
-}
-
-// ---- the list ----
-
-struct movable_list {
-    const struct movable **list;
-    size_t count, room;
-};
-
-static CUresult memory_image_count(struct movable *memory, void *argument)
-{
-    ((struct movable_list *)argument)->room++;
-    return CUDA_SUCCESS;
-}
-
-static CUresult memory_image_list(struct movable *memory, void *argument)
-{
-    struct movable_list *list = argument;
-
-    if (list->count < list->room)
-        list->list[list->count++] = memory;
-    return CUDA_SUCCESS;
-}
-
-// The list stays valid, since no request is executed that could free memory.
-static bool memory_image_make_list(struct movable_list *list)
-{
-    *list = (struct movable_list){0};
-    movable_each(memory_image_count, list);
-    list->list = list->room ? calloc(list->room, sizeof(*list->list)) : NULL;
-    if (list->list)
-        movable_each(memory_image_list, list);
-    return list->count != 0;
 }
 
 // ---- out ----
@@ -274,7 +241,7 @@ static void memory_image_drop(void)
     }
 }
 
-static CUresult memory_image_take_away(struct movable *memory, void *unused)
+static void memory_image_take_away(struct movable *memory)
 {
     direct_forget(memory->address);
     CUresult result = movable_take_down(memory);
@@ -283,28 +250,27 @@ static CUresult memory_image_take_away(struct movable *memory, void *unused)
         log_warn("device memory stays on the GPU address=0x%llx size=%llu result=%d",
                  (unsigned long long)memory->address, (unsigned long long)memory->size,
                  (int)result);
-    return CUDA_SUCCESS;
 }
 
 uint64_t memory_image_save(void)
 {
-    struct movable_list list;
     int64_t start = clock_ms();
+    size_t count = 0;
+    SCOPED_FREE struct movable **list = image.size ? NULL : movable_list(&count);
 
-    if (image.size || !memory_image_make_list(&list))
+    if (!list)
         return image.size;
     uint64_t size = movable_bytes();
-    CUresult result = memory_image_reserve(size)
-                          ? memory_image_copy_all(list.list, list.count, true)
-                          : CUDA_ERROR_OUT_OF_MEMORY;
-    free(list.list);
+    CUresult result = memory_image_reserve(size) ? memory_image_copy_all(list, count, true)
+                                                 : CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS) {
         log_info("the driver moves the device memory result=%d", (int)result);
         if (image.bytes)
             memory_image_drop();
         return 0;
     }
-    movable_each(memory_image_take_away, NULL);
+    for (size_t i = 0; i < count; i++)
+        memory_image_take_away(list[i]);
     image.size = size;
     log_info("device memory is in the host bytes=%llu took_ms=%lld", (unsigned long long)size,
              (long long)(clock_ms() - start));
@@ -313,42 +279,32 @@ uint64_t memory_image_save(void)
 
 // ---- back ----
 
-static CUresult memory_image_put_up(struct movable *memory, void *unused)
+static CUresult memory_image_put_back(struct movable **list, size_t count)
 {
-    return memory->away && !memory->handle ? movable_put_up(memory) : CUDA_SUCCESS;
-}
+    CUresult result = CUDA_SUCCESS;
 
-static CUresult memory_image_take_down_again(struct movable *memory, void *unused)
-{
-    if (memory->away && memory->handle)
-        movable_take_down(memory);
-    return CUDA_SUCCESS;
-}
-
-static CUresult memory_image_is_back(struct movable *memory, void *unused)
-{
-    memory->away = false;
-    return CUDA_SUCCESS;
+    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
+        if (list[i]->away && !list[i]->handle)
+            result = movable_put_up(list[i]);
+    return result == CUDA_SUCCESS ? memory_image_copy_all(list, count, false) : result;
 }
 
 CUresult memory_image_restore(void)
 {
-    struct movable_list list;
     int64_t start = clock_ms();
+    size_t count = 0;
 
     if (!image.size)
         return CUDA_SUCCESS;
-    if (!memory_image_make_list(&list))
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = movable_each(memory_image_put_up, NULL);
-    if (result == CUDA_SUCCESS)
-        result = memory_image_copy_all(list.list, list.count, false);
-    free(list.list);
-    if (result != CUDA_SUCCESS) {
-        movable_each(memory_image_take_down_again, NULL);
+    SCOPED_FREE struct movable **list = movable_list(&count);
+    CUresult result = list ? memory_image_put_back(list, count) : CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        if (result == CUDA_SUCCESS)
+            list[i]->away = false;
+        else if (list[i]->away && list[i]->handle)
+            movable_take_down(list[i]);
+    if (result != CUDA_SUCCESS)
         return result;
-    }
-    movable_each(memory_image_is_back, NULL);
     log_info("device memory is on the GPU again bytes=%llu took_ms=%lld",
              (unsigned long long)image.size, (long long)(clock_ms() - start));
     memory_image_drop();

@@ -33,15 +33,22 @@ static struct movable **movable_find(CUdeviceptr address)
     return at;
 }
 
+// Under lock.
+static void movable_unlink(struct movable **at)
+{
+    struct movable *memory = *at;
+
+    *at = memory->next;
+    if (!memory->imported)
+        atomic_fetch_sub(&total, memory->size);
+}
+
 static struct movable *movable_take_out(CUdeviceptr address)
 {
     SCOPED_LOCK(&lock);
     struct movable **at = movable_find(address), *memory = *at;
-    if (!memory)
-        return NULL;
-    *at = memory->next;
-    if (!memory->imported)
-        atomic_fetch_sub(&total, memory->size);
+    if (memory)
+        movable_unlink(at);
     return memory;
 }
 
@@ -58,49 +65,80 @@ static void movable_put_in(struct movable *memory)
 
 // ---- the driver's part ----
 
-static CUmemAllocationProp movable_properties(int device)
-{
-    CUmemAllocationProp properties = {
-        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-        .location = {CU_MEM_LOCATION_TYPE_DEVICE, gpus.list[device].handle}};
-    int direct = 0;
+// The kind of memory that a device has for this, queried once.
+static struct {
+    bool is_known;
+    size_t unit; // granularity in bytes; 0: the device has no such memory
+    CUmemAllocationProp properties;
+} kinds[GPUS_MAX]; // under lock until is_known
 
-    if (driver.cuDeviceGetAttribute(&direct,
-                                    CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
-                                    gpus.list[device].handle) == CUDA_SUCCESS)
-        properties.allocFlags.gpuDirectRDMACapable = direct != 0;
-    return properties;
+static bool movable_attribute(int device, CUdevice_attribute attribute)
+{
+    int value = 0;
+
+    return driver.cuDeviceGetAttribute &&
+           driver.cuDeviceGetAttribute(&value, attribute, gpus.list[device].handle) ==
+               CUDA_SUCCESS &&
+           value;
 }
 
-static CUresult movable_map(const struct movable *memory)
+static bool movable_driver_suits(int device)
+{
+    return driver.cuMemAddressReserve && driver.cuMemAddressFree && driver.cuMemCreate &&
+           driver.cuMemRelease && driver.cuMemMap && driver.cuMemUnmap && driver.cuMemSetAccess &&
+           driver.cuMemExportToShareableHandle && driver.cuMemImportFromShareableHandle &&
+           driver.cuMemGetAllocationGranularity && driver.cuMemGetInfo_v2 &&
+           movable_attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
+}
+
+// Returns the granularity of memory of the device; 0: it has none that can be moved.
+static size_t movable_unit(int device)
+{
+    CUmemAllocationProp *properties = &kinds[device].properties;
+
+    SCOPED_LOCK(&lock);
+    if (kinds[device].is_known)
+        return kinds[device].unit;
+    *properties =
+        (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                              .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                              .location = {CU_MEM_LOCATION_TYPE_DEVICE, gpus.list[device].handle}};
+    properties->allocFlags.gpuDirectRDMACapable =
+        movable_attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED);
+    if (!movable_driver_suits(device) ||
+        driver.cuMemGetAllocationGranularity(&kinds[device].unit, properties,
+                                             CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS)
+        kinds[device].unit = 0;
+    kinds[device].is_known = true;
+    return kinds[device].unit;
+}
+
+// Maps the memory of the handle. On failure releases it.
+static CUresult movable_map(struct movable *memory)
 {
     const CUmemAccessDesc access = {.location = {CU_MEM_LOCATION_TYPE_DEVICE,
                                                  gpus.list[memory->device].handle},
                                     .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CUresult result = driver.cuMemMap(memory->address, memory->size, 0, memory->handle, 0);
 
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = driver.cuMemSetAccess(memory->address, memory->size, &access, 1);
-    if (result != CUDA_SUCCESS)
-        driver.cuMemUnmap(memory->address, memory->size);
+    if (result == CUDA_SUCCESS) {
+        result = driver.cuMemSetAccess(memory->address, memory->size, &access, 1);
+        if (result != CUDA_SUCCESS)
+            driver.cuMemUnmap(memory->address, memory->size);
+    }
+    if (result != CUDA_SUCCESS) {
+        driver.cuMemRelease(memory->handle);
+        memory->handle = 0;
+    }
     return result;
 }
 
 CUresult movable_put_up(struct movable *memory)
 {
-    const CUmemAllocationProp properties = movable_properties(memory->device);
-    CUresult result = driver.cuMemCreate(&memory->handle, memory->size, &properties, 0);
+    CUresult result =
+        driver.cuMemCreate(&memory->handle, memory->size, &kinds[memory->device].properties, 0);
 
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = movable_map(memory);
-    if (result == CUDA_SUCCESS)
-        return result;
-    driver.cuMemRelease(memory->handle);
-    memory->handle = 0;
-    return result;
+    return result == CUDA_SUCCESS ? movable_map(memory) : result;
 }
 
 CUresult movable_take_down(struct movable *memory)
@@ -129,20 +167,6 @@ static void movable_end(struct movable *memory)
 
 // ---- allocation ----
 
-static bool movable_device_suits(int device)
-{
-    int supported = 0;
-
-    return driver.cuMemAddressReserve && driver.cuMemAddressFree && driver.cuMemCreate &&
-           driver.cuMemRelease && driver.cuMemMap && driver.cuMemUnmap && driver.cuMemSetAccess &&
-           driver.cuMemExportToShareableHandle && driver.cuMemImportFromShareableHandle &&
-           driver.cuMemGetInfo_v2 && driver.cuDeviceGetAttribute &&
-           driver.cuDeviceGetAttribute(&supported,
-                                       CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
-                                       gpus.list[device].handle) == CUDA_SUCCESS &&
-           supported;
-}
-
 // The memory is whole pages. If the driver's pages are unknown, the account counts bytes.
 static bool movable_size_suits(int device, uint64_t size)
 {
@@ -153,21 +177,16 @@ bool movable_suits(int device, uint64_t size)
 {
     return setup.worker.movable_memory && movable_size_suits(device, size) &&
            session.device_count == 1 && !setup.peer_gpus && !*setup.mps_pipe &&
-           gpus.driver_version >= DRIVER_SUSPENDS && movable_device_suits(device);
+           gpus.driver_version >= DRIVER_SUSPENDS && movable_unit(device);
 }
 
 // Returns a record with reserved addresses; NULL with the reason in *RESULT.
 static struct movable *movable_new(int device, uint64_t size, CUcontext context, CUresult *result)
 {
-    const CUmemAllocationProp properties = movable_properties(device);
-    size_t unit = 0;
+    size_t unit = movable_unit(device);
+    struct movable *memory = unit && size <= UINT64_MAX - unit ? malloc(sizeof(*memory)) : NULL;
 
-    *result =
-        driver.cuMemGetAllocationGranularity(&unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
-    if (*result != CUDA_SUCCESS)
-        return NULL;
-    struct movable *memory = size <= UINT64_MAX - unit ? malloc(sizeof(*memory)) : NULL;
-    *result = CUDA_ERROR_OUT_OF_MEMORY;
+    *result = unit ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NOT_SUPPORTED;
     if (!memory)
         return NULL;
     *memory = (struct movable){.size = (size + unit - 1) / unit * unit,
@@ -178,6 +197,19 @@ static struct movable *movable_new(int device, uint64_t size, CUcontext context,
         return memory;
     free(memory);
     return NULL;
+}
+
+// Enters memory that is mapped, or frees its record if RESULT says that it is not.
+static CUresult movable_enter(struct movable *memory, CUresult result, CUdeviceptr *address)
+{
+    if (result == CUDA_SUCCESS) {
+        *address = memory->address;
+        movable_put_in(memory);
+    } else {
+        driver.cuMemAddressFree(memory->address, memory->size);
+        free(memory);
+    }
+    return result;
 }
 
 // cuMemCreate succeeds after a fault of the GPU, when cuMemAlloc returns the fault's error, as
@@ -195,17 +227,7 @@ CUresult movable_allocate(int device, uint64_t size, CUcontext context, CUdevice
     struct movable *memory = result == CUDA_SUCCESS ? movable_new(device, size, context, &result)
                                                     : NULL;
 
-    if (!memory)
-        return result;
-    result = movable_put_up(memory);
-    if (result != CUDA_SUCCESS) {
-        driver.cuMemAddressFree(memory->address, memory->size);
-        free(memory);
-        return result;
-    }
-    *address = memory->address;
-    movable_put_in(memory);
-    return CUDA_SUCCESS;
+    return memory ? movable_enter(memory, movable_put_up(memory), address) : result;
 }
 
 bool movable_is(CUdeviceptr address)
@@ -252,28 +274,36 @@ CUresult movable_free(CUdeviceptr address)
     return result;
 }
 
-static struct movable *movable_take_one_of(CUcontext context)
+// Takes out all memory of a context. Returns it as a list.
+static struct movable *movable_take_all_of(CUcontext context)
 {
-    CUdeviceptr address = 0;
+    struct movable *taken = NULL;
 
-    {
-        SCOPED_LOCK(&lock);
-        for (size_t i = 0; i < BUCKETS && !address; i++)
-            for (const struct movable *memory = buckets[i]; memory; memory = memory->next)
-                if (memory->context == context)
-                    address = memory->address;
-    }
-    return address ? movable_take_out(address) : NULL;
+    SCOPED_LOCK(&lock);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct movable **at = &buckets[i]; *at;) {
+            struct movable *memory = *at;
+            if (memory->context != context) {
+                at = &memory->next;
+                continue;
+            }
+            movable_unlink(at);
+            memory->next = taken;
+            taken = memory;
+        }
+    return taken;
 }
 
 void movable_context_ended(CUcontext context)
 {
-    struct movable *memory;
+    struct movable *next = NULL;
 
     if (!atomic_load_explicit(&any, memory_order_relaxed))
         return;
-    while ((memory = movable_take_one_of(context)))
+    for (struct movable *memory = movable_take_all_of(context); memory; memory = next) {
+        next = memory->next;
         movable_end(memory);
+    }
 }
 
 // ---- shared with other processes ----
@@ -297,34 +327,26 @@ CUresult movable_import(int fd, int device, uint64_t size, CUcontext context, CU
     memory->imported = true;
     result = driver.cuMemImportFromShareableHandle(&memory->handle, (void *)(intptr_t)fd,
                                                    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-    if (result == CUDA_SUCCESS) {
-        result = movable_map(memory);
-        if (result != CUDA_SUCCESS)
-            driver.cuMemRelease(memory->handle);
-    }
-    if (result != CUDA_SUCCESS) {
-        driver.cuMemAddressFree(memory->address, memory->size);
-        free(memory);
-        return result;
-    }
-    *address = memory->address;
-    movable_put_in(memory);
-    return CUDA_SUCCESS;
+    return movable_enter(memory, result == CUDA_SUCCESS ? movable_map(memory) : result, address);
 }
 
 // ---- for memory_image.c ----
 
-CUresult movable_each(CUresult (*act)(struct movable *memory, void *argument), void *argument)
+struct movable **movable_list(size_t *count)
 {
-    CUresult result = CUDA_SUCCESS;
+    size_t most = 0;
 
     SCOPED_LOCK(&lock);
     for (size_t i = 0; i < BUCKETS; i++)
-        for (struct movable *memory = buckets[i]; memory && result == CUDA_SUCCESS;
-             memory = memory->next)
+        for (const struct movable *memory = buckets[i]; memory; memory = memory->next)
+            most += !memory->imported;
+    struct movable **list = most ? calloc(most, sizeof(struct movable *)) : NULL;
+    *count = 0;
+    for (size_t i = 0; list && i < BUCKETS; i++)
+        for (struct movable *memory = buckets[i]; memory; memory = memory->next)
             if (!memory->imported)
-                result = act(memory, argument);
-    return result;
+                list[(*count)++] = memory;
+    return list;
 }
 
 uint64_t movable_bytes(void)

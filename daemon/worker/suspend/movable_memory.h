@@ -43,9 +43,9 @@ struct movable {
     struct movable *next;
 };
 
-// Calls ACT for each allocation of this process until it returns an error, and returns that. ACT
-// may not call the functions above.
-CUresult movable_each(CUresult (*act)(struct movable *memory, void *argument), void *argument);
+// Lists the allocations of this process. The caller frees the list, which is valid until a request
+// is executed. NULL: there are none, or memory is exhausted.
+struct movable **movable_list(size_t *count);
 // Unmap and release, or create and map, the physical memory at an address that stays reserved.
 CUresult movable_take_down(struct movable *memory);
 CUresult movable_put_up(struct movable *memory);

@@ -78,44 +78,36 @@ static bool is_all_queued(void)
     return executing() <= semaphores_waiting() && copies_are_queued();
 }
 
-static void query_context(void *argument, uint64_t handle, void *context)
+struct context_visit {
+    unsigned (*act)(void); // returns STREAMS_ bits
+    unsigned state;        // of all contexts
+};
+
+static void visit_context(void *argument, uint64_t handle, void *context)
 {
-    unsigned *state = argument;
+    struct context_visit *visit = argument;
     CUcontext before;
 
-    if (driver.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)
+    if (driver.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) {
+        visit->state |= STREAMS_FAILED;
         return;
-    *state |= streams_query();
+    }
+    visit->state |= visit->act();
     driver.cuCtxPopCurrent_v2(&before);
 }
 
-static unsigned query_contexts(void)
+static unsigned in_all_contexts(unsigned (*act)(void))
 {
-    unsigned state = 0;
+    struct context_visit visit = {.act = act};
 
-    handle_table_each(session.handles, HANDLE_CONTEXT, query_context, &state);
-    return state;
+    handle_table_each(session.handles, HANDLE_CONTEXT, visit_context, &visit);
+    return visit.state;
 }
 
 // Waits for the worker's own streams, whose work is short.
-static void synchronize_context(void *argument, uint64_t handle, void *context)
+static unsigned synchronize_context(void)
 {
-    bool *fine = argument;
-    CUcontext before;
-
-    *fine = *fine && driver.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
-    if (!*fine)
-        return;
-    *fine = driver.cuCtxSynchronize() == CUDA_SUCCESS;
-    driver.cuCtxPopCurrent_v2(&before);
-}
-
-static bool synchronize_contexts(void)
-{
-    bool fine = true;
-
-    handle_table_each(session.handles, HANDLE_CONTEXT, synchronize_context, &fine);
-    return fine;
+    return driver.cuCtxSynchronize() == CUDA_SUCCESS ? 0 : STREAMS_FAILED;
 }
 
 enum quiesce_readiness {
@@ -132,12 +124,12 @@ static enum quiesce_readiness quiesce_await_idle(uint32_t pause, uint32_t timeou
 
     for (; !is_cancelled(pause); now = clock_ms()) {
         bool queued = is_all_queued();
-        unsigned state = query_contexts();
+        unsigned state = in_all_contexts(streams_query);
         last_busy = state ? now : last_busy;
         if (state & ~(unsigned)STREAMS_BUSY || now - last_busy > REQUEST_END_MS)
             return DRIVER_MUST_MOVE;
         if (queued && !state)
-            return synchronize_contexts() ? READY : DRIVER_MUST_MOVE;
+            return in_all_contexts(synchronize_context) ? DRIVER_MUST_MOVE : READY;
         if (now - start > timeout_ms)
             return state ? GPU_IS_BUSY : DRIVER_MUST_MOVE;
         nanosleep(&interval, NULL);

@@ -57,7 +57,7 @@ static void one_by_one(void)
     gives(list, 3 * QUANTUM_MS, "sss", "who cannot leave stays");
     list[0] = in(60, 0), list[1] = out(200, 1);
     gives(list, QUANTUM_MS, "lss", "one that wants more than there is can have all there is");
-    list[0].place = TURN_OUT, list[1].waits_since_ms = 0;
+    list[0] = (struct turn_tenant){.place = TURN_OUT}, list[1].waits_since_ms = 0;
     gives(list, QUANTUM_MS, "ses", "and has it");
 }
 
@@ -76,8 +76,33 @@ static void several(void)
     gives(list, 4, "ssss", "which takes its time");
     list[1] = out(60, 2);
     gives(list, 5, "esss", "and then the first goes on");
+    list[0] = waiting(in(60, 0), 10, 3), list[1] = out(50, 2);
+    gives(list, 5, "esss", "who has come in gets more before those who wait outside");
+    list[0].wants[0] = 30, list[2] = in(20, 4);
+    gives(list, 5, "ssss", "and does not leave for them");
+    gives(list, QUANTUM_MS, "lsss", "before its quantum is over");
     list[0] = in(90, 0);
     gives(list, QUANTUM_MS, "lsss", "until its quantum is over");
+}
+
+// Suspended leases that still have something on the GPU.
+static void rests(void)
+{
+    struct turn_tenant list[] = {in(50, 0), out(0, 0), out(0, 0), out(30, 1)};
+    list[1].waits = list[2].waits = false;
+    list[1].has[0] = list[2].has[0] = 10;
+    gives(list, 3, "ssse", "what fits beside the rests of suspended leases comes in");
+    list[3].wants[0] = 40;
+    gives(list, 3, "slss", "a rest leaves if that is enough");
+    list[1].fixed = true;
+    gives(list, 3, "ssls", "another one if that cannot");
+    list[2].fixed = true;
+    gives(list, 3, "ssss", "and none that cannot");
+    list[0].has[0] = 70, list[1].fixed = list[2].fixed = false;
+    gives(list, 3, "ssss", "nor if it is not enough");
+    gives(list, QUANTUM_MS, "lsss", "a quantum that is over goes first");
+    list[0] = in(50, 0), list[3].has[0] = 10, list[3].wants[0] = 90;
+    gives(list, QUANTUM_MS, "llls", "all leave for one that wants all that there is");
 }
 
 static void two_gpus(void)
@@ -132,6 +157,7 @@ int main(void)
 {
     one_by_one();
     several();
+    rests();
     two_gpus();
     all_have_turns();
     return done();

@@ -5,7 +5,8 @@
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/suspending.sh"
 
-start_box --devices sim:1 --admin-socket "$TMP/admin" --memory-check 200ms --suspend-timeout 1s
+# Otherwise the worker moves the memory itself, and the driver is not asked.
+start_box --devices sim:1 --movable-memory no --admin-socket "$TMP/admin" --memory-check 200ms --suspend-timeout 1s
 helper_of() { spawned "$BOX_PID" -x rgpu-suspender; }
 
 hold away 10

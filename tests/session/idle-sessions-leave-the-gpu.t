@@ -11,6 +11,7 @@ start_session busy
 ok "a session that asks for nothing is taken off the GPU" await "it leaves" is_state "$id" suspended
 ok "one that does something stays" goes_on busy
 is "$(state_of $((id + 1)))" "" "all the while"
+fails "its context stays on the GPU, which the driver is not asked to move" log_has "suspension=suspended was=suspended"
 look idle
 ok "the first call brings it back, with its data" await_line idle '^right 1$'
 ok "and it leaves again" await "it leaves" is_state "$id" suspended

@@ -27,6 +27,7 @@ for transport in shm tcp; do
     ok "$transport: its memory is off the GPU" await "the figures" taken_below 200
     look "$transport"
     ok "$transport: a program needs what it had, and has it" on_box "$ENDURE" 2
+    ok "$transport: since its context has left the GPU, too" log_has "session=$id suspension=suspended was=suspended"
     fails "$transport: the suspended one gets no answer" read_line "$transport" 0.1
     ok "$transport: it is resumed" ctl resume "$id"
     ok "$transport: and goes on with its data" await_line "$transport" '^right 2$'

@@ -21,6 +21,7 @@
 
 enum {
     TENANT_GRACE_MS = 5000, // time for a client to begin a session once there is memory
+    TAKE_MS = 1000,         // time for a worker to use a larger quota
     ASKS_MAX = 1024,        // for one worker, which has no more threads
 };
 
@@ -34,6 +35,7 @@ struct tenant {
     bool client;     // a client waits to begin a session
     int64_t seen_ms; // time of the last client that wanted to begin one
     int64_t here_since_ms, waits_since_ms, fixed_until_ms;
+    int64_t given_ms;                 // time of its last larger quota
     uint64_t budget[BOX_DEVICES_MAX]; // 0: not a GPU of the lease, or no budget
     uint64_t quota[BOX_DEVICES_MAX];  // quota that its sessions may use without asking
 };
@@ -159,7 +161,10 @@ static void put_needs(const struct box *box, const struct tenant *tenant, bool b
         uint64_t held = overcommit_used(box, tenant, i) + context;
         if (tenant->in)
             out->has[i] = larger(tenant->quota[i] + context, measured(box, tenant, i));
-        out->wants[i] = tenant->in ? more : more + larger(held, s ? s->needed[i] : 0);
+        else if (s)
+            out->has[i] = suspension_rest(s, i);
+        held = larger(held, s ? s->needed[i] : 0);
+        out->wants[i] = more + (!tenant->in && held > out->has[i] ? held - out->has[i] : 0);
     }
 }
 
@@ -227,6 +232,12 @@ static bool waits(const struct box *box, const struct tenant *tenant, const stru
     return tenant->client || overcommit_asks(box, tenant) || wants_back(box, tenant, s);
 }
 
+// Returns true if its suspension can free more memory of the GPU.
+static bool may_deepen(const struct suspension *s)
+{
+    return s->light && !s->cannot_deepen;
+}
+
 static void overcommit_describe(const struct box *box, struct tenant *tenant,
                                 struct turn_tenant *out)
 {
@@ -246,7 +257,7 @@ static void overcommit_describe(const struct box *box, struct tenant *tenant,
                                 .waits_since_ms = tenant->waits_since_ms,
                                 .idle = overcommit_is_idle(box, tenant),
                                 .fixed = clock_ms() < tenant->fixed_until_ms ||
-                                         (s && s->state != SUSPENSION_NONE),
+                                         (s && s->state != SUSPENSION_NONE && !may_deepen(s)),
                                 .here_since_ms = tenant->here_since_ms};
     put_needs(box, tenant, begun, out);
 }
@@ -295,6 +306,7 @@ static void overcommit_enter(struct box *box, struct tenant *tenant, const uint6
         accounts_set_quota(box, tenant->lease, device->ordinal, tenant->quota[i]);
     }
     tenant->in = true;
+    tenant->given_ms = clock_ms();
     tenant->client = false;
     tenant->waits_since_ms = 0;
     overcommit_answer_all(box, tenant);
@@ -307,8 +319,13 @@ static void overcommit_enter(struct box *box, struct tenant *tenant, const uint6
 
 static void leave(struct box *box, struct tenant *tenant)
 {
+    struct suspension *s = suspension_find(box, tenant->lease);
     char text[320] = "";
 
+    if (s && may_deepen(s)) {
+        s->must_deepen = true;
+        return;
+    }
     if (!suspension_begin(box, tenant->lease, SUSPENSION_TURN, text, sizeof(text)))
         return;
     log_info("lease=%s does not give way to others that wait reason=\"%s\"", tenant->lease, text);
@@ -354,15 +371,19 @@ static void adopt_sessions(struct box *box)
     }
 }
 
+// Takes back what quotas allow and sessions do not use.
 static void shrink_quotas(struct box *box)
 {
     struct tenant *tenant;
 
-    TAILQ_FOREACH(tenant, &box->tenants, link)
-        for (uint32_t i = 0; tenant->in && i < box->device_count; i++)
+    TAILQ_FOREACH(tenant, &box->tenants, link) {
+        if (!tenant->in || clock_ms() - tenant->given_ms < TAKE_MS)
+            continue;
+        for (uint32_t i = 0; i < box->device_count; i++)
             if (tenant->budget[i])
                 tenant->quota[i] =
                     accounts_shrink_quota(box, tenant->lease, box->devices[i].ordinal);
+    }
 }
 
 static bool anybody_waits(const struct turn_tenant *list, size_t count)
@@ -409,7 +430,7 @@ static void count_spare(const struct turn_rules *rules, const struct turn_tenant
         bool waited = false;
         for (size_t i = 0; i < count; i++) {
             bool enters = list[i].verdict == TURN_ENTERS;
-            taken += list[i].place == TURN_OUT ? 0 : list[i].has[gpu];
+            taken += list[i].has[gpu];
             taken += enters ? list[i].wants[gpu] : 0;
             waited = waited || (list[i].waits && !enters);
         }

@@ -16,8 +16,7 @@ static uint64_t overcommit_turns_need(const struct turn_round *round,
                                       const struct turn_tenant *tenant, size_t gpu)
 {
     uint64_t room = round->rules->room[gpu];
-    uint64_t has = tenant->place == TURN_IN ? tenant->has[gpu] : 0;
-    uint64_t most = room > has ? room - has : 0;
+    uint64_t most = room > tenant->has[gpu] ? room - tenant->has[gpu] : 0;
 
     return tenant->wants[gpu] < most ? tenant->wants[gpu] : most;
 }
@@ -47,28 +46,37 @@ static bool is_barred(const struct turn_round *round, const struct turn_tenant *
 
 // ---- leaving ----
 
-static bool overcommit_turns_is_before(const struct turn_tenant *a, const struct turn_tenant *b)
+static bool has_its_turn(const struct turn_round *round, const struct turn_tenant *tenant)
 {
+    return tenant->place == TURN_IN &&
+           round->rules->now_ms - tenant->here_since_ms < round->rules->quantum_ms;
+}
+
+static bool overcommit_turns_is_before(const struct turn_round *round, const struct turn_tenant *a,
+                                       const struct turn_tenant *b)
+{
+    if (has_its_turn(round, a) != has_its_turn(round, b))
+        return has_its_turn(round, a);
     return a->waits_since_ms != b->waits_since_ms ? a->waits_since_ms < b->waits_since_ms : a < b;
 }
 
 // Returns the order of leaving: 0 first.
 static unsigned rank(const struct turn_tenant *tenant)
 {
-    return tenant->waits ? 1 : tenant->idle ? 0 : 2;
+    return tenant->place == TURN_OUT ? 3 : tenant->waits ? 1 : tenant->idle ? 0 : 2;
 }
 
 static bool may_leave(const struct turn_round *round, const struct turn_tenant *tenant,
                       const struct turn_tenant *waiter)
 {
-    const struct turn_rules *rules = round->rules;
-
-    if (tenant == waiter || tenant->place != TURN_IN || tenant->verdict != TURN_STAYS ||
+    if (tenant == waiter || tenant->place == TURN_LEAVING || tenant->verdict != TURN_STAYS ||
         tenant->fixed)
         return false;
+    if (tenant->place == TURN_OUT)
+        return true;
     return (tenant->idle && !tenant->waits) ||
-           (tenant->waits && overcommit_turns_is_before(waiter, tenant)) ||
-           rules->now_ms - tenant->here_since_ms >= rules->quantum_ms;
+           (tenant->waits && overcommit_turns_is_before(round, waiter, tenant)) ||
+           !has_its_turn(round, tenant);
 }
 
 static bool helps(const struct turn_round *round, const struct turn_tenant *tenant,
@@ -128,8 +136,8 @@ static struct turn_tenant *next_waiter(const struct turn_round *round,
 
     for (size_t i = 0; i < round->count; i++) {
         struct turn_tenant *tenant = &round->list[i];
-        if (tenant->waits && (!last || overcommit_turns_is_before(last, tenant)) &&
-            (!next || overcommit_turns_is_before(tenant, next)))
+        if (tenant->waits && (!last || overcommit_turns_is_before(round, last, tenant)) &&
+            (!next || overcommit_turns_is_before(round, tenant, next)))
             next = tenant;
     }
     return next;
@@ -161,7 +169,7 @@ void turns_decide(const struct turn_rules *rules, struct turn_tenant *list, size
     for (size_t gpu = 0; gpu < rules->gpus; gpu++) {
         uint64_t taken = 0;
         for (size_t i = 0; i < count; i++) {
-            taken += list[i].place == TURN_OUT ? 0 : list[i].has[gpu];
+            taken += list[i].has[gpu];
             round.leaving[gpu] += list[i].place == TURN_LEAVING ? list[i].has[gpu] : 0;
         }
         round.free[gpu] = rules->room[gpu] > taken ? rules->room[gpu] - taken : 0;

@@ -3,9 +3,11 @@
 // ones. Pure function.
 //
 // A lease is suspended only if a waiting lease fits afterwards. Leases are served in the order in
-// which they began to wait, and no lease gets memory that an earlier one waits for. Idle leases are
+// which they began to wait, those first whose quantum has not ended, and no lease gets memory that
+// one before it waits for. Idle leases are
 // suspended first, then waiting leases that are served later, then leases whose quantum has ended;
-// in each group, the one that has been present longest.
+// in each group, the one that has been present longest. If that is not enough, suspended leases
+// give back what they still have.
 #ifndef RGPU_DAEMON_OVERCOMMIT_TURNS_H
 #define RGPU_DAEMON_OVERCOMMIT_TURNS_H
 
@@ -25,7 +27,7 @@ struct turn_tenant {
     bool idle;
     bool fixed;                    // cannot be suspended now
     int64_t here_since_ms;         // begin of its quantum
-    uint64_t has[TURN_GPUS_MAX];   // bytes; valid if `place` is not TURN_OUT
+    uint64_t has[TURN_GPUS_MAX];   // bytes; what a light suspension leaves, if `place` is TURN_OUT
     uint64_t wants[TURN_GPUS_MAX]; // bytes in addition
     enum turn_verdict verdict;     // result; TURN_ENTERS: the lease gets what it wants
 };

@@ -17,7 +17,7 @@
 #include "daemon/rgpud/workers/mps_daemon.h"
 #include "daemon/rgpud/box/offered_transports.h"
 #include "daemon/rgpud/sharing/overcommit.h"
-#include "daemon/rgpud/suspension/suspension_steps.h"
+#include "daemon/rgpud/suspension/worker_steps.h"
 #include "daemon/rgpud/suspension/worker_images.h"
 #include "daemon/rgpud/vm/vm_windows.h"
 #include "proto/cuda_abi.h"

@@ -81,8 +81,11 @@ static uint64_t left_since(const struct box *box, uint32_t index)
     const struct worker_process *worker;
     uint64_t bytes = 0;
 
-    TAILQ_FOREACH(worker, &box->workers, link)
-        bytes += worker->pause.away ? worker->driver_bytes[index] : 0;
+    TAILQ_FOREACH(worker, &box->workers, link) {
+        uint64_t rest = worker->device == &box->devices[index] ? worker->pause.rest : 0;
+        if (worker->pause.away && worker->driver_bytes[index] > rest)
+            bytes += worker->driver_bytes[index] - rest;
+    }
     return bytes;
 }
 

@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "daemon/rgpud/suspension/suspender.h"
+#include "daemon/rgpud/suspension/worker_images.h"
 #include "daemon/rgpud/workers/worker_process.h"
 
 static const char *const state_words[] = {
@@ -70,12 +71,43 @@ const char *suspension_word(const struct worker_process *worker)
                                                                            : state_words[s->state];
 }
 
+bool suspension_gives_way(const struct suspension *s)
+{
+    return s->light && !s->cannot_deepen && s->away_wanted && s->cause != SUSPENSION_TURN &&
+           (s->cause != SUSPENSION_IDLE || s->reported);
+}
+
+bool suspension_has_rest_on(const struct suspension *s, const struct session_grant *grant)
+{
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        if (suspension_rest(s, (uint32_t)(grant->devices[i] - s->box->devices)))
+            return true;
+    return false;
+}
+
+// Lets the contexts of suspended leases leave the GPUs of the grant. Returns true if there are any.
+static bool make_way(struct box *box, const struct session_grant *grant)
+{
+    struct suspension *s;
+    bool any = false;
+
+    TAILQ_FOREACH(s, &box->suspensions, link) {
+        if (!suspension_gives_way(s) || !suspension_has_rest_on(s, grant))
+            continue;
+        any = true;
+        if (!s->must_deepen)
+            box_changed(box);
+        s->must_deepen = true;
+    }
+    return any;
+}
+
 bool suspension_delays(struct box *box, const struct session_grant *grant)
 {
     struct suspension *s = *grant->lease ? suspension_find(box, grant->lease) : NULL;
 
     if (!s || s->state == SUSPENSION_NONE)
-        return false;
+        return make_way(box, grant);
     if (s->cause == SUSPENSION_IDLE)
         suspension_wake(s);
     s->called = s->called || s->cause == SUSPENSION_TURN;
@@ -89,6 +121,18 @@ uint64_t suspension_bytes(const struct box *box)
 
     TAILQ_FOREACH(s, &box->suspensions, link)
         sum += s->bytes;
+    return sum;
+}
+
+uint64_t suspension_rest(const struct suspension *s, uint32_t index)
+{
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (list[i]->device == &s->box->devices[index])
+            sum += list[i]->pause.rest;
     return sum;
 }
 
@@ -151,10 +195,11 @@ void suspension_move(struct suspension *s, enum suspension_state state)
              s->problem, *s->problem ? "\"" : "");
     for (size_t i = 0; i < count; i++) {
         list[i]->pause.away = state == SUSPENSION_AWAY;
+        list[i]->pause.rest = list[i]->pause.away && s->light ? worker_images_rest(list[i]) : 0;
         list[i]->unkept = true;
     }
+    s->since_ms = s->state == state ? s->since_ms : clock_ms();
     s->state = state;
-    s->since_ms = clock_ms();
     s->box->suspension_changes++;
     box_changed(s->box);
 }

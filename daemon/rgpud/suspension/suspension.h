@@ -48,6 +48,10 @@ struct suspension {
     bool reported, called, reported_called, given;
     uint32_t number; // number of the pause, which the workers repeat
     struct suspender *helper;
+    // Away, but the driver has not moved what the workers could not move, mainly their contexts.
+    bool light;
+    bool must_deepen;                 // that memory is needed
+    bool cannot_deepen;               // the driver has refused
     bool puts_back;                   // the suspender moves memory back, perhaps to other GPUs
     uint64_t bytes;                   // size of the images
     uint64_t needed[BOX_DEVICES_MAX]; // bytes of each GPU that it needs to resume
@@ -56,13 +60,16 @@ struct suspension {
     struct event *tick;
 };
 
-// Returns true if a client with this grant must wait because its lease is suspended.
+// Returns true if a client with this grant must wait: its lease is suspended, or others are whose
+// contexts have yet to leave its GPUs.
 bool suspension_delays(struct box *box, const struct session_grant *grant);
 // Returns the state of a worker's session as a word such as "pausing"; NULL if it runs.
 const char *suspension_word(const struct worker_process *worker);
 // Describes the suspension of this name. The caller owns the reference. NULL: there is none.
 json_t *suspension_show(const struct box *box, const char *name);
 uint64_t suspension_bytes(const struct box *box); // size of all images
+// Returns the bytes that the suspended workers have on the GPU with this index.
+uint64_t suspension_rest(const struct suspension *s, uint32_t index);
 // Returns the number of sessions whose memory is not on DEVICE; NULL: on any device.
 unsigned suspension_sessions(const struct box *box, const struct box_device *device);
 
@@ -72,6 +79,11 @@ unsigned suspension_sessions(const struct box *box, const struct box_device *dev
 // suspension, it may have given the GPUs away; the session then resumes when the broker returns
 // them.
 void suspension_wake(struct suspension *s);
+// Returns true if its workers have memory on a GPU of the grant.
+bool suspension_has_rest_on(const struct suspension *s, const struct session_grant *grant);
+// Returns true if a light suspension leaves its GPUs altogether once others use them. It does not
+// if leases take turns, or if the GPUs stay those of the idle session.
+bool suspension_gives_way(const struct suspension *s);
 // Return the suspension of this name, or of this worker's session; NULL if there is none.
 struct suspension *suspension_find(const struct box *box, const char *name);
 struct suspension *suspension_of(const struct worker_process *worker);

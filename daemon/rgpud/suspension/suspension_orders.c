@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "daemon/rgpud/gpus/figures.h"
 #include "daemon/rgpud/suspension/suspension_steps.h"
+#include "daemon/rgpud/suspension/worker_steps.h"
 #include "daemon/rgpud/workers/worker_process.h"
 
 enum { TICK_MS = 250 };

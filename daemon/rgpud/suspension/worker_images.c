@@ -5,6 +5,8 @@
 
 #include "common/net/control.h"
 
+enum { REST_MAX = 256 << 20 }; // bytes of a program that may stay beside its context
+
 void worker_images_save(struct worker_process **list, size_t count, uint32_t number,
                         unsigned timeout_ms)
 {
@@ -12,10 +14,9 @@ void worker_images_save(struct worker_process **list, size_t count, uint32_t num
 
     for (size_t i = 0; i < count; i++) {
         struct worker_pause *pause = &list[i]->pause;
-        if (!pause->movable || list[i]->not_suspendable)
+        if (!pause->saves || list[i]->not_suspendable)
             continue;
         pause->image = IMAGE_SAVING;
-        pause->busy = false;
         if (control_send_packet(list[i]->control_fd, CONTROL_SAVE, &save, -1))
             worker_process_kill(list[i], "does not hear that it has to save its memory");
     }
@@ -56,9 +57,32 @@ bool worker_images_pending(struct worker_process **list, size_t count)
 bool worker_images_busy(struct worker_process **list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (list[i]->pause.busy)
+        if (list[i]->pause.image == IMAGE_SAVED &&
+            list[i]->pause.outcome == CONTROL_SAVE_OUTCOME_BUSY)
             return true;
     return false;
+}
+
+static uint64_t worker_images_unsaved(const struct worker_process *worker)
+{
+    uint64_t used = worker->session.stats.memory, saved = worker->pause.saved;
+
+    return used > saved ? used - saved : 0;
+}
+
+bool worker_images_suffice(struct worker_process **list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i]->pause.image != IMAGE_SAVED ||
+            list[i]->pause.outcome != CONTROL_SAVE_OUTCOME_SAVED ||
+            worker_images_unsaved(list[i]) > REST_MAX)
+            return false;
+    return true;
+}
+
+uint64_t worker_images_rest(const struct worker_process *worker)
+{
+    return worker_images_unsaved(worker) + worker->session.grant.devices[0]->info.context_cost;
 }
 
 int32_t worker_images_result(struct worker_process **list, size_t count)
@@ -79,7 +103,8 @@ int worker_images_saved(struct worker_process *worker, const struct control_save
     if (pause->number != saved->number || pause->image != IMAGE_SAVING)
         return 0;
     pause->image = IMAGE_SAVED;
-    pause->busy = saved->busy;
+    pause->saved = saved->bytes;
+    pause->outcome = saved->outcome;
     box_changed(worker->box);
     return 0;
 }
@@ -93,6 +118,7 @@ int worker_images_restored(struct worker_process *worker, const struct control_r
     if (pause->number != restored->number || pause->image != IMAGE_RESTORING)
         return 0;
     pause->image = restored->result ? IMAGE_SAVED : IMAGE_NONE;
+    pause->saved = restored->result ? pause->saved : 0;
     pause->result = restored->result;
     box_changed(worker->box);
     return 0;

@@ -22,6 +22,11 @@ bool worker_images_restore(struct worker_process **list, size_t count, uint32_t 
 bool worker_images_pending(struct worker_process **list, size_t count);
 // Returns true if a worker's GPU did not become idle in time.
 bool worker_images_busy(struct worker_process **list, size_t count);
+// Returns true if the workers have saved nearly all memory of their programs.
+bool worker_images_suffice(struct worker_process **list, size_t count);
+// Returns the bytes of a worker that has saved its movable memory: its context, and what it could
+// not save.
+uint64_t worker_images_rest(const struct worker_process *worker);
 // Returns the CUresult of the first failed restoration; 0: none has failed.
 int32_t worker_images_result(struct worker_process **list, size_t count);
 

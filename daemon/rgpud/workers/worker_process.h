@@ -51,9 +51,11 @@ struct worker_pause {
     bool shares;       // the worker shares memory with GPUs of other boxes
     bool away;         // its memory is in the host
     // memory that the worker moves itself (worker_images.h)
-    uint64_t movable; // bytes
+    bool saves; // the worker knows SAVE
     enum worker_image image;
-    bool busy;      // its GPU did not become idle in time
+    enum control_save_outcome outcome;
+    uint64_t saved; // bytes in the image
+    uint64_t rest;  // bytes that it has on its GPU although it is away
     int32_t result; // CUresult of the last restoration
 };
 

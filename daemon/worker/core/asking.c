@@ -34,6 +34,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct asking *asking; // under lock
 static uint32_t last_request;
+static struct asking_quota quota; // under lock
 
 static void asking_begin(struct asking *mine)
 {
@@ -223,6 +224,19 @@ void ask_window_no_more(uint64_t place)
         log_debug("the end of a part of the window was not taken");
 }
 
+static void asking_count_quota(int requests, uint64_t bytes)
+{
+    SCOPED_LOCK(&lock);
+    quota.requests += (unsigned)requests;
+    quota.bytes += (uint64_t)requests * bytes;
+}
+
+struct asking_quota asking_quota(void)
+{
+    SCOPED_LOCK(&lock);
+    return quota;
+}
+
 CUresult ask_quota(unsigned device, uint64_t bytes)
 {
     struct asking mine = {.fd = -1};
@@ -230,7 +244,9 @@ CUresult ask_quota(unsigned device, uint64_t bytes)
 
     asking_begin(&mine);
     wanted.request = mine.request;
+    asking_count_quota(1, bytes);
     CUresult result = asking_ask(&mine, CONTROL_QUOTA_REQUEST, &wanted, -1);
+    asking_count_quota(-1, bytes);
     if (result != CUDA_SUCCESS)
         return result;
     return mine.quota.given ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;

@@ -37,6 +37,12 @@ int ask_reach(const char *name);
 // Waits until the lease may use BYTES more of an overcommitted device. Returns
 // CUDA_ERROR_OUT_OF_MEMORY if other leases do not give way in time.
 CUresult ask_quota(unsigned device, uint64_t bytes);
+// The requests that wait for this now, and their bytes.
+struct asking_quota {
+    unsigned requests;
+    uint64_t bytes;
+};
+struct asking_quota asking_quota(void);
 
 // Sends the requests without an answer again, to another supervisor.
 void asking_again(void);

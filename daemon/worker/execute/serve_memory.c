@@ -19,6 +19,7 @@
 #include "daemon/worker/copy/parts/wait_for_gpu.h"
 #include "daemon/worker/core/session.h"
 #include "daemon/worker/suspend/movable_memory.h"
+#include "daemon/worker/suspend/quiesce.h"
 #include "daemon/worker/suspend/streams_query.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
@@ -149,6 +150,7 @@ void serve_cuMemAlloc_v2(struct serve *serve, const struct args_cuMemAlloc_v2 *a
     if (!serve_require(serve, driver.cuMemAlloc_v2) ||
         !serve_memory_take(serve, args->bytesize, &device, &counted))
         return;
+    quiesce_await_end();
     serve_fail(serve,
                movable_suits(device, args->bytesize)
                    ? movable_allocate(device, args->bytesize, green_root(serve->current), &address)

@@ -252,14 +252,15 @@ static void memory_image_take_away(struct movable *memory)
                  (int)result);
 }
 
-uint64_t memory_image_save(void)
+bool memory_image_save(uint64_t *bytes)
 {
     int64_t start = clock_ms();
     size_t count = 0;
     SCOPED_FREE struct movable **list = image.size ? NULL : movable_list(&count);
 
+    *bytes = image.size;
     if (!list)
-        return image.size;
+        return image.size || !movable_bytes();
     uint64_t size = movable_bytes();
     CUresult result = memory_image_reserve(size) ? memory_image_copy_all(list, count, true)
                                                  : CUDA_ERROR_OUT_OF_MEMORY;
@@ -267,14 +268,15 @@ uint64_t memory_image_save(void)
         log_info("the driver moves the device memory result=%d", (int)result);
         if (image.bytes)
             memory_image_drop();
-        return 0;
+        return false;
     }
     for (size_t i = 0; i < count; i++)
         memory_image_take_away(list[i]);
     image.size = size;
     log_info("device memory is in the host bytes=%llu took_ms=%lld", (unsigned long long)size,
              (long long)(clock_ms() - start));
-    return size;
+    *bytes = size;
+    return true;
 }
 
 // ---- back ----

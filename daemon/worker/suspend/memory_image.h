@@ -5,13 +5,15 @@
 #ifndef RGPU_WORKER_MEMORY_IMAGE_H
 #define RGPU_WORKER_MEMORY_IMAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "worker_driver.h"
 
 // Copies all movable memory to the host and gives the GPU's memory back. The GPU must be idle.
-// Returns the bytes; 0: nothing has changed, and the driver has to move the memory.
-uint64_t memory_image_save(void);
+// Sets *BYTES to their number. Returns false if nothing has changed, because the driver has to move
+// the memory.
+bool memory_image_save(uint64_t *bytes);
 // Returns the memory to the GPU. After a failure the image is as before, and another attempt may
 // succeed if the result is CUDA_ERROR_OUT_OF_MEMORY.
 CUresult memory_image_restore(void);

@@ -12,12 +12,14 @@
 #include "common/base/log.h"
 #include "common/base/scope.h"
 #include "daemon/worker/collect/site_comms.h"
+#include "daemon/worker/core/asking.h"
 #include "daemon/worker/core/driver_load.h"
 #include "daemon/worker/core/gpus.h"
 #include "daemon/worker/copy/parts/held_frees.h"
 #include "daemon/worker/copy/parts/semaphores.h"
 #include "daemon/worker/peer/peer_windows.h"
 #include "daemon/worker/core/session.h"
+#include "daemon/worker/core/setup.h"
 #include "daemon/worker/suspend/memory_image.h"
 #include "daemon/worker/suspend/movable_memory.h"
 #include "daemon/worker/suspend/streams_query.h"
@@ -30,6 +32,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static bool wanted, running, reported; // under lock
 static bool resting, held;             // under lock: why requests wait
+static unsigned stopped;               // under lock: requests that wait here
 static uint32_t number;                // of the pause that was asked for last
 // under lock: what the supervisor has ordered during the pause
 static enum quiesce_order { ORDER_NONE, ORDER_SAVE, ORDER_RESTORE } order;
@@ -40,9 +43,9 @@ static void say_paused(uint32_t pause)
 {
     const struct control_paused paused = {.number = pause,
                                           .executing = executing(),
-                                          .memory = gpus_used(),
+                                          .memory = gpus_used() - asking_quota().bytes,
                                           .shares = peer_windows_any() || site_comms_any(),
-                                          .movable = movable_bytes()};
+                                          .saves = setup.worker.movable_memory};
 
     if (control_send_packet(session.control, CONTROL_PAUSED, &paused, -1))
         log_debug("the pause was not taken");
@@ -71,11 +74,18 @@ static bool is_cancelled(uint32_t pause)
     return !wanted || number != pause;
 }
 
-// Returns true if no request or copy will queue work. Requests that wait for semaphores do so only
-// after the pause.
+static unsigned count_stopped(void)
+{
+    SCOPED_LOCK(&lock);
+    return stopped;
+}
+
+// Returns true if no request or copy will queue work. Requests that wait for semaphores or memory
+// do so only after the pause.
 static bool is_all_queued(void)
 {
-    return executing() <= semaphores_waiting() && copies_are_queued();
+    return executing() <= semaphores_waiting() + asking_quota().requests + count_stopped() &&
+           copies_are_queued();
 }
 
 struct context_visit {
@@ -126,8 +136,11 @@ static enum quiesce_readiness quiesce_await_idle(uint32_t pause, uint32_t timeou
         bool queued = is_all_queued();
         unsigned state = in_all_contexts(streams_query);
         last_busy = state ? now : last_busy;
-        if (state & ~(unsigned)STREAMS_BUSY || now - last_busy > REQUEST_END_MS)
+        if (state & ~(unsigned)STREAMS_BUSY || now - last_busy > REQUEST_END_MS) {
+            log_info("the driver moves the device memory streams=%u requests=%u copies=%d", state,
+                     executing(), !copies_are_queued());
             return DRIVER_MUST_MOVE;
+        }
         if (queued && !state)
             return in_all_contexts(synchronize_context) ? DRIVER_MUST_MOVE : READY;
         if (now - start > timeout_ms)
@@ -140,9 +153,12 @@ static enum quiesce_readiness quiesce_await_idle(uint32_t pause, uint32_t timeou
 static void quiesce_save(uint32_t pause, uint32_t timeout_ms)
 {
     enum quiesce_readiness readiness = quiesce_await_idle(pause, timeout_ms);
-    const struct control_saved saved = {.number = pause,
-                                        .bytes = readiness == READY ? memory_image_save() : 0,
-                                        .busy = readiness == GPU_IS_BUSY};
+    struct control_saved saved = {.number = pause, .outcome = CONTROL_SAVE_OUTCOME_UNMOVED};
+
+    if (readiness == GPU_IS_BUSY)
+        saved.outcome = CONTROL_SAVE_OUTCOME_BUSY;
+    else if (readiness == READY && memory_image_save(&saved.bytes))
+        saved.outcome = CONTROL_SAVE_OUTCOME_SAVED;
 
     if (control_send_packet(session.control, CONTROL_SAVED, &saved, -1))
         log_debug("the supervisor does not know that memory was saved");
@@ -319,11 +335,22 @@ static void say_called(void)
     reported = reported || resting;
 }
 
+void quiesce_await_end(void)
+{
+    SCOPED_LOCK(&lock);
+    stopped++;
+    while (resting)
+        pthread_cond_wait(&changed, &lock);
+    stopped--;
+}
+
 void quiesce_wait(void)
 {
     SCOPED_LOCK(&lock);
+    stopped++;
     while (quiesce_holds) {
         say_called();
         pthread_cond_wait(&changed, &lock);
     }
+    stopped--;
 }

@@ -30,6 +30,10 @@ void quiesce_hold(bool held);
 // served. If PAUSE has arrived already, quiesces the worker.
 void quiesce_ask(unsigned (*count)(void));
 
+// Waits while the worker is quiesced. Called by a request in execution before it creates memory,
+// which the driver refuses in a suspended process.
+void quiesce_await_end(void);
+
 // Waits while requests are held. Called by the thread that has read a request, before it executes
 // the request.
 extern _Atomic bool quiesce_holds;

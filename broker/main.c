@@ -17,11 +17,11 @@
 #include "broker/http/http_listeners.h"
 #include "broker/leases/restoration.h"
 #include "broker/leases/start.h"
+#include "broker/serving.h"
 #include "common/base/clock.h"
 #include "common/base/descriptor.h"
 #include "common/base/fault.h"
 #include "common/base/log.h"
-#include "common/service/loop_stall.h"
 #include "common/service/program.h"
 #include "common/base/scope.h"
 
@@ -67,59 +67,6 @@ static struct broker_limits limits_of(const struct broker_settings *settings)
 
 // ---- running ----
 
-static void broker_on_signal(evutil_socket_t number, short events, void *argument)
-{
-    (void)events;
-    log_info("stopping: signal=%d", (int)number);
-    event_base_loopbreak(argument);
-}
-
-static void on_watchdog(evutil_socket_t fd, short events, void *argument)
-{
-    (void)fd;
-    (void)events;
-    (void)argument;
-    sd_notify(0, "WATCHDOG=1");
-}
-
-static void on_hangup(evutil_socket_t number, short events, void *argument);
-
-static int broker_serve(struct server *server)
-{
-    struct event *term, *interrupt, *hangup, *watchdog = NULL;
-    uint64_t watchdog_us = 0;
-    struct timeval period;
-    int error = server_start(server);
-
-    if (error)
-        return error;
-    term = evsignal_new(server->base, SIGTERM, broker_on_signal, server->base);
-    interrupt = evsignal_new(server->base, SIGINT, broker_on_signal, server->base);
-    hangup = evsignal_new(server->base, SIGHUP, on_hangup, server);
-    event_add(term, NULL);
-    event_add(interrupt, NULL);
-    event_add(hangup, NULL);
-    if (sd_watchdog_enabled(0, &watchdog_us) > 0) {
-        period.tv_sec = (time_t)(watchdog_us / 2000000);
-        period.tv_usec = (suseconds_t)(watchdog_us / 2 % 1000000);
-        watchdog = event_new(server->base, -1, EV_PERSIST, on_watchdog, NULL);
-        event_priority_set(watchdog, PRIORITY_TIME);
-        event_add(watchdog, &period);
-    }
-    printf("rgpu-brokerd is ready\n");
-    fflush(stdout);
-    sd_notify(0, "READY=1");
-    loop_stall_start();
-    event_base_dispatch(server->base);
-    sd_notify(0, "STOPPING=1");
-    event_free(term);
-    event_free(interrupt);
-    event_free(hangup);
-    if (watchdog)
-        event_free(watchdog);
-    return 0;
-}
-
 // A connection per box and per waiting client: as many files as the system lets us have, and fewer
 // connections where those are too few, since the database needs some too.
 static int fit_connections(struct broker_settings *settings)
@@ -143,47 +90,25 @@ static int fit_connections(struct broker_settings *settings)
     return 0;
 }
 
-// Timers (the tick, the watchdog) have priority over requests, however many there are.
-static struct event_base *new_base(void)
-{
-    const struct timeval interval = {.tv_usec = 100000};
-    struct event_config *config = event_config_new();
-    struct event_base *base = NULL;
-
-    if (config &&
-        event_config_set_max_dispatch_interval(config, &interval, 64, PRIORITY_REQUESTS) == 0)
-        base = event_base_new_with_config(config);
-    if (config)
-        event_config_free(config);
-    if (base && event_base_priority_init(base, PRIORITY_REQUESTS + 1) < 0) {
-        event_base_free(base);
-        base = NULL;
-    }
-    return base;
-}
+static void on_hangup(evutil_socket_t number, short events, void *argument);
 
 // Errors are in the log.
-static int broker_run(struct broker_settings *settings)
+static enum outcome broker_lead(struct broker_settings *settings, struct holder *holder,
+                                struct replication *replication)
 {
-    struct broker broker = {.limits = limits_of(settings)};
+    struct broker broker = {.limits = limits_of(settings), .replication = replication};
     struct server server = {.broker = &broker, .settings = settings};
-    struct holder holder;
     char path[4096];
-    enum outcome error;
+    enum outcome error = outcome_of(load_keys(settings, &broker.keys));
 
-    if (holder_take(settings->state_dir, settings->standby, tell_manager, &holder))
-        return -1;
     snprintf(path, sizeof(path), "%s/pool.sqlite", settings->state_dir);
-    error = outcome_of(fit_connections(settings));
-    if (!error)
-        error = outcome_of(load_keys(settings, &broker.keys));
     if (!error)
         error = broker_open(path, settings->synchronous == 0, &broker);
     if (!error)
-        error = outcome_of(holder_sign(&holder, broker.run));
+        error = outcome_of(holder_sign(holder, broker.run));
     if (!error) {
-        broker.holder = &holder;
-        if (holder.took_over)
+        broker.holder = holder;
+        if (holder->took_over || replication)
             error = history_take_over(&broker);
     }
     if (error == OUTCOME_DATABASE_DAMAGED)
@@ -191,17 +116,51 @@ static int broker_run(struct broker_settings *settings)
             "%s is damaged; restore it from a copy (rgpu-brokerd --restore), or move it away to "
             "begin anew: the leases that boxes serve are then adopted",
             path);
-    server.base = error ? NULL : new_base();
     if (!error)
-        error = outcome_of(server.base ? auth_new(settings, server.base, &server.auth) : -ENOMEM);
-    if (!error) {
-        error = outcome_of(broker_serve(&server));
-        server_stop(&server);
-    }
-    auth_free(&server.auth);
-    if (server.base)
-        event_base_free(server.base);
+        error = serve_pool(&server, on_hangup);
     broker_close(&broker);
+    return error;
+}
+
+// Waits until this broker leads. Returns false if it was stopped before, or failed.
+static bool broker_wait(struct broker_settings *settings, struct replication *replication,
+                        enum outcome *error)
+{
+    struct broker broker = {.pool = pool_new(), .replication = replication};
+    struct server server = {.broker = &broker, .settings = settings, .waiting = true};
+    char path[4096];
+    bool leads = false;
+
+    snprintf(path, sizeof(path), "%s/pool.sqlite", settings->state_dir);
+    *error = broker.pool ? outcome_of(load_keys(settings, &broker.keys)) : OUTCOME_NO_MEMORY;
+    if (!*error)
+        *error = serve_waiting(&server, path, on_hangup, &leads);
+    broker_close(&broker);
+    return leads && !*error;
+}
+
+static int broker_run(struct broker_settings *settings)
+{
+    const struct etcd_access access = {.endpoints = settings->replication,
+                                       .ca = settings->replication_ca,
+                                       .cert = settings->replication_cert,
+                                       .key = settings->replication_key};
+    struct replication *replication = NULL;
+    struct holder holder;
+    enum outcome error;
+    bool leads = true;
+
+    if (holder_take(settings->state_dir, settings->standby, tell_manager, &holder))
+        return -1;
+    error = outcome_of(fit_connections(settings));
+    if (!error && *settings->replication) {
+        error = outcome_of(replication_open(&access, settings->listen, &replication));
+        leads = !error && broker_wait(settings, replication, &error);
+    }
+    if (!error && leads)
+        error = broker_lead(settings, &holder, replication);
+    sd_notify(0, "STOPPING=1");
+    replication_close(&replication);
     holder_release(&holder);
     return error ? -1 : 0;
 }

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # rgpu-brokerd. The core (pool, plan, queue, requests, store) is an archive of its own, which tests
 # and benchmarks use without HTTP.
-$(call static_library,rgpubroker,$(wildcard broker/pool/*.c broker/store/*.c broker/leases/*.c) broker/api/busy_time.c broker/api/view.c)
+# Replication needs libcurl's headers; the library is loaded when it is used. Without them the broker
+# is built all the same, and refuses the setting.
+CURL_HEADER := $(wildcard /usr/include/curl/curl.h /usr/include/*/curl/curl.h)
+BROKER_REPLICATION := $(filter-out %/$(if $(CURL_HEADER),etcd_missing,etcd).c,$(wildcard broker/replication/*.c))
+
+$(call static_library,rgpubroker,$(wildcard broker/pool/*.c broker/store/*.c broker/leases/*.c) $(BROKER_REPLICATION) broker/api/busy_time.c broker/api/view.c)
 
 # Expanded late: common/module.mk is read after this file.
 BROKER_CORE_LIBS  = $$(COMMON_LIBS) -lsqlite3 -ljansson -ljwt
@@ -27,5 +32,5 @@ INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755:broker \
     config/rgpu-alerts.yml:$(PREFIX)/share/rgpu/rgpu-alerts.yml:0644:broker \
     config/rgpu-dashboard.json:$(PREFIX)/share/rgpu/rgpu-dashboard.json:0644:broker
 
-BROKER_PROGRAM_SOURCES := broker/main.c $(filter-out %/busy_time.c %/view.c,$(wildcard broker/http/*.c broker/api/*.c))
+BROKER_PROGRAM_SOURCES := broker/main.c broker/serving.c $(filter-out %/busy_time.c %/view.c,$(wildcard broker/http/*.c broker/api/*.c))
 $(call program,rgpu-brokerd,$(BROKER_PROGRAM_SOURCES),rgpubroker rgpucommon,$(BROKER_LIBS))

@@ -293,6 +293,49 @@ int pool_health(const struct command *command, int argc, char **argv)
     return slurm_health(status);
 }
 
+// ---- brokers ----
+
+static const struct table_column broker_columns[] = {
+    {"BROKER", "name", TABLE_TEXT},
+    {"ROLE", "role", TABLE_TEXT},
+    {"POSITION", "position", TABLE_TEXT},
+    {0},
+};
+
+// The broker that answers is the only one unless the pool is replicated.
+static json_t *list_brokers(const struct conversation *pool, const json_t *health)
+{
+    json_t *brokers = json_object_get(json_object_get(health, "replication"), "brokers");
+
+    return brokers ? json_pack("{s:O}", "brokers", brokers)
+                   : json_pack("{s:[{s:s, s:s}]}", "brokers", "name",
+                               broker_client_address(pool->client), "role", "alone");
+}
+
+static int run_broker(const struct command *command, int argc, char **argv)
+{
+    struct conversation pool;
+    json_t *answer, *rows;
+    int status = pool_open(&pool, command, argc, argv, 1, 1);
+
+    if (status >= 0)
+        return status;
+    if (strcmp(pool.line.argv[0], "status") != 0) {
+        fprintf(stderr, "rgpuctl broker: status; see rgpuctl broker --help\n");
+        pool_close(&pool);
+        return EXIT_USAGE;
+    }
+    status = pool_call(&pool, "GET", "/healthz", NULL, &answer);
+    if (!status) {
+        rows = list_brokers(&pool, answer);
+        status = pool_print(&pool, rows, "brokers", broker_columns);
+        json_decref(rows);
+        json_decref(answer);
+    }
+    pool_close(&pool);
+    return status;
+}
+
 static const struct command_option list_options[] = {
     POOL_OPTIONS,
     TABLE_WISH_OPTIONS,
@@ -327,5 +370,7 @@ const struct command pool_list_commands[] = {
     {"gpus", "", "Lists the GPUs of the pool.", list_options, run_gpus},
     {"leases", "", "Lists who holds GPUs, and who waits for them.", lease_options, run_leases},
     {"usage", "", "Shows what users have had of the pool.", usage_options, pool_usage},
+    {"broker", "status", "Lists the pool's brokers: which one leads, and how far the others are.",
+     list_options, run_broker},
     {0},
 };

@@ -62,7 +62,8 @@ enum permission {
     ALLOW_BOXES = 8,
     ALLOW_SCHEDULERS = 16,
     ALLOW_ADMINS = 32,
-    ALLOW_METRICS = 64, // senders that may do nothing else
+    ALLOW_METRICS = 64,        // senders that may do nothing else
+    ALLOW_WHILE_WAITING = 128, // also if another broker leads
 };
 
 struct route {
@@ -75,6 +76,7 @@ struct route {
 struct server {
     struct event_base *base;
     struct broker *broker;
+    bool waiting; // the broker has no store, and answers only routes with ALLOW_WHILE_WAITING
     struct broker_settings *settings; // a reload changes those that are reloadable
     struct auth *auth;
     struct own_names *own_names; // see same_site.h

@@ -123,6 +123,8 @@ static void identified(void *argument, enum outcome error, const struct identity
         api_fail(call, error ? error : OUTCOME_CROWDED);
     } else if (is_too_fast(call)) {
         api_refuse_fast(call);
+    } else if (server->waiting && !(call->route && call->route->allow & ALLOW_WHILE_WAITING)) {
+        api_fail(call, broker_problem(server->broker) ?: OUTCOME_WAITING);
     } else if (!call->route) {
         api_fail(call, call->path_known ? OUTCOME_NO_METHOD : OUTCOME_NO_PATH);
     } else if (!http_is_allowed(call)) {
@@ -275,6 +277,8 @@ static void on_tick(evutil_socket_t fd, short events, void *argument)
 
     (void)fd;
     (void)events;
+    if (server->waiting)
+        return;
     broker_tick(server->broker);
     session_query_tick(server);
     server_changed(server);

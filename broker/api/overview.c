@@ -105,7 +105,7 @@ static void add_drain_problems(struct overview *overview, const struct pool_box 
 static void add_problems(struct overview *overview, const struct broker *broker)
 {
     const struct queue_class *entry;
-    enum outcome storage = storage_state(&broker->storage);
+    enum outcome storage = broker_problem(broker);
 
     if (storage)
         add_problem(overview, "broker", "%s: %s", outcomes[storage].code, outcomes[storage].text);

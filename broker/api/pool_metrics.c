@@ -321,6 +321,29 @@ static void put_times(FILE *out, const struct server *server)
                           &server->sync_waits);
 }
 
+static void put_pool(FILE *out, const struct server *server)
+{
+    put_counters(out, server);
+    put_leases(out, server->broker->pool);
+    put_gpus(out, server->broker->pool);
+    put_queue(out, server->broker->pool);
+    put_times(out, server);
+    put_series(out, server->broker->pool);
+    put_busy_series(out, server->broker->store);
+}
+
+static void put_replication(FILE *out, const struct server *server)
+{
+    json_t *status = replication_status(server->broker->replication);
+
+    metrics_put(out, "leading", "gauge", "1 for the one of several brokers that leads.",
+                !server->waiting);
+    metrics_put(out, "replication_position", "counter",
+                "Changes of the pool's log that this broker has.",
+                (double)json_integer_value(json_object_get(status, "position")));
+    json_decref(status);
+}
+
 char *metrics_text(const struct server *server, size_t *size)
 {
     char *text = NULL;
@@ -328,17 +351,14 @@ char *metrics_text(const struct server *server, size_t *size)
 
     if (!out)
         return NULL;
-    put_counters(out, server);
-    put_leases(out, server->broker->pool);
-    put_gpus(out, server->broker->pool);
     metrics_put(out, "uptime_seconds", "gauge", "Since the broker was started.",
                 clock_boot_seconds() - server->started);
     metrics_put(out, "storage_ok", "gauge", "1 where changes can be written.",
-                storage_state(&server->broker->storage) == OUTCOME_DONE);
-    put_queue(out, server->broker->pool);
-    put_times(out, server);
-    put_series(out, server->broker->pool);
-    put_busy_series(out, server->broker->store);
+                broker_problem(server->broker) == OUTCOME_DONE);
+    if (server->broker->replication)
+        put_replication(out, server);
+    if (!server->waiting)
+        put_pool(out, server);
     metrics_put_process(out, "rgpu-brokerd");
     return fclose(out) == 0 ? text : NULL;
 }

@@ -143,18 +143,22 @@ static void get_overview(struct api_call *call)
 static void get_health(struct api_call *call)
 {
     const struct broker *broker = call->server->broker;
-    enum outcome storage = storage_state(&broker->storage);
-    const struct outcome_row *state = &outcomes[storage];
+    enum outcome problem = broker_problem(broker);
+    const struct outcome_row *state = &outcomes[problem];
     json_t *answer;
     size_t up = 0;
 
     for (size_t i = 0; i < broker->pool->box_count; i++)
         up += broker->pool->boxes[i]->connected;
-    answer = json_pack("{s:s, s:s, s:b, s:I, s:I, s:I}", "status", state->code, "version",
-                       RGPU_VERSION, "tickets", broker->keys.count > 0, "boxes",
-                       (json_int_t)broker->pool->box_count, "boxes_connected", (json_int_t)up,
-                       "leases", (json_int_t)broker->pool->lease_count);
-    if (storage)
+    answer =
+        json_pack("{s:s, s:s, s:b, s:I, s:I, s:I}", "status",
+                  call->server->waiting && !problem ? outcomes[OUTCOME_WAITING].code : state->code,
+                  "version", RGPU_VERSION, "tickets", broker->keys.count > 0, "boxes",
+                  (json_int_t)broker->pool->box_count, "boxes_connected", (json_int_t)up, "leases",
+                  (json_int_t)broker->pool->lease_count);
+    if (broker->replication)
+        json_object_set_new(answer, "replication", replication_status(broker->replication));
+    if (problem)
         json_object_set_new(answer, "error",
                             json_pack("{s:s, s:s}", "code", state->code, "message", state->text));
     api_answer(call, state->status, answer);
@@ -192,8 +196,8 @@ const struct route watch_routes[] = {
     {EVHTTP_REQ_GET, "/v1/overview", ALLOW_READERS, get_overview},
     {EVHTTP_REQ_GET, "/v1/usage", ALLOW_USERS | ALLOW_SCHEDULERS, get_usage},
     {EVHTTP_REQ_GET, "/v1/whoami", ALLOW_ANYBODY, get_whoami},
-    {EVHTTP_REQ_GET, "/healthz", ALLOW_ANYBODY, get_health},
-    {EVHTTP_REQ_GET, "/metrics", ALLOW_READERS | ALLOW_METRICS, get_metrics},
+    {EVHTTP_REQ_GET, "/healthz", ALLOW_ANYBODY | ALLOW_WHILE_WAITING, get_health},
+    {EVHTTP_REQ_GET, "/metrics", ALLOW_READERS | ALLOW_METRICS | ALLOW_WHILE_WAITING, get_metrics},
     {EVHTTP_REQ_GET, "/", ALLOW_ANYBODY, get_page}, // what it shows it asks for
     {0, NULL, 0, NULL},
 };

@@ -2,6 +2,7 @@
 #include "broker/http/broker_settings.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "common/service/config_retired.h"
 #include "common/base/log.h"
@@ -32,6 +33,14 @@ const struct config_option settings_table[] = {
                   "directory of the database; on a local disk, for this program alone"),
     CONFIG_BOOL("broker", "standby", S, standby, "no",
                 "wait while another broker has state_dir, then take over; see docs/admin/pool.md"),
+    CONFIG_LIST("broker", "replication", S, replication, "",
+                "URLs of etcd, through which brokers on several hosts have one pool; see "
+                "docs/admin/pool.md"),
+    CONFIG_STRING("broker", "replication_ca", S, replication_ca, "",
+                  "certificates (PEM) that etcd's is checked against; empty: the system's"),
+    CONFIG_STRING("broker", "replication_cert", S, replication_cert, "",
+                  "certificate (PEM) of this broker for etcd"),
+    CONFIG_STRING("broker", "replication_key", S, replication_key, "", "its key (PEM, mode 0600)"),
     CONFIG_ENUM("broker", "synchronous", S, synchronous, "full", synchronous_words,
                 "full: a grant survives a power cut; normal: faster, it survives a crash"),
     CONFIG_STRING("broker", "log_level", S, log_level, "info", "error, warn, info, debug or trace",
@@ -88,6 +97,28 @@ static int broker_settings_refuse(const char *section, const char *name, const c
     return -EINVAL;
 }
 
+// The log has all leases in it, so only a connection within the host may go without TLS.
+static bool is_protected(const char *url)
+{
+    return !strncmp(url, "https://", 8) || !strncmp(url, "http://127.0.0.1:", 17);
+}
+
+static int check_replication(const struct broker_settings *settings)
+{
+    int err = 0;
+
+    for (char **url = settings->replication; *url; url++)
+        if (!is_protected(*url))
+            err = broker_settings_refuse(
+                "broker", "replication",
+                "replication: addresses begin with https:// (http:// only at 127.0.0.1)");
+    if (*settings->replication && settings->standby)
+        err = broker_settings_refuse("broker", "standby",
+                                     "standby is for a shared state_dir, and replication for one "
+                                     "of each broker: set one of them");
+    return err;
+}
+
 int settings_check(const struct broker_settings *settings)
 {
     enum log_level level;
@@ -96,6 +127,8 @@ int settings_check(const struct broker_settings *settings)
     if ((err = log_level_parse(settings->log_level ? settings->log_level : "info", &level)))
         config_complain(settings_table, "broker", "log_level", "log_level=%s is not a level",
                         settings->log_level);
+    if (check_replication(settings))
+        err = -EINVAL;
     if (settings->away_after / 2 < settings->heartbeat)
         err = broker_settings_refuse(
             "pool", "away_after",

@@ -11,6 +11,7 @@ struct broker_settings {
     char **listen;
     char *socket, *state_dir, *cluster_key, *log_level;
     bool standby;
+    char **replication, *replication_ca, *replication_cert, *replication_key;
     int64_t max_connections, max_connections_per_address;
     int synchronous; // 0: "full", 1: "normal" (see SQLite's pragma synchronous)
     int munge;

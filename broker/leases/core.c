@@ -15,6 +15,8 @@ static enum outcome core_begin(struct broker *broker, const struct change *chang
     holder_check(broker->holder);
     if (broker->storage.broken)
         error = OUTCOME_DATABASE_DAMAGED;
+    else if (broker->replication && !replication_has_majority(broker->replication))
+        error = OUTCOME_NO_MAJORITY;
     else if (has_room)
         error = store_begin(broker->store);
     if (!error)
@@ -72,6 +74,13 @@ enum outcome broker_save_lease(struct broker *broker, const struct change *chang
         return error;
     error = store_update_lease(broker->store, lease, lease->state, lease->reason, 0);
     return broker_commit(broker, error, change);
+}
+
+enum outcome broker_problem(const struct broker *broker)
+{
+    if (broker->replication && !replication_has_majority(broker->replication))
+        return OUTCOME_NO_MAJORITY;
+    return storage_state(&broker->storage);
 }
 
 bool broker_read_reason(const json_t *said, char reason[BOX_REASON_MAX])

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "broker/pool/pool.h"
+#include "broker/replication/replication.h"
 #include "broker/store/storage.h"
 #include "broker/store/store.h"
 #include "common/service/metrics.h"
@@ -59,7 +60,8 @@ struct broker {
     int64_t wall_minus_steady;
     double next_trim, last_tick;
     struct storage storage;
-    struct holder *holder; // lock of the state directory; NULL in tests
+    struct holder *holder;           // lock of the state directory; NULL in tests
+    struct replication *replication; // NULL unless other brokers follow this one
 };
 
 // One change, for the event log. ACTOR names its author, such as "admin uid=0", "box gpu01",
@@ -85,6 +87,9 @@ enum outcome broker_commit(struct broker *broker, enum outcome error, const stru
 // Writes the present state of CHANGE's lease to the database, in a transaction of its own.
 enum outcome broker_save_lease(struct broker *broker, const struct change *change)
     __attribute__((warn_unused_result));
+
+// Returns OUTCOME_DONE or the reason why the broker is not healthy, for /healthz.
+enum outcome broker_problem(const struct broker *broker);
 
 // Copies member "reason" of a box's report without control characters, which could harm a terminal.
 // Returns false if there is no reason.

@@ -70,7 +70,7 @@ static enum outcome write_epoch(struct restoration *self, struct store *store)
 static int begin_epoch_in(struct restoration *self)
 {
     struct store *store = NULL;
-    enum outcome error = store_open(self->fresh, true, &store);
+    enum outcome error = store_open(self->fresh, true, NULL, &store);
 
     if (error)
         return -EUCLEAN;

@@ -16,7 +16,7 @@ enum outcome broker_open(const char *path, bool full_sync, struct broker *broker
     if (!broker->pool)
         return OUTCOME_NO_MEMORY;
     storage_init(&broker->storage, path);
-    error = store_open(path, full_sync, &broker->store);
+    error = store_open(path, full_sync, broker->replication, &broker->store);
     if (!error)
         error = store_load(broker->store, broker->pool);
     if (error) {

@@ -61,6 +61,9 @@
         "the broker's database is damaged; it must be restored from a copy") \
     ROW(OUTCOME_DATABASE_REFUSES, 503, "failed", \
         "the change is against a rule of the database; the broker's log says which") \
+    ROW(OUTCOME_NO_MAJORITY, 503, "no-majority", \
+        "the broker reaches no majority of etcd's members; nothing is changed") \
+    ROW(OUTCOME_WAITING, 503, "waiting", "another broker leads; this one waits to take over") \
     ROW(OUTCOME_NO_MEMORY, 503, "failed", "the broker has no memory left") \
     ROW(OUTCOME_FAILED, 503, "failed", "the change could not be made; the broker's log says why") \
     ROW(OUTCOME_STOPPING, 503, "stopping", "the broker stops")

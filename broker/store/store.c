@@ -17,13 +17,19 @@
 
 enum outcome store_begin(struct store *store)
 {
-    return statement_run(store, BEGIN, "");
+    enum outcome error = statement_run(store, BEGIN, "");
+
+    if (!error)
+        store_changes_begin(store->changes, store->database);
+    return error;
 }
 
 enum outcome store_commit(struct store *store)
 {
     enum outcome error = outcome_of(fault_point("store.before_commit"));
 
+    if (!error)
+        error = store_changes_end(store->changes, store->database);
     if (!error)
         error = statement_run(store, COMMIT, "");
     if (error)
@@ -35,26 +41,28 @@ enum outcome store_commit(struct store *store)
 
 uint64_t store_committed(struct store *store)
 {
-    return store_log_committed(store->log);
+    return store ? store_log_committed(store->log) : 0;
 }
 
 uint64_t store_durable(struct store *store)
 {
-    return store_log_durable(store->log);
+    return store ? store_log_durable(store->log) : 0;
 }
 
 int store_durable_fd(const struct store *store)
 {
-    return store_log_fd(store->log);
+    return store ? store_log_fd(store->log) : -1;
 }
 
 void store_await_durable(struct store *store)
 {
-    store_log_await(store->log);
+    if (store)
+        store_log_await(store->log);
 }
 
 void store_rollback(struct store *store)
 {
+    store_changes_drop(store->changes);
     if (!sqlite3_get_autocommit(store->database))
         sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
 }

@@ -6,17 +6,22 @@
 #define RGPU_BROKER_STORE_H
 
 #include <jansson.h>
+#include <stdatomic.h>
 
 #include "broker/pool/outcome.h"
 #include "broker/pool/pool.h"
 
 struct store;
+struct replication;
 
 // Opens or creates the database at PATH and updates its schema. store_load must follow; it detects
 // damage. FULL_SYNC: a thread syncs commits to disk; otherwise a commit counts as durable once the
-// kernel has it.
-enum outcome store_open(const char *path, bool full_sync, struct store **store)
-    __attribute__((warn_unused_result));
+// kernel has it. With a REPLICATION that leads, a commit counts as durable once a majority of etcd
+// has it, whatever FULL_SYNC is.
+enum outcome store_open(const char *path, bool full_sync, struct replication *replication,
+                        struct store **store) __attribute__((warn_unused_result));
+// Returns the schema of databases that this program writes.
+int64_t store_schema(void);
 void store_close(struct store **store);
 
 enum outcome store_begin(struct store *store) __attribute__((warn_unused_result));
@@ -24,6 +29,7 @@ enum outcome store_commit(struct store *store) __attribute__((warn_unused_result
 void store_rollback(struct store *store);
 
 // Return the number of commits, and of durable commits. The thread syncs many commits at once.
+// STORE may be NULL, of which there are no commits.
 uint64_t store_committed(struct store *store);
 uint64_t store_durable(struct store *store);
 // Returns an eventfd that becomes readable when more commits are durable.
@@ -39,6 +45,14 @@ int store_backup(const char *path, const char *copy) __attribute__((warn_unused_
 void store_fold(const char *path);
 // Checks a database. Returns -EUCLEAN if it is damaged or violates the broker's rules.
 int store_check(const char *path) __attribute__((warn_unused_result));
+
+// ---- following another broker (replication.h) ----
+
+// Copies the log of changes into the database at PATH, as it grows, until this broker leads. If the
+// database is not an earlier state of the log's, the newest snapshot takes its place. Returns true
+// once this broker leads, false if *STOP was set before.
+bool store_follow(const char *path, struct replication *replication, const atomic_bool *stop)
+    __attribute__((warn_unused_result));
 
 // ---- loading at start ----
 

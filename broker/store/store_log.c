@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "broker/store/store_changes.h"
 #include "common/base/log.h"
 #include "common/base/scope.h"
 
@@ -20,6 +21,9 @@
 // log is restarted. At URGENT pages a commit therefore copies the rest itself, while no page can be
 // added, unless the thread is copying. At LIMIT pages the commit waits for the thread first.
 enum { WANTED_PAGES = 1000, URGENT_PAGES = 4000, LIMIT_PAGES = 8000 };
+
+// A snapshot of the database is written after that many changes of a replicated log.
+enum { SNAPSHOT_CHANGES = 10000 };
 
 // The bytes that a new log keeps of its file.
 #define KEEP_SIZE "PRAGMA journal_size_limit = 16777216"
@@ -34,6 +38,9 @@ struct store_log {
     bool running, syncing, wanted, stop;
     int file, news; // the log itself, and the eventfd; -1 unless `durable`
     uint64_t committed, durable;
+    struct store_changes *changes; // NULL unless commits go to a replicated log
+    uint64_t logged;               // number of the last change in that log
+    uint64_t copied;               // number of the last snapshot; of the thread
 };
 
 // For the calling thread's connection. A connection that has not read the schema answers OK and
@@ -66,12 +73,63 @@ static bool await_wanted(struct store_log *self)
     return !self->stop;
 }
 
+// ---- the replicated log ----
+
+// Waits until the log has change NUMBER, which a snapshot contains.
+static bool await_logged(struct store_log *self, uint64_t number)
+{
+    SCOPED_LOCK(&self->lock);
+    while (!self->stop && self->logged < number)
+        pthread_cond_wait(&self->synced, &self->lock);
+    return self->logged >= number;
+}
+
+static void write_snapshot(struct store_log *self)
+{
+    struct log_head head;
+    uint8_t *bytes = store_serialize(self->database, &head);
+
+    if (bytes && await_logged(self, head.position.number)) {
+        replication_write_snapshot(self->changes->replication, &head, bytes);
+        self->copied = head.position.number;
+    }
+    sqlite3_free(bytes);
+}
+
+static bool is_snapshot_due(struct store_log *self)
+{
+    SCOPED_LOCK(&self->lock);
+    return self->changes && !self->stop && self->logged >= self->copied + SNAPSHOT_CHANGES;
+}
+
+// Returns how many commits the log now has more.
+static uint64_t append_pending(struct store_log *self)
+{
+    struct log_entry entry;
+    int count;
+
+    {
+        SCOPED_LOCK(&self->lock);
+        count = store_changes_take(self->changes, &entry);
+    }
+    if (count < 0)
+        abort(); // out of memory, where libevent and jansson abort as well
+    replication_append(self->changes->replication, &entry);
+    free(entry.bytes);
+    SCOPED_LOCK(&self->lock);
+    self->logged = entry.last;
+    return (uint64_t)count;
+}
+
 static void *store_log_run(void *argument)
 {
     struct store_log *self = argument;
 
-    while (await_wanted(self))
+    while (await_wanted(self)) {
         checkpoint_alone(self, self->database);
+        if (is_snapshot_due(self))
+            write_snapshot(self);
+    }
     return NULL;
 }
 
@@ -115,7 +173,9 @@ static void *sync_commits(void *argument)
     uint64_t target;
 
     while (await_commit(self, &target)) {
-        if (fdatasync(self->file) < 0)
+        if (self->changes)
+            target = self->durable + append_pending(self);
+        else if (fdatasync(self->file) < 0)
             store_log_give_up();
         note_durable(self, target);
     }
@@ -125,6 +185,8 @@ static void *sync_commits(void *argument)
 static void count_commit(struct store_log *self)
 {
     SCOPED_LOCK(&self->lock);
+    if (self->changes && store_changes_commit(self->changes) < 0)
+        abort(); // out of memory: a restart continues from the log
     self->committed++;
     if (self->syncing)
         pthread_cond_signal(&self->sync);
@@ -206,7 +268,8 @@ static int open_database(struct store_log *self, const char *path)
     return -EIO;
 }
 
-int store_log_open(const char *path, sqlite3 *database, bool durable, struct store_log **out)
+int store_log_open(const char *path, sqlite3 *database, bool durable, struct store_changes *changes,
+                   struct store_log **out)
 {
     struct store_log *self = calloc(1, sizeof(*self));
     int error;
@@ -214,6 +277,9 @@ int store_log_open(const char *path, sqlite3 *database, bool durable, struct sto
     if (!self)
         return -ENOMEM;
     self->writer = database;
+    self->changes = changes;
+    if (changes)
+        self->logged = self->copied = changes->position.number;
     self->file = self->news = -1;
     pthread_mutex_init(&self->copying, NULL);
     pthread_mutex_init(&self->lock, NULL);
@@ -221,10 +287,10 @@ int store_log_open(const char *path, sqlite3 *database, bool durable, struct sto
     pthread_cond_init(&self->sync, NULL);
     pthread_cond_init(&self->synced, NULL);
     error = open_database(self, path);
-    if (!error && durable)
+    if (!error && (durable || changes))
         error = open_file(self, path);
     if (!error)
-        error = store_log_start_threads(self, durable);
+        error = store_log_start_threads(self, durable || changes);
     if (error) {
         log_error("database: the log's threads do not start: %s", strerror(-error));
         store_log_close(&self);
@@ -271,6 +337,7 @@ void store_log_close(struct store_log **pointer)
         self->stop = true;
         pthread_cond_signal(&self->wake);
         pthread_cond_signal(&self->sync);
+        pthread_cond_broadcast(&self->synced);
     }
     if (self->running)
         pthread_join(self->thread, NULL);

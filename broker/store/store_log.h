@@ -9,12 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct store_changes;
 struct store_log;
 
 // Starts the thread for an open connection in WAL mode, which must stay open until store_log_close.
-// DURABLE: sync commits; otherwise every commit counts as durable. Returns 0 or -errno.
-int store_log_open(const char *path, sqlite3 *database, bool durable, struct store_log **log)
-    __attribute__((warn_unused_result));
+// DURABLE: sync commits; otherwise every commit counts as durable. CHANGES: commits are written to
+// the replicated log instead, from time to time with a snapshot; NULL: there is none. Returns 0 or
+// -errno.
+int store_log_open(const char *path, sqlite3 *database, bool durable, struct store_changes *changes,
+                   struct store_log **log) __attribute__((warn_unused_result));
 // Syncs all commits, stops the thread and frees.
 void store_log_close(struct store_log **log);
 

@@ -35,11 +35,16 @@ static enum outcome store_open_read_number(struct store *store, const char *sql,
     return error;
 }
 
+int64_t store_schema(void)
+{
+    return sizeof(migrations) / sizeof(migrations[0]);
+}
+
 // Migrates before foreign keys are enforced, because a step that recreates a table would otherwise
 // empty the tables that refer to it.
 static enum outcome migrate(struct store *store)
 {
-    int64_t count = sizeof(migrations) / sizeof(migrations[0]), version = 0;
+    int64_t count = store_schema(), version = 0;
     enum outcome error = store_open_read_number(store, "PRAGMA user_version", &version);
 
     if (error)
@@ -73,7 +78,8 @@ static enum outcome migrate(struct store *store)
 // The pool is read in no order of pages.
 #define CACHE_TO_LOAD "PRAGMA cache_size = -65536"
 
-enum outcome store_open(const char *path, bool full_sync, struct store **out)
+enum outcome store_open(const char *path, bool full_sync, struct replication *replication,
+                        struct store **out)
 {
     struct store *store = calloc(1, sizeof(*store));
     enum outcome error;
@@ -107,8 +113,11 @@ enum outcome store_open(const char *path, bool full_sync, struct store **out)
         error = store_open_execute(store, "PRAGMA foreign_keys = ON");
     if (!error)
         error = statements_prepare(store);
+    if (!error && replication)
+        error = store_changes_open(store->database, replication, &store->changes);
     if (!error)
-        error = outcome_of(store_log_open(path, store->database, full_sync, &store->log));
+        error = outcome_of(
+            store_log_open(path, store->database, full_sync, store->changes, &store->log));
     if (error)
         goto close;
     *out = store;
@@ -125,6 +134,7 @@ void store_close(struct store **store)
     if (store_sound_end(&(*store)->sound))
         log_debug("database: closed without having been read");
     store_log_close(&(*store)->log);
+    store_changes_free(&(*store)->changes);
     for (int i = 0; i < STATEMENT_COUNT; i++)
         sqlite3_finalize((*store)->statements[i]);
     sqlite3_close((*store)->database);

@@ -109,6 +109,8 @@ static enum outcome store_run_finish(struct store *store, enum statement number)
 
     if (sqlite3_step(statement) != SQLITE_DONE)
         error = store_report(store, statement_texts[number].sql);
+    else if (number != BEGIN && number != COMMIT)
+        store_changes_add(store->changes, statement);
     sqlite3_reset(statement);
     return error;
 }

@@ -7,13 +7,15 @@
 #include <sqlite3.h>
 
 #include "broker/store/statements.h"
+#include "broker/store/store_changes.h"
 #include "broker/store/store_log.h"
 
 struct store {
     sqlite3 *database;
     sqlite3_stmt *statements[STATEMENT_COUNT];
     struct store_log *log;
-    struct store_sound *sound; // running check of the database; NULL once the pool is loaded
+    struct store_changes *changes; // NULL unless the database is replicated
+    struct store_sound *sound;     // running check of the database; NULL once the pool is loaded
 };
 
 // Logs the last error of the connection. Returns its outcome, which is never OUTCOME_DONE.

@@ -24,7 +24,7 @@
 
 struct broker_client {
     char *address;
-    char *addresses;   // with commas between: a broker and its standby
+    char *addresses;   // with commas between: brokers of one pool
     size_t address_at; // where the present one begins there
     struct endpoint endpoint;
     char *munge_socket;
@@ -461,7 +461,16 @@ static int perform_once(struct broker_client *client, unsigned timeout_ms, const
     return error;
 }
 
-// A broker that was not reached has not received the request, so each other one may be asked once.
+// Returns true if the broker has not taken the request, so that another one may. One that waits for
+// the lead, or has no majority, takes none.
+static bool was_not_taken(const struct broker_client *client, int error)
+{
+    return error == -ECONNREFUSED || error == -EHOSTUNREACH ||
+           (error == -EREMOTEIO &&
+            (!strcmp(client->code, "waiting") || !strcmp(client->code, "no-majority")));
+}
+
+// Each broker may be asked once.
 static int perform(struct broker_client *client, unsigned timeout_ms, const char *method,
                    const char *path, const char *body, json_t **answer)
 {
@@ -470,8 +479,7 @@ static int perform(struct broker_client *client, unsigned timeout_ms, const char
 
     do
         error = perform_once(client, timeout_ms, method, path, body, answer);
-    while ((error == -ECONNREFUSED || error == -EHOSTUNREACH) && try_next(client) &&
-           client->address_at != first);
+    while (was_not_taken(client, error) && try_next(client) && client->address_at != first);
     return error;
 }
 

@@ -87,7 +87,8 @@ static int after_commit(void *argument, sqlite3 *database, const char *name, int
     return SQLITE_OK;
 }
 
-int store_log_open(const char *path, sqlite3 *database, bool durable, struct store_log **out)
+int store_log_open(const char *path, sqlite3 *database, bool durable, struct store_changes *changes,
+                   struct store_log **out)
 {
     static int left_open = -1; // by a process that died
     struct store_log *self = calloc(1, sizeof(*self));

@@ -31,6 +31,7 @@
 enum {
     RETRY_MIN_MS = 200,
     RETRY_MAX_MS = 5000,
+    RETRY_WAITING_MS = 1000,
     HEARTBEAT_MS = 5000, // until the broker sets another one
     ENDING_MS = 500,     // time that a report waits for sessions that are ending
 };
@@ -112,6 +113,9 @@ static void refused(struct broker_agent *agent, int status, const json_t *answer
         broker_agent_arm(agent, 0);
         return;
     }
+    // Another broker leads, or will soon.
+    if (code && !strcmp(code, "waiting") && agent->retry_ms > RETRY_WAITING_MS)
+        agent->retry_ms = RETRY_WAITING_MS;
     char why[256];
     snprintf(why, sizeof(why), "status %d: %s", status, message ? message : "no answer");
     go_offline(agent, why);

@@ -35,7 +35,7 @@ int broker_connection_send(struct broker_connection *connection, const char *met
 // Cancels the pending request; its callback is not called.
 void broker_connection_drop(struct broker_connection *connection);
 
-// Switches to the next broker, because a standby may have taken over.
+// Switches to the next broker, because another one may have taken over.
 void broker_connection_turn(struct broker_connection *connection);
 
 // Returns HOST:PORT of the broker in use.

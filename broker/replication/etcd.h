@@ -11,7 +11,7 @@
 struct etcd;
 
 struct etcd_access {
-    char *const *endpoints; // URLs, NULL at the end
+    char *const *endpoints;      // URLs, NULL at the end
     const char *ca, *cert, *key; // PEM files; NULL or empty: none
 };
 

@@ -21,4 +21,3 @@ const json_t *log_response(const json_t *answer, size_t number)
 
     return json_object_get(one, "response_range");
 }
-

@@ -102,13 +102,13 @@ int replication_read(struct replication *self, struct log_position from, struct 
     bool good;
 
     *news = (struct log_news){0};
-    answer = etcd_call(
-        self->log, "/v3/kv/txn",
-        json_pack("{s:[{s:{s:o, s:o, s:i}}, {s:{s:o}}, {s:{s:o}}]}", "success", "request_range",
-                  "key", key_of(KEY_LOG, from.number), "range_end", etcd_text(KEY_LOG "~"),
-                  "limit", READ_MOST, "request_range", "key", etcd_text(KEY_LEADER),
-                  "request_range", "key", etcd_text(KEY_SNAPSHOT)),
-        PIECE_MS);
+    answer =
+        etcd_call(self->log, "/v3/kv/txn",
+                  json_pack("{s:[{s:{s:o, s:o, s:i}}, {s:{s:o}}, {s:{s:o}}]}", "success",
+                            "request_range", "key", key_of(KEY_LOG, from.number), "range_end",
+                            etcd_text(KEY_LOG "~"), "limit", READ_MOST, "request_range", "key",
+                            etcd_text(KEY_LEADER), "request_range", "key", etcd_text(KEY_SNAPSHOT)),
+                  PIECE_MS);
     good = answer && read_news(self, answer, news);
     json_decref(answer);
     if (good)
@@ -140,9 +140,9 @@ static int read_piece(struct replication *self, const struct log_head *head, uin
                       uint8_t *to)
 {
     uint64_t wanted = head->size - offset < PIECE_SIZE ? head->size - offset : PIECE_SIZE;
-    json_t *answer =
-        etcd_call(self->log, "/v3/kv/range",
-                  json_pack("{s:o}", "key", piece_key(head, offset / PIECE_SIZE)), PIECE_MS);
+    json_t *answer = etcd_call(self->log, "/v3/kv/range",
+                               json_pack("{s:o}", "key", piece_key(head, offset / PIECE_SIZE)),
+                               PIECE_MS);
     size_t size = 0;
     SCOPED_FREE uint8_t *bytes =
         etcd_decode(json_object_get(json_array_get(json_object_get(answer, "kvs"), 0), "value"),
@@ -219,16 +219,15 @@ void replication_append(struct replication *self, const struct log_entry *entry)
         lead_lost("memory is exhausted");
     memcpy(value, &header, sizeof(header));
     memcpy(value + sizeof(header), entry->bytes, entry->size);
-    answer = insist(
-        self->log,
-        json_pack("{s:[o, {s:o, s:s, s:s}], s:[o], s:[{s:{s:o}}, {s:{s:o, s:b}}]}", "compare",
-                  if_leading(self), "key", key_of(KEY_LOG, entry->last), "target", "CREATE",
-                  "create_revision", "0", "success",
-                  put_of(key_of(KEY_LOG, entry->last),
-                         etcd_bytes(value, sizeof(header) + entry->size)),
-                  "failure", "request_range", "key", etcd_text(KEY_LEADER), "request_range", "key",
-                  key_of(KEY_LOG, entry->last), "keys_only", 1),
-        CALL_MS);
+    answer = insist(self->log,
+                    json_pack("{s:[o, {s:o, s:s, s:s}], s:[o], s:[{s:{s:o}}, {s:{s:o, s:b}}]}",
+                              "compare", if_leading(self), "key", key_of(KEY_LOG, entry->last),
+                              "target", "CREATE", "create_revision", "0", "success",
+                              put_of(key_of(KEY_LOG, entry->last),
+                                     etcd_bytes(value, sizeof(header) + entry->size)),
+                              "failure", "request_range", "key", etcd_text(KEY_LEADER),
+                              "request_range", "key", key_of(KEY_LOG, entry->last), "keys_only", 1),
+                    CALL_MS);
     if (!json_is_true(json_object_get(answer, "succeeded")) && !was_written(self, answer))
         lead_lost("another broker leads");
     json_decref(answer);
@@ -243,10 +242,10 @@ size_t replication_entry_max(void)
 
 static void write_if_leading(struct replication *self, json_t *changes)
 {
-    json_t *answer = insist(self->copier,
-                            json_pack("{s:[o], s:o}", "compare", if_leading(self), "success",
-                                      changes),
-                            PIECE_MS);
+    json_t *answer =
+        insist(self->copier,
+               json_pack("{s:[o], s:o}", "compare", if_leading(self), "success", changes),
+               PIECE_MS);
 
     if (!json_is_true(json_object_get(answer, "succeeded")))
         lead_lost("another broker leads");

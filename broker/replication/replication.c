@@ -111,12 +111,11 @@ static void exchange_reports(struct replication *self)
     json_decref(report);
     if (!value || asprintf(&key, KEY_MEMBERS "%s", self->name) < 0)
         return;
-    answer = etcd_call(
-        self->keeper, "/v3/kv/txn",
-        json_pack("{s:[{s:{s:o, s:o, s:I}}, o]}", "success", "request_put", "key", etcd_text(key),
-                  "value", etcd_text(value), "lease", (json_int_t)self->lease,
-                  range_of(KEY_MEMBERS)),
-        CALL_MS);
+    answer = etcd_call(self->keeper, "/v3/kv/txn",
+                       json_pack("{s:[{s:{s:o, s:o, s:I}}, o]}", "success", "request_put", "key",
+                                 etcd_text(key), "value", etcd_text(value), "lease",
+                                 (json_int_t)self->lease, range_of(KEY_MEMBERS)),
+                       CALL_MS);
     if (answer)
         note_reports(self, asked, read_members(answer));
     json_decref(answer);
@@ -305,14 +304,14 @@ bool replication_lead(struct replication *self)
     }
     if (!lease)
         return false;
-    answer = etcd_call(
-        self->log, "/v3/kv/txn",
-        json_pack("{s:[{s:o, s:s, s:s}], s:[{s:{s:o, s:o, s:I}}], s:[{s:{s:o}}]}", "compare", "key",
-                  etcd_text(KEY_LEADER), "target", "CREATE", "create_revision", "0", "success",
-                  "request_put", "key", etcd_text(KEY_LEADER), "value", etcd_text(self->name),
-                  "lease", (json_int_t)lease, "failure", "request_range", "key",
-                  etcd_text(KEY_LEADER)),
-        CALL_MS);
+    answer = etcd_call(self->log, "/v3/kv/txn",
+                       json_pack("{s:[{s:o, s:s, s:s}], s:[{s:{s:o, s:o, s:I}}], s:[{s:{s:o}}]}",
+                                 "compare", "key", etcd_text(KEY_LEADER), "target", "CREATE",
+                                 "create_revision", "0", "success", "request_put", "key",
+                                 etcd_text(KEY_LEADER), "value", etcd_text(self->name), "lease",
+                                 (json_int_t)lease, "failure", "request_range", "key",
+                                 etcd_text(KEY_LEADER)),
+                       CALL_MS);
     note_lead(self, answer, lease);
     json_decref(answer);
     return self->term > 0;

@@ -23,8 +23,7 @@ struct replication;
 // It ends the process if the broker led and has lost the lease, or has reached no majority of etcd
 // for a few seconds. ACCESS must outlive it. Returns 0 or -errno after logging.
 int replication_open(const struct etcd_access *access, char *const *listen,
-                     struct replication **out)
-    __attribute__((warn_unused_result));
+                     struct replication **out) __attribute__((warn_unused_result));
 // Gives the lead and the lease back.
 void replication_close(struct replication **replication);
 

@@ -187,9 +187,9 @@ enum outcome store_changes_end(struct store_changes *self, sqlite3 *database)
                   self->size);
         return OUTCOME_FAILED;
     }
-    header = (struct change_header){
-        .size = (uint32_t)(self->size - sizeof(header)),
-        .rows = (uint32_t)(sqlite3_total_changes(database) - self->rows_before)};
+    header = (struct change_header){.size = (uint32_t)(self->size - sizeof(header)),
+                                    .rows = (uint32_t)(sqlite3_total_changes(database) -
+                                                       self->rows_before)};
     memcpy(self->bytes, &header, sizeof(header));
     return OUTCOME_DONE;
 }

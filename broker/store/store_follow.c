@@ -121,9 +121,8 @@ static enum follow_step follow_news(struct follower *self, const struct log_news
             return FOLLOW_ANEW;
         step = FOLLOW_ON;
     }
-    return step == FOLLOW_AT_END && news->head.position.number > self->position.number
-               ? FOLLOW_ANEW
-               : step;
+    return step == FOLLOW_AT_END && news->head.position.number > self->position.number ? FOLLOW_ANEW
+                                                                                       : step;
 }
 
 // ---- snapshots ----
@@ -178,8 +177,7 @@ static int follow_anew(struct follower *self, const struct log_head *head)
     if (error)
         log_error("%s: the snapshot is not written: %s", self->path, strerror(-error));
     else
-        log_info("the database is a snapshot of the log: position=%" PRIu64,
-                 self->position.number);
+        log_info("the database is a snapshot of the log: position=%" PRIu64, self->position.number);
     return error;
 }
 

@@ -335,6 +335,9 @@ static int refusal_errno(long status, const char *code)
 {
     if (!strcmp(code, "busy"))
         return -EAGAIN;
+    // A broker that does not lead is as good as none.
+    if (!strcmp(code, "waiting") || !strcmp(code, "no-majority"))
+        return -ECONNREFUSED;
     switch (status) {
     case 400: return -EINVAL;
     case 401: return -EACCES;
@@ -461,16 +464,7 @@ static int perform_once(struct broker_client *client, unsigned timeout_ms, const
     return error;
 }
 
-// Returns true if the broker has not taken the request, so that another one may. One that waits for
-// the lead, or has no majority, takes none.
-static bool was_not_taken(const struct broker_client *client, int error)
-{
-    return error == -ECONNREFUSED || error == -EHOSTUNREACH ||
-           (error == -EREMOTEIO &&
-            (!strcmp(client->code, "waiting") || !strcmp(client->code, "no-majority")));
-}
-
-// Each broker may be asked once.
+// A broker that was not reached has not received the request, so each other one may be asked once.
 static int perform(struct broker_client *client, unsigned timeout_ms, const char *method,
                    const char *path, const char *body, json_t **answer)
 {
@@ -479,7 +473,8 @@ static int perform(struct broker_client *client, unsigned timeout_ms, const char
 
     do
         error = perform_once(client, timeout_ms, method, path, body, answer);
-    while (was_not_taken(client, error) && try_next(client) && client->address_at != first);
+    while ((error == -ECONNREFUSED || error == -EHOSTUNREACH) && try_next(client) &&
+           client->address_at != first);
     return error;
 }
 

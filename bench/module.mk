@@ -116,6 +116,13 @@ bench-broker: $(B)/bin/rgpu-brokerd
 	@mkdir -p $(B)/bench
 	@bench/broker.py $(B) > $(B)/bench/broker.jsonl
 
+# The broker alone, beside three that have one pool through etcd.
+.PHONY: bench-broker-replicated
+bench-broker-replicated: $(B)/bin/rgpu-brokerd
+	@scripts/install-deps bench
+	@mkdir -p $(B)/bench
+	@bench/broker_replicated.py $(B) > $(B)/bench/broker-replicated.jsonl
+
 # The broker with requests like those of boxes and nodes: the cost of size, waiting jobs, an open status page, and a
 # slow or full disk; the growth of the database's log; the time of a restart. BENCH_ARGS selects cases.
 .PHONY: bench-broker-load

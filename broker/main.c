@@ -306,12 +306,31 @@ static int check_state_dir(const struct broker_settings *settings)
     return error;
 }
 
+// Returns true if a file of the settings cannot be read.
+static bool lacks_file(const char *name, const char *path)
+{
+    if (!path || !*path || access(path, R_OK) == 0)
+        return false;
+    config_complain(settings_table, "broker", name, "%s=%s: %s", name, path, strerror(errno));
+    return true;
+}
+
+static int check_replication_files(const struct broker_settings *settings)
+{
+    bool lacks = lacks_file("replication_ca", settings->replication_ca);
+
+    lacks |= lacks_file("replication_cert", settings->replication_cert);
+    lacks |= lacks_file("replication_key", settings->replication_key);
+    return lacks ? -EINVAL : 0;
+}
+
 // Checks the files that a start reads beside the settings, without starting. All errors are logged.
 static int check_start(const struct broker_settings *settings)
 {
     struct ticket_keyring keys;
     int parts[] = {load_keys(settings, &keys), auth_settings_check(settings),
-                   http_listeners_check(settings), check_state_dir(settings)};
+                   http_listeners_check(settings), check_state_dir(settings),
+                   check_replication_files(settings)};
 
     explicit_bzero(&keys, sizeof(keys));
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)

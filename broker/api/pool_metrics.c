@@ -336,8 +336,6 @@ static void put_replication(FILE *out, const struct server *server)
 {
     json_t *status = replication_status(server->broker->replication);
 
-    metrics_put(out, "leading", "gauge", "1 for the one of several brokers that leads.",
-                !server->waiting);
     metrics_put(out, "replication_position", "counter",
                 "Changes of the pool's log that this broker has.",
                 (double)json_integer_value(json_object_get(status, "position")));
@@ -355,6 +353,8 @@ char *metrics_text(const struct server *server, size_t *size)
                 clock_boot_seconds() - server->started);
     metrics_put(out, "storage_ok", "gauge", "1 where changes can be written.",
                 broker_problem(server->broker) == OUTCOME_DONE);
+    metrics_put(out, "leading", "gauge", "1 for the broker that leads, as a lone one does.",
+                !server->waiting);
     if (server->broker->replication)
         put_replication(out, server);
     if (!server->waiting)

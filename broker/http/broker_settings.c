@@ -40,7 +40,7 @@ const struct config_option settings_table[] = {
                   "certificates (PEM) that etcd's is checked against; empty: the system's"),
     CONFIG_STRING("broker", "replication_cert", S, replication_cert, "",
                   "certificate (PEM) of this broker for etcd"),
-    CONFIG_STRING("broker", "replication_key", S, replication_key, "", "its key (PEM, mode 0600)"),
+    CONFIG_STRING("broker", "replication_key", S, replication_key, "", "its private key (PEM)"),
     CONFIG_ENUM("broker", "synchronous", S, synchronous, "full", synchronous_words,
                 "full: a grant survives a power cut; normal: faster, it survives a crash"),
     CONFIG_STRING("broker", "log_level", S, log_level, "info", "error, warn, info, debug or trace",

@@ -15,7 +15,7 @@
 #include "common/base/log.h"
 #include "common/base/scope.h"
 
-enum { PIECE_SIZE = 1 << 20, READ_MOST = 64, PIECE_MS = 5000, RETRY_US = 50000 };
+enum { PIECE_SIZE = 1 << 20, READ_MOST = 16, PIECE_MS = 5000, RETRY_US = 50000 };
 
 struct entry_header {
     uint64_t first, term; // in this machine's order of bytes, as all brokers of a site
@@ -196,6 +196,8 @@ static json_t *insist(struct etcd *etcd, json_t *transaction, long timeout_ms)
 {
     json_t *answer;
 
+    if (!transaction)
+        lead_lost("memory is exhausted");
     while (!(answer = etcd_call(etcd, "/v3/kv/txn", json_incref(transaction), timeout_ms)))
         usleep(RETRY_US);
     json_decref(transaction);

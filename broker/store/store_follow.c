@@ -11,9 +11,13 @@
 #include "broker/store/store.h"
 #include "broker/store/store_changes.h"
 #include "common/base/log.h"
+#include "common/base/log_limit.h"
 #include "common/base/scope.h"
 
 enum { TIMEOUT_MS = 10000, POLL_US = 200000 };
+
+// A full disk fails each attempt.
+static struct log_limit failing = LOG_LIMIT(5, 60);
 
 struct follower {
     const char *path;
@@ -51,12 +55,13 @@ static bool apply_change(struct follower *self, const struct change_header *head
     int before = sqlite3_total_changes(self->database);
 
     if (sqlite3_exec(self->database, text, NULL, NULL, NULL) != SQLITE_OK) {
-        log_error("database: a change of the log fails here: %s", sqlite3_errmsg(self->database));
+        log_limited(&failing, LOG_LEVEL_ERROR, "database: a change of the log fails here: %s",
+                    sqlite3_errmsg(self->database));
         return false;
     }
     if ((uint32_t)(sqlite3_total_changes(self->database) - before) == header->rows)
         return true;
-    log_error("database: a change of the log has another effect here");
+    log_limited(&failing, LOG_LEVEL_ERROR, "database: change %s has another effect here", text);
     return false;
 }
 
@@ -175,7 +180,8 @@ static int follow_anew(struct follower *self, const struct log_head *head)
     open_copy(self);
     replication_note(self->replication, self->position);
     if (error)
-        log_error("%s: the snapshot is not written: %s", self->path, strerror(-error));
+        log_limited(&failing, LOG_LEVEL_ERROR, "%s: the snapshot is not written: %s", self->path,
+                    strerror(-error));
     else
         log_info("the database is a snapshot of the log: position=%" PRIu64, self->position.number);
     return error;

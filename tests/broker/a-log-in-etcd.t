@@ -28,6 +28,8 @@ like "$("$BUILD/bin/rgpu-brokerd" --check-config --replication http://10.0.0.1:2
     'begin with https://' "an address without TLS is refused"
 like "$("$BUILD/bin/rgpu-brokerd" --check-config --replication "$url" --standby yes --state-dir "$TMP" --cluster-key "" 2>&1 || true)" \
     'standby is for a shared state_dir' "and so is standby beside it"
+like "$("$BUILD/bin/rgpu-brokerd" --check-config --replication "$url" --replication-key /nowhere --state-dir "$TMP" --cluster-key "" 2>&1 || true)" \
+    'replication_key=/nowhere: No such file' "and a file that is not there"
 tls=(--replication "$url" --replication-ca "$TMP/ca.pem")
 own=(--replication-cert "$TMP/broker.pem" --replication-key "$TMP/broker.key")
 start_replica 1 "${tls[@]}"
@@ -37,6 +39,13 @@ start_replica 1 "${tls[@]}" "${own[@]}"
 ok "with its certificate it leads" await "a leader" find_leader 1
 start_replica 2 "${tls[@]}" "${own[@]}"
 ok "another one waits" await "broker 2" test_state 2 waiting
+
+# A box and a client that know the one that waits first.
+BROKER=${ADDRESS[2]},${ADDRESS[1]},${ADDRESS[3]}
+ok "a box goes on from a broker that waits" start_pool_box gpu1
+lease=$(api POST /v1/leases '{"request": {"gpus": [{"count": 1}]}, "ticket": true, "lifetime": 3600}')
+export RGPU_BROKER=$BROKER RGPU_BROKER_KEY=$TMP/admin.key
+like "$("$BUILD/bin/rgpuctl" leases)" "$(at lease.id <<<"$lease")" "and so does a client"
 
 keys() { etcd_call /v3/kv/range "{\"key\":\"$(b64 "$1")\",\"range_end\":\"$(b64 "$1~")\",\"count_only\":true}" | at count; }
 snapshot_at() { etcd_call /v3/kv/range "{\"key\":\"$(b64 /rgpu/snapshot)\"}" | at kvs.0.value | base64 -d | at number; }
@@ -71,13 +80,23 @@ ok "the broker that waits has followed" await "broker 2" same_as_leader 2
 start_replica 3 "${tls[@]}" "${own[@]}"
 ok "one that begins now has it all from the snapshot" await "broker 3" same_as_leader 3
 
+
+stop "${BROKER_OF[1]}" KILL
+ok "another one takes over" await "a leader" find_leader 2 3
+ok "the box finds it" await "the box" box_is gpu1 up
+is "$(api GET "/v1/leases/$(at lease.id <<<"$lease")" | at lease.state)" granted "the lease lives"
+like "$(RGPU_TICKET=$(at ticket <<<"$lease") "$CLIENT" "$BOX" echo hi)" 'echoed' "its ticket opens a session"
+like "$("$BUILD/bin/rgpuctl" leases)" "$(at lease.id <<<"$lease")" "and a client finds the broker"
+start_replica 1 "${tls[@]}" "${own[@]}"
+old=$(others "$LEADER" | tail -n1)
+await "broker $old" test_state "$old" waiting || bail "broker $old does not wait"
+
 # A broker of a later release has changed the database.
 head=$(etcd_call /v3/kv/range "{\"key\":\"$(b64 /rgpu/snapshot)\"}" | at kvs.0.value | base64 -d | sed 's/"schema":[0-9]*/"schema":1000/')
 etcd_call /v3/kv/put "{\"key\":\"$(b64 /rgpu/snapshot)\",\"value\":\"$(b64 "$head")\"}" >/dev/null
-said() { grep -q 'it follows no more' "$TMP/replica2.1.log"; }
+said() { grep -q 'it follows no more' "$TMP/replica$old.1.log"; }
 ok "a broker of an earlier release says that it does not follow" await "the line" said
-stop "${BROKER_OF[1]}"
-stop "${BROKER_OF[3]}"
+for n in $(others "$old"); do stop "${BROKER_OF[$n]}"; done
 is "$(keys /rgpu/leader)" "" "the lead is given back at an ordinary end"
-is "$(state_of 2)" waiting "and the broker of an earlier release does not take it"
+is "$(state_of "$old")" waiting "and the broker of an earlier release does not take it"
 done_testing

@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # rgpu-brokerd. The core (pool, plan, queue, requests, store) is an archive of its own, which tests
 # and benchmarks use without HTTP.
-# Replication needs libcurl's headers; the library is loaded when it is used. Without them the broker
-# is built all the same, and refuses the setting.
-CURL_HEADER := $(wildcard /usr/include/curl/curl.h /usr/include/*/curl/curl.h)
-BROKER_REPLICATION := $(filter-out %/$(if $(CURL_HEADER),etcd_missing,etcd).c,$(wildcard broker/replication/*.c))
-
-$(call static_library,rgpubroker,$(wildcard broker/pool/*.c broker/store/*.c broker/leases/*.c) $(BROKER_REPLICATION) broker/api/busy_time.c broker/api/view.c)
+$(call static_library,rgpubroker,$(wildcard broker/pool/*.c broker/store/*.c broker/leases/*.c broker/replication/*.c) broker/api/busy_time.c broker/api/view.c)
 
 # Expanded late: common/module.mk is read after this file.
 BROKER_CORE_LIBS  = $$(COMMON_LIBS) -lsqlite3 -ljansson -ljwt

@@ -15,8 +15,8 @@ struct etcd_access {
     const char *ca, *cert, *key; // PEM files; NULL or empty: none
 };
 
-// ACCESS must outlive the client. Returns 0, -ENOMEM, or -ENOTSUP if libcurl is missing, here or when
-// the program was built.
+// ACCESS must outlive the client. Returns 0, -ENOMEM, or -ENOTSUP if libcurl is missing, here or
+// when the program was built.
 int etcd_open(const struct etcd_access *access, struct etcd **etcd)
     __attribute__((warn_unused_result));
 void etcd_close(struct etcd **etcd);

@@ -25,7 +25,10 @@ struct replication {
     struct etcd *keeper, *log, *copier; // a client for each thread
     char *name;
     pthread_t thread;
-    bool had_majority;    // of the thread
+    bool had_majority; // this and what follows: of the thread
+    unsigned turns;
+    int64_t reported_lease;
+    uint64_t reported_term;
     pthread_mutex_t lock; // of what follows
     pthread_cond_t wake;
     bool stop;

@@ -21,7 +21,7 @@ struct entry_header {
     uint64_t first, term; // in this machine's order of bytes, as all brokers of a site
 };
 
-static json_t *key_of(const char *prefix, uint64_t number)
+static json_t *log_key(const char *prefix, uint64_t number)
 {
     char key[64];
 
@@ -36,7 +36,7 @@ static const json_t *first_pair(const json_t *answer, size_t number)
 
 // ---- reading ----
 
-static bool read_entry(const json_t *pair, struct log_entry *entry)
+static bool decode_entry(const json_t *pair, struct log_entry *entry)
 {
     struct entry_header header;
     size_t size, key_size;
@@ -58,7 +58,7 @@ static bool read_entry(const json_t *pair, struct log_entry *entry)
     return true;
 }
 
-static bool read_head(const json_t *pair, struct log_head *head)
+static bool decode_head(const json_t *pair, struct log_head *head)
 {
     size_t size;
     SCOPED_FREE uint8_t *text = etcd_decode(json_object_get(pair, "value"), &size);
@@ -81,7 +81,7 @@ static bool read_news(struct replication *self, const json_t *answer, struct log
     size_t count = json_array_size(pairs);
 
     if (!json_is_true(json_object_get(answer, "succeeded")) ||
-        !read_head(first_pair(answer, 2), &news->head))
+        !decode_head(first_pair(answer, 2), &news->head))
         return false;
     {
         SCOPED_LOCK(&self->lock);
@@ -89,7 +89,7 @@ static bool read_news(struct replication *self, const json_t *answer, struct log
     }
     news->entries = calloc(count ? count : 1, sizeof(*news->entries));
     while (news->entries && news->count < count) {
-        if (!read_entry(json_array_get(pairs, news->count), &news->entries[news->count]))
+        if (!decode_entry(json_array_get(pairs, news->count), &news->entries[news->count]))
             return false;
         news->count++;
     }
@@ -105,7 +105,7 @@ int replication_read(struct replication *self, struct log_position from, struct 
     answer =
         etcd_call(self->log, "/v3/kv/txn",
                   json_pack("{s:[{s:{s:o, s:o, s:i}}, {s:{s:o}}, {s:{s:o}}]}", "success",
-                            "request_range", "key", key_of(KEY_LOG, from.number), "range_end",
+                            "request_range", "key", log_key(KEY_LOG, from.number), "range_end",
                             etcd_text(KEY_LOG "~"), "limit", READ_MOST, "request_range", "key",
                             etcd_text(KEY_LEADER), "request_range", "key", etcd_text(KEY_SNAPSHOT)),
                   PIECE_MS);
@@ -188,7 +188,7 @@ static json_t *put_of(json_t *key, json_t *value)
 static json_t *delete_before(const char *prefix, uint64_t number)
 {
     return json_pack("{s:{s:o, s:o}}", "request_delete_range", "key", etcd_text(prefix),
-                     "range_end", key_of(prefix, number));
+                     "range_end", log_key(prefix, number));
 }
 
 // Repeats a transaction until etcd answers. Only the thread that keeps the lease gives up.
@@ -221,15 +221,16 @@ void replication_append(struct replication *self, const struct log_entry *entry)
         lead_lost("memory is exhausted");
     memcpy(value, &header, sizeof(header));
     memcpy(value + sizeof(header), entry->bytes, entry->size);
-    answer = insist(self->log,
-                    json_pack("{s:[o, {s:o, s:s, s:s}], s:[o], s:[{s:{s:o}}, {s:{s:o, s:b}}]}",
-                              "compare", if_leading(self), "key", key_of(KEY_LOG, entry->last),
-                              "target", "CREATE", "create_revision", "0", "success",
-                              put_of(key_of(KEY_LOG, entry->last),
-                                     etcd_bytes(value, sizeof(header) + entry->size)),
-                              "failure", "request_range", "key", etcd_text(KEY_LEADER),
-                              "request_range", "key", key_of(KEY_LOG, entry->last), "keys_only", 1),
-                    CALL_MS);
+    answer =
+        insist(self->log,
+               json_pack("{s:[o, {s:o, s:s, s:s}], s:[o], s:[{s:{s:o}}, {s:{s:o, s:b}}]}",
+                         "compare", if_leading(self), "key", log_key(KEY_LOG, entry->last),
+                         "target", "CREATE", "create_revision", "0", "success",
+                         put_of(log_key(KEY_LOG, entry->last),
+                                etcd_bytes(value, sizeof(header) + entry->size)),
+                         "failure", "request_range", "key", etcd_text(KEY_LEADER), "request_range",
+                         "key", log_key(KEY_LOG, entry->last), "keys_only", 1),
+               CALL_MS);
     if (!json_is_true(json_object_get(answer, "succeeded")) && !was_written(self, answer))
         lead_lost("another broker leads");
     json_decref(answer);
@@ -262,7 +263,7 @@ static uint64_t present_snapshot(struct replication *self)
                                       etcd_text(KEY_SNAPSHOT)),
                             CALL_MS);
     struct log_head head;
-    bool good = read_head(first_pair(answer, 0), &head);
+    bool good = decode_head(first_pair(answer, 0), &head);
 
     json_decref(answer);
     return good ? head.position.number : 0;

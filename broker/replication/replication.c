@@ -15,9 +15,9 @@
 #include "common/base/scope.h"
 
 // A lease of LEASE_SECONDS is the shortest that etcd gives with its default timing. The leader
-// keeps its lead for GIVE_UP_SECONDS without an answer: nobody else can write meanwhile unless
+// keeps its lead for GIVE_UP_SECONDS without an answer: no other broker can write meanwhile unless
 // etcd has given the lead away, and a change is answered only after etcd has it.
-enum { LEASE_SECONDS = 2, KEEP_MS = 500, GIVE_UP_SECONDS = 4 };
+enum { LEASE_SECONDS = 2, KEEP_MS = 500, GIVE_UP_SECONDS = 4, REPORT_TURNS = 4 };
 
 static void note_reports(struct replication *self, double answered, json_t *status)
 {
@@ -29,8 +29,7 @@ static void note_reports(struct replication *self, double answered, json_t *stat
 
 static bool is_leading(struct replication *self)
 {
-    SCOPED_LOCK(&self->lock);
-    return self->term > 0;
+    return replication_term(self) > 0;
 }
 
 // ---- the lease ----
@@ -76,9 +75,9 @@ static json_t *member_of(const json_t *pair)
 }
 
 // Reads all brokers' reports of themselves, of which one says that it leads.
-static json_t *read_members(const json_t *answer)
+static json_t *read_members(const json_t *answer, size_t at)
 {
-    const json_t *pairs = json_object_get(log_response(answer, 1), "kvs"), *pair;
+    const json_t *pairs = json_object_get(log_response(answer, at), "kvs"), *pair;
     json_t *brokers = json_array();
     const char *leader = "";
     size_t i;
@@ -93,31 +92,52 @@ static json_t *read_members(const json_t *answer)
     return json_pack("{s:s, s:o}", "leader", leader, "brokers", brokers);
 }
 
-// Reports this broker under its lease, and reads the others' reports.
-static void exchange_reports(struct replication *self)
+// Returns the request that puts this broker's report under its lease.
+static json_t *report_of(struct replication *self)
 {
     SCOPED_FREE char *key = NULL, *value = NULL;
-    json_t *report, *answer;
-    bool leads = is_leading(self);
-    double asked = clock_boot_seconds();
+    json_t *report;
 
     {
         SCOPED_LOCK(&self->lock);
         report = json_pack("{s:s, s:s, s:I}", "name", self->name, "role",
-                           leads ? "leading" : "waiting", "position",
+                           self->term ? "leading" : "waiting", "position",
                            (json_int_t)self->position.number);
     }
     value = json_dumps(report, JSON_COMPACT | JSON_PRESERVE_ORDER);
     json_decref(report);
     if (!value || asprintf(&key, KEY_MEMBERS "%s", self->name) < 0)
-        return;
-    answer = etcd_call(self->keeper, "/v3/kv/txn",
-                       json_pack("{s:[{s:{s:o, s:o, s:I}}, o]}", "success", "request_put", "key",
-                                 etcd_text(key), "value", etcd_text(value), "lease",
-                                 (json_int_t)self->lease, range_of(KEY_MEMBERS)),
-                       CALL_MS);
+        return NULL;
+    return json_pack("{s:{s:o, s:o, s:I}}", "request_put", "key", etcd_text(key), "value",
+                     etcd_text(value), "lease", (json_int_t)self->lease);
+}
+
+// A report is a write, which etcd's disks would have beside each change, so few are made.
+static bool is_report_due(struct replication *self)
+{
+    uint64_t term = replication_term(self);
+    bool due = self->reported_lease != self->lease || self->reported_term != term ||
+               self->turns++ % REPORT_TURNS == 0;
+
+    self->reported_lease = self->lease;
+    self->reported_term = term;
+    return due;
+}
+
+// Reads all brokers' reports, for which etcd needs a majority, and makes one from time to time.
+static void exchange_reports(struct replication *self)
+{
+    double asked = clock_boot_seconds();
+    json_t *requests = json_array(), *answer;
+    bool reports = is_report_due(self);
+
+    if (reports)
+        json_array_append_new(requests, report_of(self));
+    json_array_append_new(requests, range_of(KEY_MEMBERS));
+    answer =
+        etcd_call(self->keeper, "/v3/kv/txn", json_pack("{s:o}", "success", requests), CALL_MS);
     if (answer)
-        note_reports(self, asked, read_members(answer));
+        note_reports(self, asked, read_members(answer, reports));
     json_decref(answer);
 }
 
@@ -153,7 +173,7 @@ static void keep_up(struct replication *self)
     check_silence(self);
 }
 
-static bool await_turn(struct replication *self)
+static bool await_next_keep(struct replication *self)
 {
     SCOPED_LOCK(&self->lock);
     if (!self->stop)
@@ -167,7 +187,7 @@ static void *keep_leases(void *argument)
 
     do
         keep_up(self);
-    while (await_turn(self));
+    while (await_next_keep(self));
     return NULL;
 }
 
@@ -268,8 +288,9 @@ void replication_note(struct replication *self, struct log_position position)
     self->position = position;
 }
 
-uint64_t replication_term(const struct replication *self)
+uint64_t replication_term(struct replication *self)
 {
+    SCOPED_LOCK(&self->lock);
     return self->term;
 }
 

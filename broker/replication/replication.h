@@ -39,7 +39,7 @@ bool replication_lead(struct replication *replication);
 void replication_note(struct replication *replication, struct log_position position);
 
 // Returns this broker's term if it leads, else 0.
-uint64_t replication_term(const struct replication *replication);
+uint64_t replication_term(struct replication *replication);
 // Returns the schema of the snapshot as it was last read, 0 if there is none.
 int64_t replication_schema(const struct replication *replication);
 

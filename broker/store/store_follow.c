@@ -132,7 +132,7 @@ static enum follow_step follow_news(struct follower *self, const struct log_news
 
 // ---- snapshots ----
 
-static int write_file(const char *path, const uint8_t *bytes, size_t size)
+static int write_copy(const char *path, const uint8_t *bytes, size_t size)
 {
     SCOPED_FD int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
@@ -155,7 +155,7 @@ static int replace_copy(struct follower *self, const uint8_t *bytes, size_t size
     if (asprintf(&fresh, "%s.part", self->path) < 0 ||
         asprintf(&old, "%s.replaced", self->path) < 0 || asprintf(&log, "%s-wal", self->path) < 0)
         return -ENOMEM;
-    error = write_file(fresh, bytes, size);
+    error = write_copy(fresh, bytes, size);
     if (error)
         return error;
     close_copy(self); // moves the log into the database

@@ -16,6 +16,9 @@
 
 enum { TIMEOUT_MS = 10000, POLL_US = 200000 };
 
+// The log has what a power cut takes from a database that is not synced.
+#define COPY_SETTINGS "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL"
+
 // A full disk fails each attempt.
 static struct log_limit failing = LOG_LIMIT(5, 60);
 
@@ -41,7 +44,7 @@ static void open_copy(struct follower *self)
     self->position = (struct log_position){0};
     if (sqlite3_open_v2(self->path, &self->database, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
         sqlite3_busy_timeout(self->database, TIMEOUT_MS) == SQLITE_OK &&
-        sqlite3_exec(self->database, "PRAGMA foreign_keys = ON", NULL, NULL, NULL) == SQLITE_OK &&
+        sqlite3_exec(self->database, COPY_SETTINGS, NULL, NULL, NULL) == SQLITE_OK &&
         store_position(self->database, &self->position))
         return;
     close_copy(self);

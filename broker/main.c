@@ -277,7 +277,8 @@ static void on_hangup(evutil_socket_t number, short events, void *argument)
 
     (void)number;
     (void)events;
-    if (read_settings_again(&fresh) || load_keys(server->settings, &keys) < 0) {
+    if (read_settings_again(&fresh) || load_keys(server->settings, &keys) < 0 ||
+        auth_reload(server->auth, &fresh)) {
         log_error("reload failed, the old settings and keys stay");
     } else {
         config_report_restart_needed(settings_table, server->settings, &fresh);

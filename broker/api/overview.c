@@ -144,6 +144,32 @@ static json_t *count_figures(const struct pool *pool)
                      (json_int_t)pool->queue->length);
 }
 
+// Adds the name of the user that BY, the author of an event, names by number.
+static void add_user(const struct overview *overview, json_t *object, const char *by)
+{
+    const char *uid = by ? strstr(by, "uid=") : NULL;
+
+    if (uid)
+        json_object_set_new(object, "user",
+                            json_string(names_of(overview->names, (uid_t)atol(uid + 4))));
+}
+
+void overview_name_users(const struct overview *overview, json_t *events)
+{
+    json_t *event;
+    size_t i;
+
+    json_array_foreach(events, i, event) {
+        json_t *detail = json_object_get(event, "detail"),
+               *owner = json_object_get(detail, "owner");
+        add_user(overview, event, json_string_value(json_object_get(event, "actor")));
+        if (owner)
+            json_object_set_new(detail, "user",
+                                json_string(
+                                    names_of(overview->names, (uid_t)json_integer_value(owner))));
+    }
+}
+
 // Frequent events without a user's or administrator's action are left out.
 static bool is_noise(const json_t *event)
 {
@@ -175,6 +201,7 @@ static void make_head(struct overview *overview, const struct broker *broker)
     overview->problems = json_array();
     overview->figures = count_figures(broker->pool);
     overview->events = recent_events(broker);
+    overview_name_users(overview, overview->events);
     add_problems(overview, broker);
     overview->event = broker->last_event;
     overview->made = clock_boot_seconds();
@@ -232,16 +259,12 @@ static bool lease_has(const struct overview *overview, const struct pool_lease *
     return false;
 }
 
-// Adds the name of the user who drained it, if the event log has the number.
+// Adds the name of the user who drained the box or GPU.
 static json_t *with_name(const struct overview *overview, json_t *row)
 {
     json_t *drain = json_object_get(row, "drain");
-    const char *by = json_string_value(json_object_get(drain, "by"));
-    const char *uid = by ? strstr(by, "uid=") : NULL;
 
-    if (uid)
-        json_object_set_new(drain, "user",
-                            json_string(names_of(overview->names, (uid_t)atol(uid + 4))));
+    add_user(overview, drain, json_string_value(json_object_get(drain, "by")));
     return row;
 }
 

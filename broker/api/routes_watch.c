@@ -18,16 +18,16 @@ static bool has_news(const struct api_call *call)
     return call->server->broker->last_event > call->mark;
 }
 
-// ?lease=ID or ?box=NAME: the last events about it.
+// ?lease=ID or ?box=NAME: the last events about it, with the names of users.
 static void get_events_about(struct api_call *call, const char *lease, const char *box)
 {
     struct broker *broker = call->server->broker;
+    json_t *events =
+        store_events_about(broker->store, lease ? lease : "", box ? box : "", EVENTS_MAX);
 
+    overview_name_users(call->server->overview, events);
     api_answer(call, 200,
-               json_pack("{s:o, s:I}", "events",
-                         store_events_about(broker->store, lease ? lease : "", box ? box : "",
-                                            EVENTS_MAX),
-                         "last", (json_int_t)broker->last_event));
+               json_pack("{s:o, s:I}", "events", events, "last", (json_int_t)broker->last_event));
 }
 
 // ?after=SEQUENCE (default: only future events), &wait=SECONDS, &limit=N.

@@ -82,6 +82,17 @@ int auth_new(const struct broker_settings *settings, struct event_base *base, st
     return error;
 }
 
+int auth_reload(struct auth *auth, const struct broker_settings *settings)
+{
+    struct auth_members members = {0};
+    int error = auth_members_read(settings, &members);
+
+    if (!error)
+        auth->members = members;
+    explicit_bzero(&members, sizeof(members));
+    return error;
+}
+
 void auth_free(struct auth **pointer)
 {
     struct auth *auth = *pointer;

@@ -56,6 +56,9 @@ struct auth;
 int auth_settings_check(const struct broker_settings *settings) __attribute__((warn_unused_result));
 int auth_new(const struct broker_settings *settings, struct event_base *base, struct auth **auth)
     __attribute__((warn_unused_result));
+// Reads users and key files again. Returns -EINVAL, logged, and then changes nothing.
+int auth_reload(struct auth *auth, const struct broker_settings *settings)
+    __attribute__((warn_unused_result));
 // Frees; pending munge queries are cancelled.
 void auth_free(struct auth **auth);
 

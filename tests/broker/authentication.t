@@ -72,6 +72,10 @@ is "$(status_of "$TMP/user.12345.key" POST /v1/boxes/box1/drain '{}')" 403 "he s
 ok "with rgpuctl, too" env RGPU_BROKER="$BROKER" "$ctl" leases --key "$TMP/user.12345.key"
 like "$(cat "$TMP/ok.out")" "^$lease " "he sees his lease"
 is "$(status_of "$TMP/user.12345.key" DELETE "/v1/leases/$lease")" 200 "and ends it"
+lease=$(ask_user 12345 POST /v1/leases '{"request": {"gpus": [{}]}}' | at lease.id)
+ends() { RGPU_BROKER=$BROKER "$ctl" revoke --key "$TMP/user.$1.key" "$lease" 2>&1; }
+like "$(ends nobody || true)" "lease $lease is not yours" "rgpuctl ends no lease of another user"
+ok "but his own" ends 12345
 is "$(status_of none --header "Bearer $(cut -d' ' -f2 "$TMP/user.12345.key")" GET /metrics)" 401 "a user's key is no token"
 is "$(status_of none --header "Bearer $token" GET /metrics)" 200 "from the next start on"
 is "$(status_of none --header "Bearer $token" GET /v1/boxes) $(status_of none --header "Bearer $token" GET /v1/leases)" "403 403" "for metrics only"
@@ -93,6 +97,7 @@ if [ "$(id -u)" = 0 ]; then
     is "$(user_code DELETE "/v1/leases/$theirs")" forbidden "he does not end others'"
     is "$(user_code POST /v1/tickets "{\"lease\": \"$theirs\"}")" forbidden "nor gets their tickets"
     is "$(user_code POST "/v1/leases/$theirs/renew" '{}')" forbidden "nor renews them"
+    is "$(user_code POST "/v1/leases/$theirs/revoke" '{}')" forbidden "nor revokes them"
     unlike "$(as_plain_user GET /v1/leases)" 'secret key' "nor sees their keys"
     ok "he ends his lease" as_plain_user DELETE "/v1/leases/$mine"
     ok "and another ends" api DELETE "/v1/leases/$theirs"
@@ -113,7 +118,6 @@ if [ "$(id -u)" = 0 ]; then
     mine=$squatted
     is "$(user_code POST /v1/boxes/box1/drain '{}')" forbidden "he steers nothing"
     like "$(as_plain_user POST /v1/boxes/box1/drain '{}' || true)" 'administrators \(admins in rgpu-brokerd.conf\)' "and the answer names who does"
-    is "$(user_code POST "/v1/leases/$mine/revoke" '{}')" forbidden "he revokes nothing"
     is "$(user_code PUT /v1/boxes/box9 '{}')" forbidden "he is no box"
     ok "he gets his ticket" as_plain_user POST /v1/tickets "{\"lease\": \"$mine\"}"
     ok "and ends his own" as_plain_user DELETE "/v1/leases/$mine"

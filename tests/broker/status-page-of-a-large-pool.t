@@ -79,10 +79,10 @@ start browser python3 "$TOP/tests/broker/browse.py" "$TMP/profile" "http://$BROK
     key:ArrowDown key:ArrowUp key:ArrowRight key:ArrowRight key:ArrowRight 'js:document.activeElement.textContent === "gpubox0003"' \
     'js:/^gpubox0003: drained, 8 GPUs, 0 free$/.test(document.activeElement.title)' key:Enter 'js:location.hash === "#box/gpubox0003"' \
     'State</dt><dd>drained: fan 3 rattles' 'js:document.querySelectorAll("#gpus tbody tr").length === 8 && document.querySelector("#boxes").hidden' \
-    'js:/box.drained/.test(document.querySelector("#timeline li.bad").textContent)' "${looks_at_box[@]}" \
+    'js:/box.drained/.test(document.querySelector("#timeline li.bad").textContent)' 'js:/by root/.test(document.querySelector("#timeline").textContent) && !/uid=/.test(document.querySelector("#timeline").textContent)' "${looks_at_box[@]}" \
     key:Escape 'js:location.hash === "" && !document.querySelector("#boxes").hidden' 'key:/' 'js:document.activeElement.id === "find"' key:Escape \
     'js:document.querySelector("#leases tbody a").click() === undefined' 'js:location.hash.startsWith("#lease/L")' 'Had GPUs</dt>' \
-    'js:/that-does-not-end/.test(document.querySelector("#facts").textContent)' 'js:/lease.granted/.test(document.querySelector("#timeline").textContent)' \
+    'js:/that-does-not-end/.test(document.querySelector("#facts").textContent)' 'js:/lease.granted/.test(document.querySelector("#timeline").textContent) && /user (root|daemon)/.test(document.querySelector("#timeline").textContent)' \
     "${looks_at_lease[@]}" 'key:?' 'js:document.querySelector("dialog").open' key:Escape 'js:!document.querySelector("dialog").open' \
     key:Escape 'js:location.hash === ""' "${looks[@]}" \
     'js:(find => { find.value = "box061"; find.dispatchEvent(new Event("input")); return true; })(document.getElementById("find"))' \

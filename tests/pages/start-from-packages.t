@@ -95,7 +95,7 @@ scrape() {
 print(u.urlopen(u.Request("http://10.77.0.1:7310/metrics", headers={"Authorization": "Bearer " + sys.argv[1]})).read().decode())' \
         "$(on host sed -n 's/^metrics //p' /etc/rgpu/api.keys)" >"$TMP/scraped"
 }
-ok "a monitor with that key reads the figures" scrape
+ok "a monitor with that key reads the figures" await "the reload" scrape
 like "$(cat "$TMP/scraped")" '^rgpu_boxes' "of the pool"
 ok "and the key of the administrator still serves" as_alice boxes
 fails "a test of GPUs where rgpu-client is missing" on host rgpuctl test gpu01

@@ -6,6 +6,7 @@
 // jobs may start at once.
 #include "slurm-plugin/job_licenses.h"
 
+#include "common/base/clock.h"
 #include "slurm-plugin/job_order.h"
 #include "slurm-plugin/license_entries.h"
 #include "slurm-plugin/preempt.h"
@@ -59,8 +60,10 @@ struct round {
     struct count *count;
     uint64_t used_gpus, used_memory;
     uint64_t used[COUNT_CLASSES_MAX];
-    bool stale;                // a job has had its lease since the question was asked
-    bool again;                // a class is new
+    bool stale;                      // a job has had its lease since the question was asked
+    bool again;                      // a class is new
+    bool waiting[COUNT_CLASSES_MAX]; // jobs wait for the class
+    bool returns; // a job whose lease has ended has its licences for some milliseconds more
     const job_record_t *first; // that waits
 };
 
@@ -104,8 +107,11 @@ static void take_by_lease(job_record_t *job, struct round *round)
 
 static void licenses_add_holder(job_record_t *job, struct round *round)
 {
+    enum { RETURN_SECONDS = 5 };
     char own[GPU_CLASS_MAX];
 
+    round->returns |= IS_JOB_COMPLETING(job) && time(NULL) <= job->end_time + RETURN_SECONDS &&
+                      !count_lease_of(round->count, job->job_id, job->start_time);
     gpu_class_in(job->licenses, own);
     wanted_note(own);
     take_by_lease(job, round);
@@ -152,47 +158,6 @@ static void restore_class(job_record_t *job, struct round *round)
     if (strcmp(own, name) != 0 &&
         gpu_request_licenses(&request, nodes_of(job), ours, sizeof(ours)) == 0)
         (void)license_text_set(&job->licenses, ours);
-}
-
-// Returns the licences of a text as a list of its own, without those of classes, or NULL if
-// slurmctld lacks one of them.
-static slurm_list read_licenses(const char *text)
-{
-    slurm_list list = list_create(license_free_rec);
-    char *copy = xstrdup(text), *position = NULL;
-
-    for (char *name = strtok_r(copy, ",;", &position); name && list;
-         name = strtok_r(NULL, ",;", &position)) {
-        char *count = strpbrk(name, ":=");
-        if (count)
-            *count++ = '\0';
-        if (gpu_is_class(name))
-            continue;
-        if (license_entry_find(license_entries_all(), name))
-            license_entry_add(list, name, count ? (uint32_t)strtoul(count, NULL, 10) : 1);
-        else
-            FREE_NULL_LIST(list);
-    }
-    xfree(copy);
-    return list;
-}
-
-// Slurm 26.05 validates waiting jobs when it starts. A job with a licence that slurm.conf lacks, as
-// it lacks classes, loses all its licences and is held.
-static void take_licenses_back(job_record_t *job)
-{
-    if (job->license_list || !licenses_name_ours(job->licenses))
-        return;
-    job->license_list = read_licenses(job->licenses);
-    if (!job->license_list || job->priority || job->state_reason != WAIT_HELD ||
-        !xstrcasestr(job->state_desc, "license request"))
-        return;
-    info("job_submit/rgpu: %pJ has its licences back and is released", job);
-    job->direct_set_prio = 0;
-    set_job_prio(job);
-    job->state_reason = WAIT_NO_REASON;
-    xfree(job->state_desc);
-    last_job_update = time(NULL);
 }
 
 static int is_class_of_others(void *x, void *own)
@@ -304,13 +269,30 @@ static void bring_forward(job_record_t *job)
     last_job_update = now;
 }
 
+static int note_waiting(void *x, void *argument)
+{
+    struct round *round = argument;
+    const struct count_class *class = count_find(round->count, ((licenses_t *)x)->name);
+
+    if (class)
+        round->waiting[class - round->count->classes] = true;
+    return 0;
+}
+
+static void note_waiting_job(job_record_t *job, struct round *round)
+{
+    if (!round->first || job_order_before(job, round->first))
+        round->first = job;
+    list_for_each(job->license_list, note_waiting, round);
+}
+
 static int visit_job(void *x, void *argument)
 {
     struct round *round = argument;
     job_record_t *job = x;
 
     if (IS_JOB_PENDING(job)) {
-        take_licenses_back(job);
+        license_take_back(job);
         count_part(job);
     }
     if (!job->license_list || !licenses_name_ours(job->licenses))
@@ -321,8 +303,8 @@ static int visit_job(void *x, void *argument)
         restore_class(job, round);
         ask_for_own(job);
         bring_forward(job);
-        if (job_order_waits(job) && (!round->first || job_order_before(job, round->first)))
-            round->first = job;
+        if (job_order_waits(job))
+            note_waiting_job(job, round);
         if (job->priority)
             look_at_waiting(job, round);
     }
@@ -387,7 +369,74 @@ static uint64_t total_of(const struct round *round, const char *name, uint64_t t
     return round->stale && entry ? entry->total : total;
 }
 
-static bool set_licenses_of(const struct round *round)
+// Returns the class that the first waiting job asks for; the number of classes if there is none.
+static size_t class_of_first(const struct round *round)
+{
+    const struct count *count = round->count;
+    size_t class = 0;
+
+    while (class < count->class_count &&
+           !(round->first &&
+             license_entry_find(round->first->license_list, count->classes[class].name)))
+        class ++;
+    return class;
+}
+
+static bool first_lacks(const struct round *round, size_t class)
+{
+    const struct count_class *answered = &round->count->classes[class];
+    const licenses_t *entry = license_entry_find(round->first->license_list, answered->name);
+
+    return round->used[class] + entry->total > answered->total;
+}
+
+// Returns true for a moment after the first job has lacked nothing: it may wait for nodes.
+static bool first_starts(const struct round *round, size_t class)
+{
+    enum { MOMENT_MS = 1000 };
+    static uint64_t used;
+    static uint32_t job;
+    static int64_t since;
+
+    if (job != round->first->job_id || used != round->used[class])
+        since = clock_ms();
+    job = round->first->job_id;
+    used = round->used[class];
+    return clock_ms() - since < MOMENT_MS;
+}
+
+static bool others_may_start(const struct round *round, size_t first)
+{
+    bool may = false;
+
+    for (size_t i = 0; i < round->count->class_count; i++)
+        may |= i != first && round->waiting[i] && round->used[i] < round->count->classes[i].total;
+    return may;
+}
+
+// slurmctld takes the counts of two classes for independent of each other. If it started jobs of
+// both in one go, both might be after the same GPUs, and one would start in vain. So where jobs of
+// several classes wait, the end of a job gives licences to one class alone. What there is for
+// others then, the next round says; until then these have as much more used as they have in all.
+static bool set_classes_of(struct round *round)
+{
+    const struct count *count = round->count;
+    size_t first = class_of_first(round);
+    bool waits = first < count->class_count, lacks = waits && first_lacks(round, first);
+    bool starts = waits && !lacks && first_starts(round, first);
+    bool others = lacks && others_may_start(round, first), more = false;
+
+    for (size_t i = 0; i < count->class_count; i++) {
+        const struct count_class *class = &count->classes[i];
+        uint64_t total = total_of(round, class->name, class->total), used = round->used[i];
+        bool closed = i == first ? others : waits && round->waiting[i] && (starts || used >= total);
+        more |= set_license(class->name, total, closed ? used + total : used);
+        round->again |= closed && round->returns;
+    }
+    return more;
+}
+
+static bool set_licenses_of(struct round *round)
 {
     const struct count *count = round->count;
     uint64_t gpus = total_of(round, "rgpu", count->gpus + count->lent_gpus);
@@ -398,12 +447,7 @@ static bool set_licenses_of(const struct round *round)
                        round->used_gpus + count->gpus_in_shares);
     more |= set_license("rgpu_mem", job_licenses_at_most("rgpu_mem", memory),
                         round->used_memory + count->memory_in_whole / GPU_SHARE_UNIT);
-    for (size_t i = 0; i < count->class_count; i++) {
-        const struct count_class *class = &count->classes[i];
-        more |=
-            set_license(class->name, total_of(round, class->name, class->total), round->used[i]);
-    }
-    return more;
+    return set_classes_of(round) || more;
 }
 
 bool job_licenses_apply(struct count *count, bool *more)

@@ -125,6 +125,47 @@ bool license_entry_set(const char *name, uint64_t total, uint64_t used)
     return more;
 }
 
+// Returns the licences of a text as a list of its own, without those of classes, or NULL if
+// slurmctld lacks one of them.
+static slurm_list read_licenses(const char *text)
+{
+    slurm_list list = list_create(license_free_rec);
+    char *copy = xstrdup(text), *position = NULL;
+
+    for (char *name = strtok_r(copy, ",;", &position); name && list;
+         name = strtok_r(NULL, ",;", &position)) {
+        char *count = strpbrk(name, ":=");
+        if (count)
+            *count++ = '\0';
+        if (gpu_is_class(name))
+            continue;
+        if (license_entry_find(license_entries_all(), name))
+            license_entry_add(list, name, count ? (uint32_t)strtoul(count, NULL, 10) : 1);
+        else
+            FREE_NULL_LIST(list);
+    }
+    xfree(copy);
+    return list;
+}
+
+// Slurm 26.05 validates waiting jobs when it starts. A job with a licence that slurm.conf lacks, as
+// it lacks classes, loses all its licences and is held.
+void license_take_back(job_record_t *job)
+{
+    if (job->license_list || !licenses_name_ours(job->licenses))
+        return;
+    job->license_list = read_licenses(job->licenses);
+    if (!job->license_list || job->priority || job->state_reason != WAIT_HELD ||
+        !xstrcasestr(job->state_desc, "license request"))
+        return;
+    info("job_submit/rgpu: %pJ has its licences back and is released", job);
+    job->direct_set_prio = 0;
+    set_job_prio(job);
+    job->state_reason = WAIT_NO_REASON;
+    xfree(job->state_desc);
+    last_job_update = time(NULL);
+}
+
 int license_text_set(char **licenses, const char *ours)
 {
     char *text = licenses_replace(*licenses, ours);

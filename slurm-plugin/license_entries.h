@@ -21,6 +21,10 @@ void license_entry_remove(const char *name);
 // free than before.
 bool license_entry_set(const char *name, uint64_t total, uint64_t used);
 
+// Gives a waiting job the licences of its text again if it has lost them, and releases it if it is
+// held because of that.
+void license_take_back(job_record_t *job);
+
 // Replaces rgpu's licences in the text *LICENSES of a job or a submission by OURS. Needs no lock
 // for a submission. Returns SLURM_SUCCESS or ENOMEM.
 int license_text_set(char **licenses, const char *ours);

@@ -25,7 +25,7 @@
 // | 25.11 | fini() returns nothing | FINI_TYPE |
 // | 25.11 | a licence with the count 0 in slurm.conf does not exist | rgpuctl slurm-config |
 // | 25.11 | messages name a job by a step_id, before by job_id | JOB_ID |
-// | 26.05 | waiting jobs lose licences that slurm.conf lacks at start | take_licenses_back() |
+// | 26.05 | waiting jobs lose licences that slurm.conf lacks at start | license_take_back() |
 // | 26.05 | functions of libslurm take a step_id, before a job's number | SLURM_JOB() |
 // | 26.05 | slurm_free_conf() was slurm_free_ctl_conf() | slurm_free_conf() |
 #ifndef RGPU_SLURM_VERSIONS_H

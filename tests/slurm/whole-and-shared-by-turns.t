@@ -48,6 +48,24 @@ ok "now a share waits" await "its reason" pending_for "$six" Licenses
 scancel "$one"
 ok "for a whole GPU to come back" await "its start" job_is "$six" RUNNING
 is "$(for job in $two $three $four $five $six; do job_field "$job" Restarts; done | sort -u)" 0 "no job was started in vain"
+scancel -u $ALICE
+await "no leases" no_leases
+await "the count" free_licenses_are rgpu 4
+# Slurm counts whole GPUs and shares for themselves: the end of a job frees both.
+before=$(submit --gres=rgpu:3 --wrap "$hold")
+await "its start" job_is "$before" RUNNING
+await "the count" free_licenses_are rgpu 1
+whole=$(submit --gres=rgpu:4 --wrap "$hold")
+part=$(submit --gres=rgpu:1 --rgpu-mem=${share}M --wrap "$hold")
+await "its reason" pending_for "$whole" Licenses
+counted() { scontrol show license | grep -q "LicenseName=rgpu_share"; }
+await "the count of shares" counted
+scancel "$before"
+ok "who waits for whole GPUs gets them" await "its start" job_is "$whole" RUNNING
+is "$(job_field "$part" JobState)" PENDING "and nobody else starts in vain"
+scancel "$whole"
+ok "and then a share is given" await "its start" job_is "$part" RUNNING
+is "$(job_field "$part" Restarts) $(grep -c "Allocate JobId=$part " "$SLURM_DIR/slurmctld.log")" "0 1" "once"
 fails "a mode that is held otherwise stays" "$ctl" mode box1:0 nonsense
 scancel -u $ALICE
 ok "all end" await "no leases" no_leases

@@ -9,7 +9,7 @@
 
 enum { EVERY_SECONDS = 60, COUNTS_MAX = 8192 };
 #define MILLISECONDS_MAX (INT64_C(1) << 48)
-#define BYTES_MAX (INT64_C(1) << 58)
+#define COUNT_MAX (INT64_C(1) << 58) // bytes, and millijoules
 
 static bool any_is_over(const json_t *list)
 {
@@ -28,13 +28,15 @@ static enum outcome store_entry(struct broker *broker, const struct pool_box *bo
     const char *lease = json_string_value(json_object_get(entry, "lease"));
     json_int_t number = json_integer_value(json_object_get(entry, "count"));
     json_int_t milliseconds = json_integer_value(json_object_get(entry, "milliseconds"));
+    json_int_t energy = json_integer_value(json_object_get(entry, "millijoules"));
     json_int_t in = json_integer_value(json_object_get(entry, "bytes_in"));
     json_int_t out = json_integer_value(json_object_get(entry, "bytes_out"));
     char name[POOL_NAME_MAX + 32];
 
     // Invalid counts count nothing.
     if (!lease || number < 0 || milliseconds < 0 || milliseconds > MILLISECONDS_MAX || in < 0 ||
-        out < 0 || in > BYTES_MAX || out > BYTES_MAX || !(milliseconds || in || out))
+        out < 0 || energy < 0 || in > COUNT_MAX || out > COUNT_MAX || energy > COUNT_MAX ||
+        !(milliseconds || in || out || energy))
         return OUTCOME_DONE;
     snprintf(name, sizeof(name), "%s/%lld", box->instance, (long long)number);
     return store_count_busy(broker->store,
@@ -43,6 +45,7 @@ static enum outcome store_entry(struct broker *broker, const struct pool_box *bo
                                 .box = box->name,
                                 .name = name,
                                 .milliseconds = milliseconds,
+                                .millijoules = energy,
                                 .bytes_in = in,
                                 .bytes_out = out,
                                 .estimated = json_is_true(json_object_get(entry, "estimated")),

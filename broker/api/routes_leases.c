@@ -315,6 +315,7 @@ static bool no_longer_queued(const struct api_call *call)
 static void set_busy(void *object, const struct busy_sum *sum)
 {
     json_object_set_new(object, "busy_gpu_seconds", json_real((double)sum->milliseconds / 1000));
+    json_object_set_new(object, "energy_joules", json_real((double)sum->millijoules / 1000));
     json_object_set_new(object, "bytes_in", json_integer(sum->bytes_in));
     json_object_set_new(object, "bytes_out", json_integer(sum->bytes_out));
 }

@@ -186,6 +186,10 @@ static const char *const migrations[] = {
     "  waited INTEGER NOT NULL, busy INTEGER NOT NULL, bytes_in REAL NOT NULL,"
     "  bytes_out REAL NOT NULL, estimated INTEGER NOT NULL,"
     "  PRIMARY KEY (day, owner, account)) STRICT, WITHOUT ROWID;",
+
+    // 15: energy of leases, beside their GPU time.
+    "ALTER TABLE busy_counts ADD COLUMN millijoules INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE busy_hours ADD COLUMN millijoules INTEGER NOT NULL DEFAULT 0;",
 };
 
 #endif

@@ -139,9 +139,10 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
     // which the lease had GPUs may add to it, and no more than the time since the grant on all of
     // its GPUs, with a minute for clocks. A clock that was set back since the grant bounds nothing.
     [ADD_BUSY_HOUR] =
-        {"INSERT INTO busy_hours (lease, hour, milliseconds, bytes_in, bytes_out)"
+        {"INSERT INTO busy_hours (lease, hour, milliseconds, bytes_in, bytes_out, millijoules)"
          " SELECT id, ?5 / 3600, max(0, min(?4 - known, room)), max(0, ?6 - known_in),"
-         " max(0, ?7 - known_out) FROM (SELECT id,"
+         " max(0, ?7 - known_out), max(0, ?8 - known_energy) FROM (SELECT id,"
+         " coalesce(last.millijoules, 0) AS known_energy,"
          " coalesce(last.milliseconds, 0) AS known, coalesce(last.bytes_in, 0) AS known_in,"
          " coalesce(last.bytes_out, 0) AS known_out,"
          " iif(?5 < granted, ?4, (?5 - granted + 60) * 1000 *"
@@ -150,14 +151,15 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
          " FROM leases LEFT JOIN busy_counts AS last"
          " ON last.lease = id AND last.box = ?2 AND last.name = ?3"
          " WHERE id = ?1 AND EXISTS (SELECT 1 FROM holds WHERE lease = id AND box = ?2))"
-         " WHERE (known < ?4 AND room > 0) OR known_in < ?6 OR known_out < ?7"
+         " WHERE (known < ?4 AND room > 0) OR known_in < ?6 OR known_out < ?7 OR known_energy < ?8"
          " ON CONFLICT (lease, hour) DO UPDATE SET"
          " milliseconds = milliseconds + excluded.milliseconds,"
-         " bytes_in = bytes_in + excluded.bytes_in, bytes_out = bytes_out + excluded.bytes_out",
+         " bytes_in = bytes_in + excluded.bytes_in, bytes_out = bytes_out + excluded.bytes_out,"
+         " millijoules = millijoules + excluded.millijoules",
          NULL},
     [PUT_BUSY_COUNT] =
-        {"INSERT INTO busy_counts (lease, box, name, milliseconds, estimated, bytes_in, bytes_out)"
-         " SELECT id, ?2, ?3, ?4, ?5, ?6, ?7 FROM leases"
+        {"INSERT INTO busy_counts (lease, box, name, milliseconds, estimated, bytes_in, bytes_out,"
+         " millijoules) SELECT id, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM leases"
          " WHERE id = ?1 AND EXISTS (SELECT 1 FROM holds WHERE lease = id AND box = ?2)"
          " ON CONFLICT (lease, box) DO UPDATE SET estimated = max(estimated, excluded.estimated),"
          " milliseconds = iif(name = excluded.name, max(milliseconds, excluded.milliseconds),"
@@ -165,18 +167,21 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
          " bytes_in = iif(name = excluded.name, max(bytes_in, excluded.bytes_in),"
          " excluded.bytes_in),"
          " bytes_out = iif(name = excluded.name, max(bytes_out, excluded.bytes_out),"
-         " excluded.bytes_out), name = excluded.name",
+         " excluded.bytes_out),"
+         " millijoules = iif(name = excluded.name, max(millijoules, excluded.millijoules),"
+         " excluded.millijoules), name = excluded.name",
          NULL},
-    [BUSY_OF_LEASE] = {"SELECT ?1 AS id, -1 AS owner, coalesce(sum(milliseconds), 0) AS busy,"
-                       " total(bytes_in) AS bytes_in, total(bytes_out) AS bytes_out FROM busy_hours"
-                       " WHERE lease = ?1",
-                       NULL},
-    [BUSY_OF_LIVE] =
-        {"SELECT id, owner, coalesce(sum(milliseconds), 0) AS busy, total(bytes_in) AS bytes_in,"
-         " total(bytes_out) AS bytes_out FROM (SELECT id, owner, sequence FROM leases"
-         " WHERE state <> 'ended' AND granted > 0 ORDER BY sequence LIMIT ?1)"
-         " LEFT JOIN busy_hours ON lease = id GROUP BY id ORDER BY sequence",
+    [BUSY_OF_LEASE] =
+        {"SELECT ?1 AS id, -1 AS owner, coalesce(sum(milliseconds), 0) AS busy,"
+         " total(millijoules) AS millijoules, total(bytes_in) AS bytes_in, total(bytes_out) AS bytes_out FROM busy_hours"
+         " WHERE lease = ?1",
          NULL},
+    [BUSY_OF_LIVE] = {"SELECT id, owner, coalesce(sum(milliseconds), 0) AS busy,"
+                      " total(millijoules) AS millijoules, total(bytes_in) AS bytes_in,"
+                      " total(bytes_out) AS bytes_out FROM (SELECT id, owner, sequence FROM leases"
+                      " WHERE state <> 'ended' AND granted > 0 ORDER BY sequence LIMIT ?1)"
+                      " LEFT JOIN busy_hours ON lease = id GROUP BY id ORDER BY sequence",
+                      NULL},
     [EVENTS] = {"SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
                 " WHERE sequence > ?1 ORDER BY sequence LIMIT ?2",
                 NULL},

@@ -145,12 +145,12 @@ struct usage_query {
 };
 json_t *store_usage(struct store *store, const struct usage_query *query);
 
-// GPU time of a lease, and the bytes of its sessions over the network, as counted by one of its
-// boxes.
+// GPU time of a lease, the energy of its GPUs, and the bytes of its sessions over the network, as
+// counted by one of its boxes.
 struct busy_count {
     const char *lease, *box;
     const char *name; // name of the count; a new name starts at 0
-    int64_t milliseconds, bytes_in, bytes_out;
+    int64_t milliseconds, millijoules, bytes_in, bytes_out;
     bool estimated;
     int64_t now; // seconds since 1970
 };
@@ -159,7 +159,7 @@ enum outcome store_count_busy(struct store *store, const struct busy_count *coun
 // The sums of a lease.
 struct busy_sum {
     const char *lease;
-    int64_t owner, milliseconds, bytes_in, bytes_out;
+    int64_t owner, milliseconds, millijoules, bytes_in, bytes_out;
 };
 typedef void store_busy_found(void *argument, const struct busy_sum *sum);
 // Calls FOUND for a lease, without its owner.

@@ -45,19 +45,20 @@ json_t *store_usage(struct store *store, const struct usage_query *query)
 
 enum outcome store_count_busy(struct store *store, const struct busy_count *count)
 {
-    enum outcome error = statement_run(store, ADD_BUSY_HOUR, "tttnnnn", count->lease, count->box,
+    enum outcome error = statement_run(store, ADD_BUSY_HOUR, "tttnnnnn", count->lease, count->box,
                                        count->name, count->milliseconds, count->now,
-                                       count->bytes_in, count->bytes_out);
+                                       count->bytes_in, count->bytes_out, count->millijoules);
 
     return error ? error
-                 : statement_run(store, PUT_BUSY_COUNT, "tttnnnn", count->lease, count->box,
+                 : statement_run(store, PUT_BUSY_COUNT, "tttnnnnn", count->lease, count->box,
                                  count->name, count->milliseconds, (int64_t)count->estimated,
-                                 count->bytes_in, count->bytes_out);
+                                 count->bytes_in, count->bytes_out, count->millijoules);
 }
 
 static struct busy_sum read_sum(sqlite3_stmt *row)
 {
-    return (struct busy_sum){row_text(row, "id"), row_number(row, "owner"), row_number(row, "busy"),
+    return (struct busy_sum){row_text(row, "id"),         row_number(row, "owner"),
+                             row_number(row, "busy"),     row_number(row, "millijoules"),
                              row_number(row, "bytes_in"), row_number(row, "bytes_out")};
 }
 

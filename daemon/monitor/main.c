@@ -11,6 +11,7 @@
 //     figures UTILIZATION MEMORY TEMPERATURE POWER
 //                              of the GPU above: percent of the time in which kernels ran, and in
 //                              which its memory was used, degrees Celsius, milliwatts; -: not known
+//     energy MILLIJOULES       what the GPU above has used since its driver was loaded
 //     process PID BYTES UTILIZATION
 //                              a process that uses the GPU above
 //     answer HEX               the library's answer to a question about the GPU above or, before
@@ -26,7 +27,7 @@
 // at long intervals. A byte MONITOR_GLANCE requests the current utilization, which is fast:
 //
 //     busy UUID UTILIZATION MEMORY
-//                              a GPU; its active processes follow, or "hidden"
+//                              a GPU; its energy and active processes follow, or "hidden"
 //     glance                   end of the glance
 #include <dlfcn.h>
 #include <errno.h>
@@ -72,6 +73,7 @@ static struct {
     int (*pci)(void *device, struct nvml_pci *pci);
     int (*temperature)(void *device, int sensor, unsigned *celsius);
     int (*power)(void *device, unsigned *milliwatts);
+    int (*energy)(void *device, unsigned long long *millijoules);
 } library;
 
 static int monitor_none(const char *reason)
@@ -107,6 +109,7 @@ static const char *monitor_load(const char *path)
         monitor_find(handle, "nvmlDeviceGetComputeRunningProcesses_v2", &library.processes);
     monitor_find(handle, "nvmlDeviceGetTemperature", &library.temperature);
     monitor_find(handle, "nvmlDeviceGetPowerUsage", &library.power);
+    monitor_find(handle, "nvmlDeviceGetTotalEnergyConsumption", &library.energy);
     busy_find(handle);
     faults_find(handle);
     monitor_find(handle, "nvmlDeviceGetMigMode", &library.mig_mode);
@@ -144,6 +147,14 @@ static void tell_figures(unsigned gpu, void *device)
     print_figure(warm, celsius);
     print_figure(hungry, milliwatts);
     printf("\n");
+}
+
+static void tell_energy(void *device)
+{
+    unsigned long long millijoules;
+
+    if (library.energy && library.energy(device, &millijoules) == OK)
+        printf("energy %llu\n", millijoules);
 }
 
 static void tell_processes(unsigned gpu, void *device)
@@ -309,6 +320,7 @@ static void tell_round(bool with_questions)
             faults_watch(device, uuid);
         busy_read(i, device);
         tell_figures(i, device);
+        tell_energy(device);
         tell_processes(i, device);
         faults_print_counters(device);
         tell_known(&known.gpus[i]);
@@ -330,6 +342,7 @@ static void monitor_glance(void)
         printf("busy %s", uuid);
         busy_print_gpu(i);
         printf("\n");
+        tell_energy(units[i].device);
         busy_print_processes(i);
     }
     printf("glance\n");

@@ -7,7 +7,7 @@
 
 #define BUSY " busy="
 
-bool busy_note(const char *comment, double seconds, double held, char noted[static BUSY_NOTE_MAX])
+bool busy_note(const char *comment, const struct busy_use *use, char noted[static BUSY_NOTE_MAX])
 {
     const char *before;
     int size;
@@ -19,10 +19,12 @@ bool busy_note(const char *comment, double seconds, double held, char noted[stat
     size = before ? (int)(before - comment) : (int)strlen(comment);
     if (size > BUSY_NOTE_MAX - 64)
         return false;
-    size = snprintf(noted, BUSY_NOTE_MAX, "%.*s" BUSY "%.1fs", size, comment, seconds);
+    size = snprintf(noted, BUSY_NOTE_MAX, "%.*s" BUSY "%.1fs", size, comment, use->seconds);
     // Leases begin and end with whole seconds.
-    if (held > 0)
-        snprintf(noted + size, BUSY_NOTE_MAX - (size_t)size, " efficiency=%.0f%%",
-                 seconds < held ? 100 * seconds / held : 100.0);
+    if (use->held > 0)
+        size += snprintf(noted + size, BUSY_NOTE_MAX - (size_t)size, " efficiency=%.0f%%",
+                         use->seconds < use->held ? 100 * use->seconds / use->held : 100.0);
+    if (use->joules >= 1)
+        snprintf(noted + size, BUSY_NOTE_MAX - (size_t)size, " energy=%.0fJ", use->joules);
     return strcmp(noted, comment) != 0;
 }

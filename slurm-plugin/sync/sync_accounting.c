@@ -10,7 +10,6 @@
 
 #include "common/base/log.h"
 #include "slurm-plugin/slurm_versions.h"
-#include "slurm-plugin/sync/busy_note.h"
 
 // Lists are named by their tags here, which all versions of Slurm have; what stands for them
 // differs.
@@ -106,7 +105,7 @@ static enum accounting_outcome write_comment(const struct accounts *accounts,
 static enum accounting_outcome sync_accounting_note(const struct accounts *accounts,
                                                     struct job_query *question,
                                                     const slurmdb_job_rec_t *record, time_t start,
-                                                    double seconds, double held)
+                                                    const struct busy_use *use)
 {
     char comment[BUSY_NOTE_MAX];
 
@@ -116,13 +115,13 @@ static enum accounting_outcome sync_accounting_note(const struct accounts *accou
     // The names of its GPUs are written with its end.
     if (record->start != start || !record->end || !record->admin_comment || !*record->admin_comment)
         return ACCOUNTING_LATER;
-    if (!busy_note(record->admin_comment, seconds, held, comment))
+    if (!busy_note(record->admin_comment, use, comment))
         return ACCOUNTING_DONE;
     return write_comment(accounts, question, comment);
 }
 
 enum accounting_outcome accounting_note_busy(const struct accounts *accounts, uint32_t job,
-                                             time_t start, double seconds, double held)
+                                             time_t start, const struct busy_use *use)
 {
     enum accounting_outcome outcome = ACCOUNTING_AWAY;
     const slurmdb_job_rec_t *record;
@@ -135,7 +134,7 @@ enum accounting_outcome accounting_note_busy(const struct accounts *accounts, ui
     if (records) {
         iterator = slurm_list_iterator_create(records);
         record = slurm_list_next(iterator);
-        outcome = record ? sync_accounting_note(accounts, &question, record, start, seconds, held)
+        outcome = record ? sync_accounting_note(accounts, &question, record, start, use)
                          : ACCOUNTING_LATER;
         slurm_list_iterator_destroy(iterator);
         slurm_list_destroy(records);

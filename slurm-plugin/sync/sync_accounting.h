@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "slurm-plugin/sync/busy_note.h"
+
 struct accounts; // a connection to slurmdbd
 
 enum accounting_outcome {
@@ -18,9 +20,8 @@ enum accounting_outcome {
 // NULL: slurmdbd keeps no accounts for this cluster (`*none` is true), or it does not answer.
 struct accounts *accounting_open(bool *none);
 void accounting_close(struct accounts **accounts);
-// Appends the time for which a job's run kept its GPUs busy to the list of GPUs in its
-// AdminComment, and the part of the HELD seconds that these are; see busy_note().
+// Appends what a job's run has used of its GPUs to the list of GPUs in its AdminComment.
 enum accounting_outcome accounting_note_busy(const struct accounts *accounts, uint32_t job,
-                                             time_t start, double seconds, double held);
+                                             time_t start, const struct busy_use *use);
 
 #endif

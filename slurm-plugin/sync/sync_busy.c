@@ -69,7 +69,7 @@ static int note_lease(const struct slurm_settings *settings, struct broker_clien
 {
     char path[128];
     json_t *answer, *lease;
-    double seconds;
+    struct busy_use use;
     uint32_t job;
     time_t start;
     int error;
@@ -80,10 +80,13 @@ static int note_lease(const struct slurm_settings *settings, struct broker_clien
     if (error)
         return error == -ENOENT ? 0 : error;
     lease = json_object_get(answer, "lease");
-    seconds = json_real_value(json_object_get(lease, "busy_gpu_seconds"));
-    if (seconds > 0 && lease_key_parse(settings, lease_text(lease, "key"), &job, &start))
-        *outcome =
-            accounting_note_busy(accounts, job, start, seconds, sync_busy_held_seconds(lease));
+    use = (struct busy_use){
+        .seconds = json_real_value(json_object_get(lease, "busy_gpu_seconds")),
+        .held = sync_busy_held_seconds(lease),
+        .joules = json_real_value(json_object_get(lease, "energy_joules")),
+    };
+    if (use.seconds > 0 && lease_key_parse(settings, lease_text(lease, "key"), &job, &start))
+        *outcome = accounting_note_busy(accounts, job, start, &use);
     json_decref(answer);
     return 0;
 }

@@ -83,6 +83,10 @@ say mine two "$(network 3 1500 20), $(network 3 1400 30)" >/dev/null
 is "$(bytes) $(busy "$lease")" "1500 30 10000" "bytes over the network are counted likewise"
 say mine two "$(network 4 -1 5), $(network 4 5 9000000000000000000)" >/dev/null
 is "$(bytes)" "1500 30" "and none that make no sense"
+energy() { api GET "/v1/leases/$1" | at lease.energy_joules; }
+spend() { echo "{\"lease\": \"$lease\", \"count\": $1, \"milliseconds\": 0, \"millijoules\": $2, \"over\": true}"; }
+say mine two "$(spend 4 2500), $(spend 4 2400), $(spend 4 -7), $(spend 4 9000000000000000000)" >/dev/null
+is "$(energy "$lease")" 2.5 "so is energy"
 say mine two "$(network 4 1048576 0)" >/dev/null
 row() { "$ctl" usage --by "$1" --json --from 1d | head -n 1; }
 is "$(row lease | at lease) $(row lease | at account) $(row lease | at job)" "$lease physics slurm job 7" "usage by lease"
@@ -127,6 +131,7 @@ ok "the session is over" await "its end" no_session
 seen=$(busy "$id")
 ok "its time was told by then" test "$seen" -gt 0
 ok "and the bytes of the program over tcp" test "$(moved)" -gt 100000
+ok "and the energy of the GPU that it had for itself" test "$(python3 -c "print($(energy "$id") > 0)")" = True
 ok "metrics have it" grep -q "rgpu_lease_busy_gpu_seconds_total{lease=\"$id\",owner=\"[0-9]*\"} [0-9.]*[1-9]" \
     <(web "http://$BROKER/metrics")
 ok "and its bytes" grep -q "rgpu_lease_network_bytes_total{lease=\"$id\",owner=\"[0-9]*\",direction=\"in\"} [1-9]" <(web "http://$BROKER/metrics")
@@ -135,4 +140,18 @@ stop "$BROKER_PID" KILL
 start_broker --anonymous-read=yes
 await "the box" box_is box1 up
 is "$(busy "$id")" "$seen" "it is the same after a restart"
+
+# What a share uses of its GPU's energy is not known.
+api DELETE "/v1/leases/$id" >/dev/null
+await "its end" is_over "$id"
+"$ctl" mode box1:0 shared --wait
+lease=$(api POST /v1/leases '{"request": {"gpus": [{"mode": "shared", "memory": 1073741824}]}, "ticket": true}')
+id=$(at lease.id <<<"$lease")
+start share env LD_LIBRARY_PATH="$BUILD/lib" RGPU_TICKET="$(at ticket <<<"$lease")" "$BUILD/tests/programs/endure" --busy
+await_line share 'round 0' || bail "no session"
+await "kernels to be seen" works
+stop "${line_pid[share]}" KILL
+await "its end" no_session
+ok "a share was busy" test "$(busy "$id")" -gt 0
+is "$(energy "$id")" 0.0 "and has no energy"
 done_testing

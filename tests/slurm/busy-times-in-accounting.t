@@ -30,9 +30,10 @@ ok "sacct has it" await "the record" noted "$job"
 is "$(comment "$job" | grep -o 'busy=[^ ]*')" "$(counted)" "as the broker counted it"
 like "$(comment "$job")" '^rgpu: exclusive box[12]:[01] type=rgpu_software_GPU busy=' "behind the GPUs and their type"
 held() { api GET "/v1/leases/$lease" | python3 -c 'import json, sys; lease = json.load(sys.stdin)["lease"]; print(lease["ended"] - lease["granted"])'; }
-wanted=' efficiency=[0-9]+%$'
-[ "$(held)" = 0 ] && wanted=' busy=[0-9.]*s$'
+wanted=' efficiency=[0-9]+% '
+[ "$(held)" = 0 ] && wanted=' busy=[0-9.]*s '
 like "$(comment "$job")" "$wanted" "and the part of their time, if they had them for a second"
+like "$(comment "$job")" ' energy=[1-9][0-9]*J$' "and the energy that its GPU used"
 first=$job was=$(comment "$job")
 
 compute

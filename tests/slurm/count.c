@@ -206,19 +206,24 @@ static void comments(void)
 
 static void notes(void)
 {
+    const struct busy_use second = {.seconds = 1, .held = 1};
     char noted[BUSY_NOTE_MAX];
 
-    ok(busy_note("rgpu: exclusive a:0", 12.34, 0, noted) &&
+    ok(busy_note("rgpu: exclusive a:0", &(struct busy_use){.seconds = 12.34}, noted) &&
            !strcmp(noted, "rgpu: exclusive a:0 busy=12.3s"),
        "how long GPUs were busy stands behind which they are");
-    ok(!busy_note("rgpu: exclusive a:0 busy=12.3s", 12.34, 0, noted), "once");
-    ok(busy_note("rgpu: exclusive a:0 busy=12.3s", 13, 26.2, noted) &&
-           !strcmp(noted, "rgpu: exclusive a:0 busy=13.0s efficiency=50%"),
-       "the last that is heard of it, and which part of their time");
-    ok(busy_note("rgpu: exclusive a:0", 1.04, 1, noted) && strstr(noted, " efficiency=100%"),
+    ok(!busy_note("rgpu: exclusive a:0 busy=12.3s", &(struct busy_use){.seconds = 12.34}, noted),
+       "once");
+    ok(busy_note("rgpu: exclusive a:0 busy=12.3s",
+                 &(struct busy_use){.seconds = 13, .held = 26.2, .joules = 7800.4}, noted) &&
+           !strcmp(noted, "rgpu: exclusive a:0 busy=13.0s efficiency=50% energy=7800J"),
+       "the last that is heard of it, which part of their time, and their energy");
+    ok(busy_note("rgpu: exclusive a:0", &(struct busy_use){.seconds = 1.04, .held = 1}, noted) &&
+           strstr(noted, " efficiency=100%"),
        "which is all of it at most");
-    ok(!busy_note(NULL, 1, 1, noted) && !busy_note("mine", 1, 1, noted), "in no other comment");
-    ok(!busy_note("rgpu: exclusive a:0 constraint=model=*'*", 1, 1, noted),
+    ok(!busy_note(NULL, &second, noted) && !busy_note("mine", &second, noted),
+       "in no other comment");
+    ok(!busy_note("rgpu: exclusive a:0 constraint=model=*'*", &second, noted),
        "nor in one that would not be the same afterwards");
 }
 

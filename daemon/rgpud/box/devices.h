@@ -85,6 +85,7 @@ struct box_device {
     int64_t figures_ms; // time of the last reading
     struct figure utilization, memory_utilization, temperature, power,
         processes;         // percent, degrees Celsius, milliwatts
+    struct figure energy;  // millijoules that it has used since its driver was loaded
     uint64_t taken_before; // bytes in use before the first worker of this box
     uint64_t idle_bytes;   // maximum that the library reported for a warm worker
     // number of consecutive rounds in which the accounts differed (comparison.c)

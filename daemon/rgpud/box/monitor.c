@@ -91,7 +91,7 @@ static void monitor_take_gpu(struct monitor_round *round, const char *line)
     gpu->hidden = false;
     gpu->answers.size = 0;
     gpu->utilization = gpu->memory_utilization = (struct figure){0};
-    gpu->temperature = gpu->power = (struct figure){0};
+    gpu->temperature = gpu->power = gpu->energy = (struct figure){0};
     gpu->partitioned = false;
     gpu->instance = (struct monitor_instance){0};
     memset(gpu->counters, 0, sizeof(gpu->counters));
@@ -126,6 +126,7 @@ static void monitor_take_busy(struct monitor_round *round, const char *line)
         sscanf(line, "busy %47s %15s %15s", gpu->uuid, utilization, memory) != 3)
         return;
     gpu->hidden = false;
+    gpu->energy = (struct figure){0};
     gpu->utilization = monitor_read_figure(utilization);
     gpu->memory_utilization = monitor_read_figure(memory);
     round->gpu_count++;
@@ -214,6 +215,9 @@ static void monitor_take_line(struct monitor *monitor, const char *line)
         monitor_take_gpu(round, line);
     } else if (!strncmp(line, "figures ", 8)) {
         monitor_take_figures(round, line);
+    } else if (!strncmp(line, "energy ", 7)) {
+        if (round->gpu_count)
+            round->gpus[round->gpu_count - 1].energy = monitor_read_figure(line + 7);
     } else if (!strncmp(line, "answer ", 7)) {
         monitor_take_answer(round, line + 7);
     } else if (!strncmp(line, "counter ", 8)) {

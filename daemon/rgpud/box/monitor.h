@@ -25,8 +25,8 @@ struct monitor_gpu {
     } instance;
     unsigned number; // number in the library
     uint64_t used, total;
-    struct figure utilization, memory_utilization, temperature,
-        power;   // percent, degrees Celsius, milliwatts
+    struct figure utilization, memory_utilization, temperature, power,
+        energy;  // percent, degrees Celsius, milliwatts, millijoules
     bool hidden; // the library does not report processes of the GPU
     struct figure counters[GPU_COUNTERS_MAX];
     struct monitor_answers answers;

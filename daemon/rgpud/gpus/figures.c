@@ -71,6 +71,7 @@ static void figures_take_gpu(struct box_device *device, const struct monitor_rou
     device->memory_utilization = gpu->memory_utilization;
     device->temperature = gpu->temperature;
     device->power = gpu->power;
+    device->energy = gpu->energy;
     if (gpu->hidden)
         return;
     device->processes = (struct figure){.known = true};
@@ -107,6 +108,7 @@ static void glance_at_gpu(struct box_device *device, const struct monitor_round 
     device->figures_ms = clock_ms();
     device->utilization = gpu->utilization;
     device->memory_utilization = gpu->memory_utilization;
+    device->energy = gpu->energy;
     if (!gpu->hidden)
         glance_at_processes(device, round, index);
 }

@@ -91,10 +91,41 @@ static void gpu_time_divide(struct box_device *device, int64_t percent, int64_t 
                          time_of(device, worker, now) / active, percent, true);
 }
 
+// Adds a session's part of the energy that the device has used in so much time, unless it has a
+// share of the device: what one of several leases uses is not known.
+static void add_energy(const struct box_device *device, const struct worker_process *worker,
+                       int64_t millijoules, int64_t milliseconds)
+{
+    const struct session_grant *grant = &worker->session.grant;
+    int64_t sessions = device->sessions ? device->sessions : 1;
+    struct gpu_time *entry = NULL;
+
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        if (grant->devices[i] == device && !grant->budgets[i] && *grant->lease && millijoules > 0)
+            entry = of_lease(device->box, grant->lease);
+    if (!entry || milliseconds <= 0)
+        return;
+    entry->millijoules +=
+        (uint64_t)(millijoules * time_of(device, worker, clock_ms()) / milliseconds / sessions);
+    entry->reported = false;
+}
+
+static void take_energy(const struct box_device *device, struct figure energy, int64_t now)
+{
+    const struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &device->box->workers, link)
+        if (uses(worker, device) && energy.known && device->energy.known)
+            add_energy(device, worker, energy.value - device->energy.value,
+                       now - device->figures_ms);
+}
+
 void gpu_time_take(struct box_device *device, const struct monitor_round *round, unsigned gpu)
 {
     int64_t now = clock_ms();
     bool reported = round->is_glance && !round->gpus[gpu].hidden;
+
+    take_energy(device, round->gpus[gpu].energy, now);
 
     for (unsigned i = 0; device->figures_ms && i < round->process_count; i++) {
         const struct monitor_process *process = &round->processes[i];
@@ -133,6 +164,8 @@ void gpu_time_leave(const struct worker_process *worker)
                 share = device->sessions ? device->sessions : 1;
         if (!device->figures_ms)
             continue;
+        if (device->energy.known) // its counter is read again when the session has gone
+            add_energy(device, worker, device->power.value, 1000);
         if (own.known && device->figures_ms > worker->session.since_ms)
             gpu_time_add(worker->box, grant->lease, time, own.value, false);
         else if (device->utilization.known)
@@ -180,11 +213,12 @@ json_t *gpu_time_report(struct box *box)
     TAILQ_FOREACH(entry, &box->gpu_times, link) {
         entry->reported = !has_sessions(box, entry->lease);
         json_array_append_new(
-            list, json_pack("{s:s, s:I, s:I, s:I, s:I, s:b, s:b}", "lease", entry->lease, "count",
-                            (json_int_t)entry->number, "milliseconds",
-                            (json_int_t)(entry->microseconds / 1000), "bytes_in",
-                            (json_int_t)entry->bytes_in, "bytes_out", (json_int_t)entry->bytes_out,
-                            "estimated", entry->estimated, "over", entry->reported));
+            list, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "lease", entry->lease,
+                            "count", (json_int_t)entry->number, "milliseconds",
+                            (json_int_t)(entry->microseconds / 1000), "millijoules",
+                            (json_int_t)entry->millijoules, "bytes_in", (json_int_t)entry->bytes_in,
+                            "bytes_out", (json_int_t)entry->bytes_out, "estimated",
+                            entry->estimated, "over", entry->reported));
     }
     return list;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // GPU time of leases: the time in which GPUs executed work of their sessions, summed over the GPUs
-// of the lease. It is updated whenever the figures are read. Beside it the bytes that their
-// sessions have sent and received over the network. The broker stores both.
+// of the lease. It is updated whenever the figures are read. Beside it the energy of GPUs that the
+// lease has to itself, while it has sessions there, and the bytes that its sessions have sent and
+// received over the network. The broker stores all of it.
 #ifndef RGPU_DAEMON_GPU_TIME_H
 #define RGPU_DAEMON_GPU_TIME_H
 
@@ -14,7 +15,7 @@ struct gpu_time {
     TAILQ_ENTRY(gpu_time) link;
     char lease[128];
     uint64_t number; // unique in this run of rgpud
-    uint64_t microseconds;
+    uint64_t microseconds, millijoules;
     uint64_t bytes_in, bytes_out; // over the network, from the clients and to them
     bool estimated;               // a part is computed from the whole GPU's activity
     bool reported;                // the last report has named this count as final
@@ -24,8 +25,8 @@ struct gpu_time {
     bool open; // not settled in the current turn yet
 };
 
-// Adds the work of the device's sessions since the last reading. Must be called before figures_ms
-// changes.
+// Adds the work and the energy of the device's sessions since the last reading. Must be called
+// before its figures change.
 void gpu_time_take(struct box_device *device, const struct monitor_round *round, unsigned gpu);
 void gpu_time_taken(struct box *box); // must be called after all devices
 // Adds the work of an ending worker since the last reading. The session must still count on its

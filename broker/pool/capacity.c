@@ -339,7 +339,8 @@ static size_t find_victims(const struct pool *pool, const json_t *keys, struct v
 }
 
 // Takes leases out of the pool, one after the other, until the request fits, and puts those back
-// that were not needed for that. In the end all are put back: only the answer is wanted.
+// that were not needed for that, the last of the list first. In the end all are put back: only the
+// answer is wanted.
 static json_t *choose_victims(struct pool *pool, const struct capacity_query *query,
                               const struct request *request)
 {
@@ -353,7 +354,7 @@ static json_t *choose_victims(struct pool *pool, const struct capacity_query *qu
         used++;
         enough = capacity_fits(pool, request, query->sequence);
     }
-    for (size_t i = 0; i < used; i++) {
+    for (size_t i = used; i-- > 0;) {
         if (!victims[i].gone)
             continue;
         capacity_put_back(&victims[i]);

@@ -181,6 +181,19 @@ static void victims(struct pool_box *whole)
            "and nothing was taken from anybody");
 }
 
+// Of three shares on one GPU the last is needed, and one of the others.
+static void cheapest_victims(void)
+{
+    struct pool_box *box = sample_box(pool, "v", 1, "H100", 100 * GB, GPU_SHARED);
+
+    hold("s/1", box->gpus[0], GPU_SHARED, 20 * GB);
+    hold("s/2", box->gpus[0], GPU_SHARED, 30 * GB);
+    hold("s/3", box->gpus[0], GPU_SHARED, 40 * GB);
+    look("[]", "{\"gpus\": [{\"mode\": \"shared\", \"memory\": 64424509440}]}",
+         "[\"s/1\", \"s/2\", \"s/3\"]");
+    is_str(preempted(), "s/1 s/3", "who is not needed and costs most stays");
+}
+
 // The lease of a victim is on its way to another GPU, which the query leaves reserved for it.
 static void moving_victims(struct pool_box *whole)
 {
@@ -391,6 +404,9 @@ int main(void)
     leases(whole, shared);
     victims(whole);
     moving_victims(whole);
+    pool_free(&pool);
+    pool = pool_new();
+    cheapest_victims();
     pool_free(&pool);
     pool = pool_new();
     forecasts();

@@ -24,16 +24,20 @@ static int move_command_order_box(const struct command *command, const struct co
     const char *from = command_value(command, line, "from");
     char question[QUESTION_ROOM];
     json_t *row = NULL;
+    double until;
+    int status = pool_read_timeout(command, line, &until);
 
     snprintf(question, sizeof(question), "move %s %s %s", name, command_value(command, line, "to"),
              from ? from : "");
-    int status = box_row(path, question, &row);
+    if (!status)
+        status = box_row(path, question, &row);
     snprintf(question, sizeof(question), "moving %s", name);
     while (!command_value(command, line, "no-wait") && !status && is_on_its_way(row)) {
         json_decref(row);
         row = NULL;
         nanosleep(&look, NULL);
-        status = box_row(path, question, &row);
+        status = pool_is_late(command, line, until) ? EXIT_ANSWER_NO
+                                                    : box_row(path, question, &row);
     }
     if (status == EXIT_UNREACHABLE)
         fprintf(stderr, "rgpuctl move: no answer from rgpud at %s\n", path);
@@ -97,6 +101,7 @@ static const struct command_option options[] = {
      "of the box of this machine alone, without a broker; a session's number names its lease, too",
      0},
     {"no-wait", NULL, "return as soon as it is ordered", 0},
+    TIMEOUT_OPTION("waiting after"),
     {0},
 };
 

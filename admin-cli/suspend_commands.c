@@ -55,13 +55,18 @@ static int suspend_commands_order_box(const struct command *command,
     const char *path = command_value(command, line, "socket"), *name = line->argv[0];
     bool waits = !command_value(command, line, "no-wait");
     json_t *row = NULL;
-    int status = suspend_commands_ask_box(path, command->name, name, &row);
+    double until;
+    int status = pool_read_timeout(command, line, &until);
 
+    if (!status)
+        status = suspend_commands_ask_box(path, command->name, name, &row);
     while (waits && !status && (status = suspend_commands_settled(command, name, row)) < 0) {
         json_decref(row);
         row = NULL;
         nanosleep(&look, NULL);
-        status = suspend_commands_ask_box(path, "suspension", name, &row);
+        status = pool_is_late(command, line, until)
+                     ? EXIT_ANSWER_NO
+                     : suspend_commands_ask_box(path, "suspension", name, &row);
     }
     if (status == EXIT_UNREACHABLE)
         fprintf(stderr, "rgpuctl %s: no answer from rgpud at %s\n", command->name, path);
@@ -156,6 +161,7 @@ static const struct command_option options[] = {
     POOL_OPTIONS,
     {"socket", "PATH", "of the box of this machine alone: a lease, or a session that has none", 0},
     {"no-wait", NULL, "return as soon as it is ordered", 0},
+    TIMEOUT_OPTION("waiting after"),
     {0},
 };
 

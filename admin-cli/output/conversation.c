@@ -41,6 +41,15 @@ int pool_read_timeout(const struct command *command, const struct command_line *
     return 0;
 }
 
+bool pool_is_late(const struct command *command, const struct command_line *line, double until)
+{
+    if (until <= 0 || clock_seconds() < until)
+        return false;
+    fprintf(stderr, "rgpuctl %s: not within %s\n", command->name,
+            command_value(command, line, "timeout"));
+    return true;
+}
+
 int pool_open(struct conversation *pool, const struct command *command, int argc, char **argv,
               int min, int max)
 {
@@ -95,13 +104,10 @@ int pool_await_event(struct conversation *pool, unsigned seconds, json_int_t *la
     json_t *answer;
     int error;
 
+    if (pool_is_late(pool->command, &pool->line, pool->until))
+        return EXIT_ANSWER_NO;
     if (pool->until > 0) {
         double left = pool->until - clock_seconds();
-        if (left <= 0) {
-            fprintf(stderr, "rgpuctl %s: not within %s\n", pool->command->name,
-                    pool_option(pool, "timeout"));
-            return EXIT_ANSWER_NO;
-        }
         seconds = left < seconds ? (unsigned)left + 1 : seconds;
     }
     snprintf(path, sizeof(path), "/v1/events?after=%lld&wait=%u&limit=1", (long long)*last,

@@ -39,6 +39,8 @@ void pool_close(struct conversation *pool);
 // EXIT_USAGE after a message.
 int pool_read_timeout(const struct command *command, const struct command_line *line,
                       double *until);
+// Returns true, after a message, if UNTIL has passed. UNTIL 0 never does.
+bool pool_is_late(const struct command *command, const struct command_line *line, double until);
 const char *pool_option(const struct conversation *pool, const char *name);
 
 // Sends a request. Prints errors. Returns 0, or the exit status.

@@ -39,6 +39,8 @@ ok "once more" "$ctl" suspend "$one"
 hold_lease two 8
 ok "it is to return while another has the GPU" "$ctl" resume --no-wait "$one"
 is "$(suspension "$one")" returning "which it waits for"
+fails "nobody waits for longer than is said" "$ctl" resume --timeout 100ms "$one"
+like "$(cat "$TMP/ok.out")" '^rgpuctl resume: not within 100ms$' "which is said"
 look one
 fails "in silence" read_line one 0.2
 stop "${line_pid[two]}"

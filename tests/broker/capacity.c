@@ -181,7 +181,7 @@ static void victims(struct pool_box *whole)
            "and nothing was taken from anybody");
 }
 
-// Of three shares on one GPU the last is needed, and one of the others.
+// Three shares are on one GPU. One of the first two and the last make enough room, as do all.
 static void cheapest_victims(void)
 {
     struct pool_box *box = sample_box(pool, "v", 1, "H100", 100 * GB, GPU_SHARED);

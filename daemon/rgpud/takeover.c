@@ -20,6 +20,7 @@
 #include "daemon/rgpud/supervision/kept_session.h"
 #include "daemon/rgpud/supervision/worker_life.h"
 #include "daemon/rgpud/suspension/lease_places.h"
+#include "daemon/rgpud/suspension/suspension_orders.h"
 #include "daemon/rgpud/workers/exclusion.h"
 
 enum { ABANDON_MS = 10000 };
@@ -164,13 +165,14 @@ static void take_ticket(struct box *box, const struct control_kept_session *kept
     explicit_bzero(secret, sizeof(secret));
 }
 
-// Tells the worker, which gets the rules of its account that this rgpud can write.
-static int takeover_greet(const struct worker_process *worker)
+// Tells the worker, which gets the rules of its account that this rgpud can write, and whether its
+// PAUSE lasts.
+static int takeover_greet(const struct worker_process *worker, uint32_t pause)
 {
     uint64_t first;
     const int *account =
         accounts_descriptors(worker->box, worker->session.grant.lease, worker->session.id, &first);
-    const struct control_taken_over taken = {.account = account != NULL};
+    const struct control_taken_over taken = {.account = account != NULL, .pause = pause};
 
     return control_send_packet(worker->control_fd, CONTROL_TAKEN_OVER, &taken,
                                account ? account[1] : -1);
@@ -190,7 +192,9 @@ static void go_on(struct worker_process *worker, const struct control_kept_sessi
     log_info("session=%llu is taken over pid=%d client=\"%s\" lease=%s",
              (unsigned long long)worker->session.id, (int)worker->pid, worker->session.client,
              *kept->lease ? kept->lease : "none");
-    if (takeover_greet(worker))
+    bool away = kept->pause && !suspension_take_over(worker, (enum suspension_cause)kept->cause,
+                                                     kept->pause, kept->saved);
+    if (takeover_greet(worker, away ? kept->pause : 0))
         worker_process_kill(worker, "does not hear of the next rgpud");
     worker->unkept = true;
 }

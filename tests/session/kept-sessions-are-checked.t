@@ -9,6 +9,7 @@ requires python3
 ADMIN=$TMP/admin.sock
 box() { start_box --devices sim:1 --spawner "$SPAWNER" --admin-socket "$ADMIN"; }
 sessions() { "$BUILD/bin/rgpuctl" sessions --socket "$ADMIN" --json; }
+log_has() { grep -Eq -e "$1" "$BOX_LOG"; }
 has_none() { [ -z "$(sessions)" ]; }
 killed() { kill -KILL "$BOX_PID" && wait "$BOX_PID" 2>/dev/null || true; }
 start_spawner --devices sim:1
@@ -42,16 +43,28 @@ gpu the box no longer offers its GPU
 budget its record names more memory than its GPU has
 CASES
 
-# A session that is suspended ends, since only the rgpud that suspended it knows where its memory is.
+# The worker itself has the memory of a light suspension.
 stop "${line_pid[beside]}"
 await "no session" has_none
 start_held held 8 env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOX" RGPU_LOG=info
 await_line held ready
 number=$(sessions | sed -n 's/.*"session":\([0-9]*\).*/\1/p')
+suspended() { sessions | grep -q "\"session\":$number,.*\"suspension\":\"suspended\""; }
+ok "a session is suspended" "$BUILD/bin/rgpuctl" suspend "$number" --socket "$ADMIN"
+look held
+killed
+box
+ok "the next rgpud takes it over, and it stays suspended" await "the state" suspended
+fails "the program gets no answer" read_line held 0.1
+ok "it is resumed" "$BUILD/bin/rgpuctl" resume "$number" --socket "$ADMIN"
+ok "and the program has its data" await_line held '^right 1$'
+look held
+ok "as often as it looks" await_line held '^right 2$'
+
+# What the driver has moved is lost: only the rgpud that ordered it knows how far it came.
 start_session beside
 ok "a session is suspended" "$BUILD/bin/rgpuctl" suspend "$number" --socket "$ADMIN"
-is_away() { sessions | grep -q '"suspension":"suspended"'; }
-await "its memory is away" is_away
+await "its context is away" log_has "session=$number suspension=suspended was=suspended"
 killed
 box
 logs "$BOX_LOG" "session=$number is not taken over .*reason=\"its lease is suspended" "suspended: it is not taken over"

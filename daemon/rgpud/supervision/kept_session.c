@@ -24,7 +24,7 @@ static const char *obstacle_of(const struct worker_process *worker)
 {
     const struct suspension *s = suspension_of(worker);
 
-    if (s && s->state > SUSPENSION_PAUSING)
+    if (s && suspension_needs_driver(s))
         return "its lease is suspended";
     if (worker->mps)
         return "it is a client of MPS";
@@ -62,6 +62,18 @@ static void kept_put_calls(const struct worker_process *worker, struct control_k
     }
 }
 
+static void kept_put_suspension(const struct worker_process *worker,
+                                struct control_kept_session *out)
+{
+    const struct suspension *s = suspension_of(worker);
+
+    if (!s || s->state != SUSPENSION_AWAY || suspension_needs_driver(s))
+        return;
+    out->pause = s->number;
+    out->cause = (uint8_t)s->cause;
+    out->saved = worker->pause.saved;
+}
+
 static void kept_put_session(const struct worker_process *worker, struct control_kept_session *out)
 {
     const struct session_record *session = &worker->session;
@@ -89,6 +101,7 @@ static void kept_put_session(const struct worker_process *worker, struct control
     snprintf(out->ticket, sizeof(out->ticket), "%s", session->ticket ? session->ticket : "");
     kept_put_devices(grant, out);
     kept_put_calls(worker, out);
+    kept_put_suspension(worker, out);
 }
 
 // Returns a sealed file with the record, or -errno.

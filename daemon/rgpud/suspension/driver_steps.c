@@ -95,8 +95,7 @@ static void is_deep(void *argument, enum suspender_outcome outcome, const char *
         log_info("lease=%s session=%llu leaves memory on the GPU reason=\"%s\"",
                  *s->lease ? s->lease : "none", (unsigned long long)s->session, text);
         s->cannot_deepen = true;
-        s->box->suspension_changes++;
-        box_changed(s->box);
+        suspension_move(s, SUSPENSION_AWAY);
     }
 }
 
@@ -182,7 +181,10 @@ static int driver_steps_start(struct suspension *s, enum spawner_act act, unsign
     // Locking may take suspend_timeout for each worker.
     int64_t limit = suspension_transfer_ms(s) +
                     (int64_t)(s->box->settings.suspend_timeout / 1000 * (count + 1));
-    return suspender_start(s->box, act, timeout_ms, limit, ended, s, &s->helper);
+    err = suspender_start(s->box, act, timeout_ms, limit, ended, s, &s->helper);
+    for (size_t i = 0; i < count; i++)
+        list[i]->unkept = true;
+    return err;
 }
 
 int driver_step(struct suspension *s, enum driver_step step)

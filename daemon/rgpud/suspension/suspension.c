@@ -71,6 +71,12 @@ const char *suspension_word(const struct worker_process *worker)
                                                                            : state_words[s->state];
 }
 
+bool suspension_needs_driver(const struct suspension *s)
+{
+    return s->helper || s->state == SUSPENSION_UNCLEAR ||
+           (s->state == SUSPENSION_AWAY && !s->light);
+}
+
 bool suspension_gives_way(const struct suspension *s)
 {
     return s->light && !s->cannot_deepen && s->away_wanted && s->cause != SUSPENSION_TURN &&

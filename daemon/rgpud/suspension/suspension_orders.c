@@ -204,6 +204,37 @@ void suspension_forget(struct box *box, const char *lease)
         s->away_wanted = false;
 }
 
+// ---- taken over ----
+
+int suspension_take_over(struct worker_process *worker, enum suspension_cause cause,
+                         uint32_t number, uint64_t saved)
+{
+    struct box *box = worker->box;
+    const char *lease = worker->session.grant.lease;
+    struct suspension *s = suspension_of(worker);
+
+    if (cause > SUSPENSION_IDLE || worker->session.grant.device_count != 1)
+        return -EINVAL;
+    if (!s)
+        s = suspension_orders_add(box, lease, *lease ? 0 : worker->session.id);
+    if (!s)
+        return -ENOMEM;
+    box->pauses = number > box->pauses ? number : box->pauses;
+    s->cause = cause;
+    s->number = number;
+    s->away_wanted = s->light = true;
+    s->bytes += saved;
+    if (cause == SUSPENSION_IDLE && *lease && *box->settings.broker)
+        note_given(s);
+    worker->pause = (struct worker_pause){.number = number,
+                                          .saves = true,
+                                          .image = IMAGE_SAVED,
+                                          .outcome = CONTROL_SAVE_OUTCOME_SAVED,
+                                          .saved = saved};
+    suspension_move(s, SUSPENSION_AWAY);
+    return 0;
+}
+
 // ---- idle sessions ----
 
 static bool suspension_orders_is_idle(const struct worker_process *worker)

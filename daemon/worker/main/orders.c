@@ -146,7 +146,10 @@ static int take_successor(const struct control_frame *frame, int rules)
         return err;
     log_info("another supervisor has taken over");
     quiesce_hold(false);
-    quiesce_end();
+    if (taken.pause)
+        quiesce_begin(taken.pause);
+    else
+        quiesce_end();
     asking_again();
     session_report_anew();
     return 0;

@@ -285,6 +285,7 @@ void quiesce_begin(uint32_t pause)
 {
     SCOPED_LOCK(&lock);
     wanted = true;
+    reported = false; // another supervisor has not heard of waiting requests
     number = pause;
     pthread_cond_broadcast(&changed);
     if (executing)

@@ -12,9 +12,7 @@ struct call_of_driver {
     uint32_t number;
 };
 static const struct call_of_driver driver_calls[] = {
-#define DRIVER_CALL(name, number) {#name, number},
-#include "client-lib/cupti/driver_numbers.h"
-#undef DRIVER_CALL
+#include "cupti_numbers.h"
 };
 enum { DRIVER_CALLS = sizeof(driver_calls) / sizeof(driver_calls[0]) };
 

@@ -113,7 +113,8 @@ class Param:
 
 class Call:
     def __init__(self, line):
-        m = re.match(r'(\d+)\s+(\S+)\s+(\w+)\s+(\d+)((?:\+\w+@\d+)*)\s*\((.*)\)\s*$', line.text)
+        m = re.match(r'(\d+)\s+(\S+)\s+(\w+)\s+(\d+)(?:/(\d+))?((?:\+\w+@\d+)*)\s*\((.*)\)\s*$',
+                     line.text)
         if not m:
             line.fail('cannot read this line')
         self.number = int(m.group(1))
@@ -127,9 +128,10 @@ class Call:
         if self.cls not in CLASSES or self.flags - set(FLAGS + TRAITS):
             line.fail(f'no such class or flag: {m.group(2)}')
         self.symbol, self.version = m.group(3), int(m.group(4))
-        self.variants = [tuple(v.split('@')) for v in m.group(5).split('+') if v]
+        self.cupti = m.group(5)
+        self.variants = [tuple(v.split('@')) for v in m.group(6).split('+') if v]
         self.is_cuda = self.symbol.startswith('cu') and self.symbol[2].isupper()
-        text = m.group(6).strip()
+        text = m.group(7).strip()
         self.text = text
         self.params = []
         if self.is_sent:

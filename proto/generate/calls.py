@@ -113,8 +113,8 @@ class Param:
 
 class Call:
     def __init__(self, line):
-        m = re.match(r'(\d+)\s+(\S+)\s+(\w+)\s+(\d+)(?:/(\d+))?((?:\+\w+@\d+)*)\s*\((.*)\)\s*$',
-                     line.text)
+        m = re.match(r'(\d+)\s+(\S+)\s+(\w+)\s+(\d+)(?:/(\d+))?((?:\+\w+@\d+)*)\s*\((.*?)\)(?: = (.*))?$',
+                     line.text.rstrip())
         if not m:
             line.fail('cannot read this line')
         self.number = int(m.group(1))
@@ -136,6 +136,11 @@ class Call:
         self.params = []
         if self.is_sent:
             self.params = [Param(p, line) for p in split_params(text)]
+        own_stream = re.search(r'\bCUstream (\w+)', text)
+        self.stream_name = own_stream.group(1) if own_stream else None
+        self.body = m.group(8)
+        if not self.body and self.is_exported:
+            self.body = f'remote_{self.symbol}({self.arguments_in_stream})'
 
     @property
     def is_sent(self):
@@ -167,6 +172,40 @@ class Call:
     def is_exported(self):
         """The driver's call is the request and nothing else."""
         return self.is_sent and self.is_cuda and 'wrapped' not in self.flags
+
+    @property
+    def arguments_in_stream(self):
+        """The arguments by their names; the first stream is `stream`, that of the call or of its variant."""
+        return re.sub(rf'\b{self.stream_name}\b', 'stream', self.names, count=1) if self.stream_name else self.names
+
+    @property
+    def names_per_thread(self):
+        """The arguments by their names; the first stream is the per-thread one where it is the default."""
+        return re.sub(rf'\b{self.stream_name}\b', f'stream_per_thread({self.stream_name})', self.names, count=1)
+
+    @property
+    def has_variant_by_body(self):
+        return self.body and re.search(r'\b(stream|per_thread)\b', self.body)
+
+    def is_variant_of_call(self, suffix):
+        """The variant is the hand-written call in another stream."""
+        return bool(suffix and not self.body and self.stream_name)
+
+    def body_lines(self, suffix):
+        """What the call, or its variant for per-thread default streams, does."""
+        name, variant = self.stream_name, bool(suffix)
+        if re.search(r'\bper_thread\b', self.body):
+            yield f'const bool per_thread = {"true" if variant else "false"};'
+        if re.search(r'\bstream\b', self.body) and not (name == 'stream' and not variant):
+            given = f'stream_per_thread({name or "NULL"})' if variant else name or 'NULL'
+            yield f'{"" if name == "stream" else "CUstream "}stream = {given};'
+        *steps, last = self.body.split('; ')
+        for step in steps:
+            yield from step_lines(step)
+        if re.match(r'\*\w+ = ', last):
+            yield f'{last};'
+            last = 'CUDA_SUCCESS'
+        yield f'return {last};'
 
     @property
     def stream(self):
@@ -313,6 +352,32 @@ class Call:
     def locked(self):
         """What stays as it is once a release has sent it."""
         return f'{self.number}:{self.form}'
+
+
+# What a step of a body finds that is no `struct object *`.
+FOUND = {'state': 'struct old_launch **', 'found': 'struct found_stream '}
+
+
+def check_lines(expression):
+    return ['{', f'    const CUresult checked = {expression};', '    if (checked != CUDA_SUCCESS)', '        return checked;', '}']
+
+
+def step_lines(step):
+    """A step of a call's body but the last, in C."""
+    word, _, rest = step.partition(' ')
+    if step == 'ready':
+        return check_lines('process_ready()')
+    if word == 'check':
+        return check_lines(rest)
+    if word == 'given':
+        return [f'if (!({rest}))', '    return CUDA_ERROR_INVALID_VALUE;']
+    if word == 'device':
+        return step_lines('ready') + [f'const struct wire_device *device = session_device({rest});', 'if (!device)',
+                                      '    return CUDA_ERROR_INVALID_DEVICE;']
+    if rest.startswith('from '):
+        call = re.sub(r'(\(?)\)$', lambda m: f'(&{word})' if m.group(1) else f', &{word})', rest[5:])
+        return [f'{FOUND.get(word, "struct object *")}{word} __attribute__((unused));'] + check_lines(call)
+    return [f'{step};']
 
 
 class PlainParam:

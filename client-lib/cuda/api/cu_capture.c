@@ -8,26 +8,12 @@
 #include "client-lib/cuda/copy/copies.h"
 #include "client-lib/cuda/work/captures.h"
 #include "client-lib/cuda/work/graph_objects.h"
-#include "client-lib/cuda/work/stream_names.h"
 #include "client-lib/cuda/objects/thread.h"
 #include "client-lib/cuda/session/process.h"
 #include "client_calls.h"
 #include "common/base/scope.h"
 
 enum { DEPENDENCIES_MAX = WIRE_INLINE_MAX / sizeof(struct wire_dependency) };
-
-// Defines a call and its variant for per-thread default streams; `used` in DOES is the stream.
-#define CAPTURE_CALLS(name, parameters, does) \
-    CUresult name parameters \
-    { \
-        CUstream used = hStream; \
-        return does; \
-    } \
-    CUresult name##_ptsz parameters \
-    { \
-        CUstream used = stream_per_thread(hStream); \
-        return does; \
-    }
 
 // ---- beginning and ending ----
 
@@ -39,7 +25,7 @@ static CUresult hear_failures(CUstream stream)
     return remote_cuStreamIsCapturing(stream, &status);
 }
 
-static CUresult cu_capture_begin(CUstream named, CUstreamCaptureMode mode)
+CUresult cuStreamBeginCapture_v2(CUstream named, CUstreamCaptureMode mode)
 {
     struct box_session *session;
     CUstream stream;
@@ -58,14 +44,9 @@ static CUresult cu_capture_begin(CUstream named, CUstreamCaptureMode mode)
     return result;
 }
 
-CAPTURE_CALLS(cuStreamBeginCapture_v2, (CUstream hStream, CUstreamCaptureMode mode),
-              cu_capture_begin(used, mode))
-CAPTURE_CALLS(cuStreamBeginCapture, (CUstream hStream),
-              cu_capture_begin(used, CU_STREAM_CAPTURE_MODE_GLOBAL))
-
-static CUresult cu_capture_begin_in_graph(CUstream named, CUgraph graph, const CUgraphNode *after,
-                                          const CUgraphEdgeData *edges, size_t count,
-                                          CUstreamCaptureMode mode)
+CUresult cuStreamBeginCaptureToGraph(CUstream named, CUgraph graph, const CUgraphNode *after,
+                                     const CUgraphEdgeData *edges, size_t count,
+                                     CUstreamCaptureMode mode)
 {
     struct box_session *session;
     struct object *object;
@@ -95,13 +76,6 @@ static CUresult cu_capture_begin_in_graph(CUstream named, CUgraph graph, const C
         capture_abandon(stream);
     return result;
 }
-
-CAPTURE_CALLS(cuStreamBeginCaptureToGraph,
-              (CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies,
-               const CUgraphEdgeData *dependencyData, size_t numDependencies,
-               CUstreamCaptureMode mode),
-              cu_capture_begin_in_graph(used, hGraph, dependencies, dependencyData, numDependencies,
-                                        mode))
 
 // After an error the box is queried: if the capture has ended, its graph is dropped; otherwise only
 // the call was invalid.
@@ -151,7 +125,7 @@ static CUresult cu_capture_refuse(struct box_session *session, CUstream stream)
 
 // Ends the capture of the stream. OUT may be NULL if the program captures into its own graph, since
 // it has the handle already.
-static CUresult cu_capture_end(CUstream named, CUgraph *out)
+CUresult cuStreamEndCapture(CUstream named, CUgraph *out)
 {
     struct box_session *session;
     CUstream stream;
@@ -172,12 +146,9 @@ static CUresult cu_capture_end(CUstream named, CUgraph *out)
     return allowed != CUDA_SUCCESS ? allowed : result;
 }
 
-CAPTURE_CALLS(cuStreamEndCapture, (CUstream hStream, CUgraph *phGraph),
-              cu_capture_end(used, phGraph))
-
 // ---- queries ----
 
-static CUresult is_capturing(CUstream named, CUstreamCaptureStatus *status)
+CUresult cuStreamIsCapturing(CUstream named, CUstreamCaptureStatus *status)
 {
     struct box_session *session;
     CUstream stream;
@@ -186,9 +157,6 @@ static CUresult is_capturing(CUstream named, CUstreamCaptureStatus *status)
         result = CUDA_ERROR_INVALID_VALUE;
     return result == CUDA_SUCCESS ? capture_status(session, stream, status) : result;
 }
-
-CAPTURE_CALLS(cuStreamIsCapturing, (CUstream hStream, CUstreamCaptureStatus *captureStatus),
-              is_capturing(used, captureStatus))
 
 // The arrays that the last query returned to the program. They are valid until the next query of
 // the same thread.
@@ -279,41 +247,27 @@ static CUresult cu_capture_ask(struct box_session *session, CUstream stream,
     return wanted->lossy && has_data(count) ? CUDA_ERROR_LOSSY_QUERY : CUDA_SUCCESS;
 }
 
-static CUresult info(CUstream named, const struct capture_questions *wanted)
+CUresult cuStreamGetCaptureInfo_v3(CUstream named, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                   CUgraph *graph, const CUgraphNode **nodes,
+                                   const CUgraphEdgeData **edges, size_t *count)
 {
+    struct capture_questions wanted = {status, id, graph, nodes, edges, count, nodes && !edges};
     struct box_session *session;
     CUstream stream;
     CUresult result = copy_begin(named, &session, &stream);
-    if (result == CUDA_SUCCESS && !wanted->status)
+    if (result == CUDA_SUCCESS && !status)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
-    *wanted->status = CU_STREAM_CAPTURE_STATUS_NONE;
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
     if (!atomic_load_explicit(&session->captures, memory_order_relaxed))
         return CUDA_SUCCESS;
-    return cu_capture_ask(session, stream, wanted);
+    return cu_capture_ask(session, stream, &wanted);
 }
 
-CAPTURE_CALLS(cuStreamGetCaptureInfo,
-              (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out),
-              info(used, &(struct capture_questions){.status = captureStatus_out, .id = id_out}))
-CAPTURE_CALLS(cuStreamGetCaptureInfo_v2,
-              (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
-               CUgraph *graph_out, const CUgraphNode **dependencies_out,
-               size_t *numDependencies_out),
-              info(used, &(struct capture_questions){captureStatus_out, id_out, graph_out,
-                                                     dependencies_out, NULL, numDependencies_out,
-                                                     dependencies_out != NULL}))
-CAPTURE_CALLS(cuStreamGetCaptureInfo_v3,
-              (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
-               CUgraph *graph_out, const CUgraphNode **dependencies_out,
-               const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out),
-              info(used, &(struct capture_questions){
-                             captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out,
-                             numDependencies_out, dependencies_out && !edgeData_out}))
-
-static CUresult cu_capture_depend(CUstream named, const CUgraphNode *nodes,
-                                  const CUgraphEdgeData *edges, size_t count, unsigned int flags)
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream named, CUgraphNode *nodes,
+                                              const CUgraphEdgeData *edges, size_t count,
+                                              unsigned int flags)
 {
     struct box_session *session;
     CUstream stream;
@@ -331,15 +285,6 @@ static CUresult cu_capture_depend(CUstream named, const CUgraphNode *nodes,
     return remote_capture_depend(stream, flags, (uint32_t)count, edges != NULL, wire,
                                  count * sizeof(*wire));
 }
-
-CAPTURE_CALLS(cuStreamUpdateCaptureDependencies_v2,
-              (CUstream hStream, CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
-               size_t numDependencies, unsigned int flags),
-              cu_capture_depend(used, dependencies, dependencyData, numDependencies, flags))
-CAPTURE_CALLS(cuStreamUpdateCaptureDependencies,
-              (CUstream hStream, CUgraphNode *dependencies, size_t numDependencies,
-               unsigned int flags),
-              cu_capture_depend(used, dependencies, NULL, numDependencies, flags))
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {

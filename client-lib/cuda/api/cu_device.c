@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Device queries, answered from the data that the boxes sent when the session opened.
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -18,17 +17,6 @@
     if (!(device)) \
     return CUDA_ERROR_INVALID_DEVICE
 
-CUresult cuDeviceGetCount(int *count)
-{
-    CUresult ready = process_ready();
-    if (ready != CUDA_SUCCESS)
-        return ready;
-    if (!count)
-        return CUDA_ERROR_INVALID_VALUE;
-    *count = session_device_count;
-    return CUDA_SUCCESS;
-}
-
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
     FIND_DEVICE(found, ordinal);
@@ -38,28 +26,6 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal)
         return CUDA_ERROR_INVALID_VALUE;
     *device = ordinal;
     return CUDA_SUCCESS;
-}
-
-static CUresult copy_text(char *to, int room, const char *from)
-{
-    if (!to || room <= 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    snprintf(to, (size_t)room, "%s", from);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
-{
-    FIND_DEVICE(device, dev);
-    return copy_text(name, len, device->name);
-}
-
-CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
-{
-    FIND_DEVICE(device, dev);
-    if (len <= (int)strlen(device->pci_bus_id)) // the driver does not shorten this one
-        return CUDA_ERROR_INVALID_VALUE;
-    return copy_text(pciBusId, len, device->pci_bus_id);
 }
 
 CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
@@ -80,54 +46,6 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
         }
     }
     return CUDA_ERROR_INVALID_DEVICE;
-}
-
-static CUresult uuid_of(CUuuid *uuid, CUdevice dev)
-{
-    FIND_DEVICE(device, dev);
-    if (!uuid)
-        return CUDA_ERROR_INVALID_VALUE;
-    memcpy(uuid, device->uuid, sizeof(device->uuid));
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
-{
-    return uuid_of(uuid, dev);
-}
-
-CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
-{
-    return uuid_of(uuid, dev);
-}
-
-CUresult cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice dev)
-{
-    FIND_DEVICE(device, dev);
-    if (!luid || !deviceNodeMask)
-        return CUDA_ERROR_INVALID_VALUE;
-    memcpy(luid, device->luid, sizeof(device->luid));
-    *deviceNodeMask = device->luid_mask;
-    return (CUresult)device->luid_result;
-}
-
-CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
-{
-    FIND_DEVICE(device, dev);
-    if (!bytes)
-        return CUDA_ERROR_INVALID_VALUE;
-    *bytes = device->total_memory;
-    return CUDA_SUCCESS;
-}
-
-// The 32-bit form, which returns the largest number that fits if there is more memory.
-CUresult cuDeviceTotalMem(unsigned int *bytes, CUdevice dev)
-{
-    FIND_DEVICE(device, dev);
-    if (!bytes)
-        return CUDA_ERROR_INVALID_VALUE;
-    *bytes = device->total_memory > UINT32_MAX ? UINT32_MAX : (unsigned int)device->total_memory;
-    return CUDA_SUCCESS;
 }
 
 // Returns true if the attribute is reported as unsupported, although the box may support it: rgpu
@@ -171,34 +89,6 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
     if (attrib == CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED) // the workers provide this
         *pi = device->attributes[CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS];
     return (CUresult)device->attribute_results[attrib];
-}
-
-CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev)
-{
-    FIND_DEVICE(device, dev);
-    if (!prop)
-        return CUDA_ERROR_INVALID_VALUE;
-    *prop = device->properties;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
-{
-    FIND_DEVICE(device, dev);
-    if (!major || !minor)
-        return CUDA_ERROR_INVALID_VALUE;
-    *major = device->attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR];
-    *minor = device->attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR];
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev)
-{
-    FIND_DEVICE(device, dev);
-    if (!pi)
-        return CUDA_ERROR_INVALID_VALUE;
-    *pi = (unsigned int)type < 4 ? device->affinity_supported[type] : 0;
-    return CUDA_SUCCESS;
 }
 
 // Returns the row of two devices of one box; NULL if they belong to two boxes, or are one device.

@@ -3,7 +3,6 @@
 #include "client-lib/cuda/api/exports.h"
 #include "client-lib/cuda/work/captures.h"
 #include "client-lib/cuda/objects/object.h"
-#include "client-lib/cuda/work/stream_names.h"
 #include "client-lib/cuda/objects/thread.h"
 #include "client_calls.h"
 
@@ -17,16 +16,6 @@ CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
     if (result == CUDA_SUCCESS && interprocess)
         object_find(HANDLE_EVENT, *phEvent)->event.interprocess = true;
     return result;
-}
-
-CUresult cuEventDestroy_v2(CUevent hEvent)
-{
-    return remote_cuEventDestroy_v2(hEvent);
-}
-
-CUresult cuEventDestroy(CUevent hEvent)
-{
-    return remote_cuEventDestroy_v2(hEvent);
 }
 
 // Returns an error if querying the event fails or a capture forbids it.
@@ -74,17 +63,7 @@ CUresult cuEventRecord(CUevent hEvent, CUstream hStream)
     return cu_event_record(hEvent, hStream, 0);
 }
 
-CUresult cuEventRecord_ptsz(CUevent hEvent, CUstream hStream)
-{
-    return cu_event_record(hEvent, stream_per_thread(hStream), 0);
-}
-
 CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
 {
     return cu_event_record(hEvent, hStream, flags);
-}
-
-CUresult cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStream, unsigned int flags)
-{
-    return cu_event_record(hEvent, stream_per_thread(hStream), flags);
 }

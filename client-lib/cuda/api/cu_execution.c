@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Execution control: functions, launches, and functions of the program that a stream calls.
-#include "client-lib/cuda/api/exports.h"
+#include "client-lib/cuda/api/call_bodies.h"
 #include "client-lib/cuda/work/known_answers.h"
 #include "client-lib/cuda/work/launching.h"
 #include "client-lib/cuda/work/parameters.h"
-#include "client-lib/cuda/work/stream_function.h"
 #include "client-lib/cuda/work/stream_names.h"
 #include "client-lib/cuda/session/process.h"
 #include "client_calls.h"
@@ -44,14 +43,6 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
     return cu_execution_launch(f, CONFIG, kernelParams, extra, 0, false);
 }
 
-CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
-                             unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
-                             unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
-                             void **kernelParams, void **extra)
-{
-    return cu_execution_launch(f, CONFIG, kernelParams, extra, 0, true);
-}
-
 CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
                                    unsigned int gridDimZ, unsigned int blockDimX,
                                    unsigned int blockDimY, unsigned int blockDimZ,
@@ -59,15 +50,6 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
                                    void **kernelParams)
 {
     return cu_execution_launch(f, CONFIG, kernelParams, NULL, WIRE_LAUNCH_COOPERATIVE, false);
-}
-
-CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
-                                        unsigned int gridDimZ, unsigned int blockDimX,
-                                        unsigned int blockDimY, unsigned int blockDimZ,
-                                        unsigned int sharedMemBytes, CUstream hStream,
-                                        void **kernelParams)
-{
-    return cu_execution_launch(f, CONFIG, kernelParams, NULL, WIRE_LAUNCH_COOPERATIVE, true);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
@@ -82,25 +64,9 @@ CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void 
     return cu_execution_launch(f, config, kernelParams, extra, 0, true);
 }
 
-static CUresult cu_execution_host_function(CUstream stream, CUhostFn fn, void *data,
-                                           bool per_thread)
-{
-    return fn ? stream_function(stream, per_thread, fn, NULL, data) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
-{
-    return cu_execution_host_function(hStream, fn, userData, false);
-}
-
-CUresult cuLaunchHostFunc_ptsz(CUstream hStream, CUhostFn fn, void *userData)
-{
-    return cu_execution_host_function(hStream, fn, userData, true);
-}
-
 // ---- functions and kernels ----
 
-static CUresult find_code(enum handle_kind kind, const void *handle, struct object **function)
+CUresult code_find(enum handle_kind kind, const void *handle, struct object **function)
 {
     CUresult ready = process_ready();
     if (ready != CUDA_SUCCESS)
@@ -111,7 +77,7 @@ static CUresult find_code(enum handle_kind kind, const void *handle, struct obje
     return *function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-static CUresult param_info(struct object *function, size_t index, size_t *offset, size_t *size)
+CUresult code_parameter(struct object *function, size_t index, size_t *offset, size_t *size)
 {
     CUresult result;
     const struct parameter_layout *layout = function_layout(function, &result);
@@ -123,35 +89,6 @@ static CUresult param_info(struct object *function, size_t index, size_t *offset
     if (size)
         *size = layout->parameters[index].size;
     return CUDA_SUCCESS;
-}
-
-CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
-                            size_t *paramSize)
-{
-    struct object *function;
-    CUresult result = find_code(HANDLE_FUNCTION, func, &function);
-    return result == CUDA_SUCCESS ? param_info(function, paramIndex, paramOffset, paramSize)
-                                  : result;
-}
-
-CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
-                              size_t *paramSize)
-{
-    struct object *function;
-    CUresult result = find_code(HANDLE_KERNEL, kernel, &function);
-    return result == CUDA_SUCCESS ? param_info(function, paramIndex, paramOffset, paramSize)
-                                  : result;
-}
-
-static CUresult cu_execution_name_of(enum handle_kind kind, const void *handle, const char **name)
-{
-    struct object *function;
-    CUresult result = find_code(kind, handle, &function);
-    if (result == CUDA_SUCCESS && !name)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        *name = function->function.name;
-    return result;
 }
 
 CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
@@ -182,20 +119,10 @@ CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
     return result;
 }
 
-CUresult cuFuncGetName(const char **name, CUfunction hfunc)
-{
-    return cu_execution_name_of(HANDLE_FUNCTION, hfunc, name);
-}
-
-CUresult cuKernelGetName(const char **name, CUkernel hfunc)
-{
-    return cu_execution_name_of(HANDLE_KERNEL, hfunc, name);
-}
-
 CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 {
     struct object *function;
-    CUresult result = find_code(HANDLE_FUNCTION, hfunc, &function);
+    CUresult result = code_find(HANDLE_FUNCTION, hfunc, &function);
     if (result == CUDA_SUCCESS && !hmod)
         return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
@@ -216,7 +143,7 @@ CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
 {
     struct object *function;
-    CUresult result = hfunc ? find_code(HANDLE_FUNCTION, hfunc, &function)
+    CUresult result = hfunc ? code_find(HANDLE_FUNCTION, hfunc, &function)
                             : CUDA_ERROR_INVALID_HANDLE;
     if (result == CUDA_SUCCESS && (unsigned int)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
         return CUDA_ERROR_INVALID_VALUE;

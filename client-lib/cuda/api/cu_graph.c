@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "client-lib/cuda/api/exports.h"
@@ -17,13 +16,6 @@
 #include "common/base/scope.h"
 
 enum { EDGES_AT_ONCE = 2048 };
-
-CUresult cuGraphCreate(CUgraph *phGraph, unsigned int flags)
-{
-    if (flags)
-        return CUDA_ERROR_INVALID_VALUE;
-    return remote_cuGraphCreate(phGraph, flags);
-}
 
 // Requests are in order, so the box forgets the graph's nodes before new objects can have their
 // handles.
@@ -40,11 +32,6 @@ CUresult cuGraphDestroy(CUgraph hGraph)
     if (result == CUDA_SUCCESS)
         graph_object_drop(hGraph);
     return result;
-}
-
-CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
-{
-    return remote_cuGraphClone(phGraphClone, originalGraph);
 }
 
 CUresult cuGraphDestroyNode(CUgraphNode hNode)
@@ -114,23 +101,11 @@ CUresult cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from, cons
     return cu_graph_depend(hGraph, from, to, edgeData, numDependencies, false);
 }
 
-CUresult cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
-                                size_t numDependencies)
-{
-    return cu_graph_depend(hGraph, from, to, NULL, numDependencies, false);
-}
-
 CUresult cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode *from,
                                       const CUgraphNode *to, const CUgraphEdgeData *edgeData,
                                       size_t numDependencies)
 {
     return cu_graph_depend(hGraph, from, to, edgeData, numDependencies, true);
-}
-
-CUresult cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
-                                   size_t numDependencies)
-{
-    return cu_graph_depend(hGraph, from, to, NULL, numDependencies, true);
 }
 
 // ---- memory ----
@@ -154,16 +129,6 @@ CUresult cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destro
     else
         callback_names(callback, *object_out);
     return result;
-}
-
-CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, CUgraph hGraph,
-                                        CUcontext ctx, unsigned int defaultLaunchValue,
-                                        unsigned int flags)
-{
-    if (!ctx)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    return remote_cuGraphConditionalHandleCreate(pHandle_out, hGraph, ctx, defaultLaunchValue,
-                                                 flags);
 }
 
 // ---- output for debugging ----

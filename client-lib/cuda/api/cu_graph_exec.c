@@ -98,8 +98,8 @@ CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec *phGraphExec, CUgraph hGr
     return with_params(phGraphExec, hGraph, instantiateParams, true);
 }
 
-static CUresult with_log(CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log,
-                         size_t size)
+CUresult cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log,
+                            size_t size)
 {
     struct wire_graph_outcome outcome;
     CUresult result = cu_graph_exec_instantiate(exec, graph, 0, false, NULL, &outcome);
@@ -110,41 +110,14 @@ static CUresult with_log(CUgraphExec *exec, CUgraph graph, CUgraphNode *error_no
     return result;
 }
 
-CUresult cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
-                            char *logBuffer, size_t bufferSize)
-{
-    return with_log(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
-}
-
-CUresult cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
-                               char *logBuffer, size_t bufferSize)
-{
-    return with_log(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
-}
-
 // A launch is posted without a wait, unless the graph allocates memory: then it may fail, because
 // the memory is still allocated or does not fit.
-static CUresult cu_graph_exec_launch(CUgraphExec exec, CUstream stream)
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
     const struct object *object = object_find(HANDLE_EXEC, exec);
     bool may_fail = object &&
                     atomic_load_explicit(&object->session->graphs_allocate, memory_order_relaxed);
     return may_fail ? remote_graph_launch_known(exec, stream) : remote_cuGraphLaunch(exec, stream);
-}
-
-CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
-{
-    return cu_graph_exec_launch(hGraph, hStream);
-}
-
-CUresult cuGraphLaunch_ptsz(CUgraphExec hGraph, CUstream hStream)
-{
-    return cu_graph_exec_launch(hGraph, stream_per_thread(hStream));
-}
-
-CUresult cuGraphExecDestroy(CUgraphExec hGraphExec)
-{
-    return remote_cuGraphExecDestroy(hGraphExec);
 }
 
 // ---- updates ----

@@ -289,9 +289,8 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     return result;
 }
 
-static CUresult cu_graph_node_add_any(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
-                                      const CUgraphEdgeData *edges, size_t count,
-                                      CUgraphNodeParams *params)
+CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
+                           const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *params)
 {
     uint64_t address = 0;
     CUresult result = cu_graph_node_add(node, graph, after, edges, count, params, &address);
@@ -302,21 +301,6 @@ static CUresult cu_graph_node_add_any(CUgraphNode *node, CUgraph graph, const CU
     if (params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         params->conditional.phGraph_out = object_find(HANDLE_NODE, *node)->part.kept;
     return CUDA_SUCCESS;
-}
-
-CUresult cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
-                           const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
-                           size_t numDependencies, CUgraphNodeParams *nodeParams)
-{
-    return cu_graph_node_add_any(phGraphNode, hGraph, dependencies, dependencyData, numDependencies,
-                                 nodeParams);
-}
-
-CUresult cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-                        size_t numDependencies, CUgraphNodeParams *nodeParams)
-{
-    return cu_graph_node_add_any(phGraphNode, hGraph, dependencies, NULL, numDependencies,
-                                 nodeParams);
 }
 
 // ---- changing ----

@@ -176,8 +176,8 @@ CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *num
                : result;
 }
 
-static CUresult get_edges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *edges,
-                          size_t *count)
+CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
+                            CUgraphEdgeData *edges, size_t *count)
 {
     LIST list = {0};
     if (!from != !to)
@@ -185,17 +185,6 @@ static CUresult get_edges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, CUg
     CUresult result = list_of(HANDLE_GRAPH, graph, WIRE_GRAPH_EDGES, count, &list);
     return result == CUDA_SUCCESS ? cu_graph_query_answer(&list, from, to, edges, count, !edges)
                                   : result;
-}
-
-CUresult cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
-                            CUgraphEdgeData *edgeData, size_t *numEdges)
-{
-    return get_edges(hGraph, from, to, edgeData, numEdges);
-}
-
-CUresult cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, size_t *numEdges)
-{
-    return get_edges(hGraph, from, to, NULL, numEdges);
 }
 
 static CUresult neighbours(CUgraphNode node, uint32_t what, CUgraphNode *out,
@@ -213,22 +202,10 @@ CUresult cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode *dependenc
     return neighbours(hNode, WIRE_NODE_DEPENDENCIES, dependencies, edgeData, numDependencies);
 }
 
-CUresult cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies,
-                                    size_t *numDependencies)
-{
-    return neighbours(hNode, WIRE_NODE_DEPENDENCIES, dependencies, NULL, numDependencies);
-}
-
 CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode *dependentNodes,
                                          CUgraphEdgeData *edgeData, size_t *numDependentNodes)
 {
     return neighbours(hNode, WIRE_NODE_DEPENDENTS, dependentNodes, edgeData, numDependentNodes);
-}
-
-CUresult cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes,
-                                      size_t *numDependentNodes)
-{
-    return neighbours(hNode, WIRE_NODE_DEPENDENTS, dependentNodes, NULL, numDependentNodes);
 }
 
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph)

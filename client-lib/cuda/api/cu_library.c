@@ -76,21 +76,6 @@ CUresult cuLibraryUnload(CUlibrary library)
     return result;
 }
 
-CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
-{
-    return library_kernel(library, name, pKernel);
-}
-
-CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
-{
-    return remote_cuLibraryGetModule(pMod, library);
-}
-
-CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
-{
-    return remote_library_kernel_count(lib, count);
-}
-
 static CUresult cu_library_ask_names(void *owner, unsigned int first, char *names, size_t room,
                                      size_t *used)
 {
@@ -106,15 +91,6 @@ CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, C
 {
     return name_list_take(lib, cu_library_ask_names, cu_library_find_kernel, numKernels,
                           (void **)kernels);
-}
-
-CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
-{
-    struct object *context;
-    CUresult result = thread_context_object(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
-    return pFunc ? kernel_function(kernel, context, pFunc) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev)

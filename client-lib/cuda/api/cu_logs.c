@@ -17,19 +17,6 @@ CUresult cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData,
     return handle ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle callback)
-{
-    return error_log_unlisten(callback);
-}
-
-CUresult cuLogsCurrent(CUlogIterator *iterator_out, unsigned int flags)
-{
-    if (!iterator_out)
-        return CUDA_ERROR_INVALID_VALUE;
-    *iterator_out = error_log_next();
-    return CUDA_SUCCESS;
-}
-
 CUresult cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsigned int flags)
 {
     FILE *file = pathToFile ? descriptor_open_file(pathToFile, "w") : NULL;
@@ -37,11 +24,4 @@ CUresult cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsig
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = error_log_print(iterator, file);
     return fclose(file) == 0 ? result : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags)
-{
-    if (!buffer || !size)
-        return CUDA_ERROR_INVALID_VALUE;
-    return error_log_read(iterator, buffer, size);
 }

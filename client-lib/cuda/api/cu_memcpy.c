@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory management: copies, and filling memory.
-#include "client-lib/cuda/api/exports.h"
+#include "client-lib/cuda/api/call_bodies.h"
 #include "client-lib/cuda/copy/copies.h"
 #include "client-lib/cuda/objects/addresses.h"
 #include "client-lib/cuda/memory/arrays.h"
-#include "client-lib/cuda/work/stream_names.h"
 #include "client-lib/cuda/session/process.h"
 #include "client_calls.h"
-
-// Defines a copy call and its variant for per-thread default streams (SUFFIX _ptds or _ptsz) from
-// the expression that does it; `used` in it is the stream.
-#define COPY_CALLS(name, suffix, parameters, stream, does) \
-    CUresult name parameters \
-    { \
-        CUstream used = (stream); \
-        return does; \
-    } \
-    CUresult name##suffix parameters \
-    { \
-        CUstream used = stream_per_thread(stream); \
-        return does; \
-    }
 
 static bool cu_memcpy_is_known(CUdeviceptr address, size_t size)
 {
@@ -28,8 +13,7 @@ static bool cu_memcpy_is_known(CUdeviceptr address, size_t size)
     return memory_find_span(address, size, &found);
 }
 
-// Returns the size of rows that fill_span() measures; SIZE_MAX if they do not fit.
-static size_t rows_size(size_t pitch, size_t width, size_t element, size_t height)
+size_t fill_bytes(size_t pitch, size_t width, size_t element, size_t height)
 {
     size_t size;
     if (!height)
@@ -37,12 +21,8 @@ static size_t rows_size(size_t pitch, size_t width, size_t element, size_t heigh
     return fill_span(pitch, element, width, height, &size) ? size : SIZE_MAX;
 }
 
-// Ends a call without Async that copies on the device alone. The driver returns before the GPU has
-// finished such a copy, unless memory is marked for synchronous copies; the order of the stream
-// covers the rest. An address that is not known here may be a variable of a module, or wrong: then
-// the box is queried, so that this call returns the error.
-static CUresult cu_memcpy_settled(CUresult result, CUdeviceptr dst, CUdeviceptr src, size_t size,
-                                  CUstream stream)
+CUresult copy_settled(CUresult result, CUdeviceptr dst, CUdeviceptr src, size_t size,
+                      CUstream stream)
 {
     CUfunc_cache unused;
     if (result != CUDA_SUCCESS)
@@ -54,139 +34,32 @@ static CUresult cu_memcpy_settled(CUresult result, CUdeviceptr dst, CUdeviceptr 
                : remote_cuCtxGetCacheConfig(&unused);
 }
 
-// ---- linear memory ----
-
-COPY_CALLS(cuMemcpyHtoD_v2, _ptds, (CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount),
-           NULL, copy_in(dstDevice, srcHost, ByteCount, used, true))
-COPY_CALLS(cuMemcpyHtoDAsync_v2, _ptsz,
-           (CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream),
-           hStream, copy_in(dstDevice, srcHost, ByteCount, used, false))
-COPY_CALLS(cuMemcpyDtoH_v2, _ptds, (void *dstHost, CUdeviceptr srcDevice, size_t ByteCount), NULL,
-           copy_out(dstHost, srcDevice, ByteCount, used, true))
-COPY_CALLS(cuMemcpyDtoHAsync_v2, _ptsz,
-           (void *dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream), hStream,
-           copy_out(dstHost, srcDevice, ByteCount, used, false))
-COPY_CALLS(cuMemcpyDtoD_v2, _ptds, (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount),
-           NULL,
-           cu_memcpy_settled(copy_on_devices(dstDevice, srcDevice, ByteCount, used, true),
-                             dstDevice, srcDevice, ByteCount, used))
-COPY_CALLS(cuMemcpyDtoDAsync_v2, _ptsz,
-           (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream),
-           hStream, copy_on_devices(dstDevice, srcDevice, ByteCount, used, false))
-COPY_CALLS(cuMemcpy, _ptds, (CUdeviceptr dst, CUdeviceptr src, size_t ByteCount), NULL,
-           copy_unified(dst, src, ByteCount, used, true))
-COPY_CALLS(cuMemcpyAsync, _ptsz,
-           (CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream), hStream,
-           copy_unified(dst, src, ByteCount, used, false))
-
-// ---- filling ----
-
-// Defines the calls that fill linear memory and rows with elements of BITS, whose type is TYPE.
-#define FILL_CALLS(bits, type) \
-    static CUresult fill_d##bits(CUdeviceptr dst, type value, size_t count, CUstream stream) \
-    { \
-        CUresult result; \
-        return fill_on_host(&dst, 0, value, sizeof(type), count, 1, stream, &result) \
-                   ? result \
-                   : remote_cuMemsetD##bits##Async(dst, value, count, stream); \
-    } \
-    static CUresult fill_rows_d##bits(CUdeviceptr dst, size_t pitch, type value, size_t width, \
-                                      size_t height, CUstream stream) \
-    { \
-        CUresult result; \
-        return fill_on_host(&dst, pitch, value, sizeof(type), width, height, stream, &result) \
-                   ? result \
-                   : remote_cuMemsetD2D##bits##Async(dst, pitch, value, width, height, stream); \
-    } \
-    COPY_CALLS(cuMemsetD##bits##_v2, _ptds, (CUdeviceptr dstDevice, type value, size_t N), NULL, \
-               cu_memcpy_settled(fill_d##bits(dstDevice, value, N, used), dstDevice, dstDevice, \
-                                 rows_size(0, N, sizeof(type), 1), used)) \
-    COPY_CALLS(cuMemsetD##bits##Async, _ptsz, \
-               (CUdeviceptr dstDevice, type value, size_t N, CUstream hStream), hStream, \
-               fill_d##bits(dstDevice, value, N, used)) \
-    COPY_CALLS( \
-        cuMemsetD2D##bits##_v2, _ptds, \
-        (CUdeviceptr dstDevice, size_t dstPitch, type value, size_t Width, size_t Height), NULL, \
-        cu_memcpy_settled(fill_rows_d##bits(dstDevice, dstPitch, value, Width, Height, used), \
-                          dstDevice, dstDevice, rows_size(dstPitch, Width, sizeof(type), Height), \
-                          used)) \
-    COPY_CALLS(cuMemsetD2D##bits##Async, _ptsz, \
-               (CUdeviceptr dstDevice, size_t dstPitch, type value, size_t Width, size_t Height, \
-                CUstream hStream), \
-               hStream, fill_rows_d##bits(dstDevice, dstPitch, value, Width, Height, used))
-
-FILL_CALLS(8, unsigned char)
-FILL_CALLS(16, unsigned short)
-FILL_CALLS(32, unsigned int)
-
-// ---- arrays ----
-
-#define HOST(address) \
-    CU_MEMORYTYPE_HOST, (struct array_line) \
-    { \
-        .host = (address) \
+CUresult fill_linear(CUdeviceptr dst, uint32_t value, size_t element, size_t count, CUstream stream)
+{
+    CUresult result;
+    if (fill_on_host(&dst, 0, value, element, count, 1, stream, &result))
+        return result;
+    switch (element) {
+    case 1: return remote_cuMemsetD8Async(dst, (unsigned char)value, count, stream);
+    case 2: return remote_cuMemsetD16Async(dst, (unsigned short)value, count, stream);
+    default: return remote_cuMemsetD32Async(dst, value, count, stream);
     }
-#define DEVICE(address) \
-    CU_MEMORYTYPE_DEVICE, (struct array_line) \
-    { \
-        .device = (address) \
+}
+
+CUresult fill_rows(CUdeviceptr dst, size_t pitch, uint32_t value, size_t element, size_t width,
+                   size_t height, CUstream stream)
+{
+    CUresult result;
+    if (fill_on_host(&dst, pitch, value, element, width, height, stream, &result))
+        return result;
+    switch (element) {
+    case 1:
+        return remote_cuMemsetD2D8Async(dst, pitch, (unsigned char)value, width, height, stream);
+    case 2:
+        return remote_cuMemsetD2D16Async(dst, pitch, (unsigned short)value, width, height, stream);
+    default: return remote_cuMemsetD2D32Async(dst, pitch, value, width, height, stream);
     }
-#define ARRAY(which, at) \
-    CU_MEMORYTYPE_ARRAY, (struct array_line) \
-    { \
-        .array = (which), .offset = (at) \
-    }
-
-COPY_CALLS(cuMemcpyDtoA_v2, _ptds,
-           (CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice, size_t ByteCount), NULL,
-           copy_array_line(ARRAY(dstArray, dstOffset), DEVICE(srcDevice), ByteCount, used, true))
-COPY_CALLS(cuMemcpyAtoD_v2, _ptds,
-           (CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount), NULL,
-           copy_array_line(DEVICE(dstDevice), ARRAY(srcArray, srcOffset), ByteCount, used, true))
-COPY_CALLS(cuMemcpyHtoA_v2, _ptds,
-           (CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount), NULL,
-           copy_array_line(ARRAY(dstArray, dstOffset), HOST(srcHost), ByteCount, used, true))
-COPY_CALLS(cuMemcpyAtoH_v2, _ptds,
-           (void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount), NULL,
-           copy_array_line(HOST(dstHost), ARRAY(srcArray, srcOffset), ByteCount, used, true))
-COPY_CALLS(cuMemcpyAtoA_v2, _ptds,
-           (CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset,
-            size_t ByteCount),
-           NULL,
-           copy_array_line(ARRAY(dstArray, dstOffset), ARRAY(srcArray, srcOffset), ByteCount, used,
-                           true))
-COPY_CALLS(cuMemcpyHtoAAsync_v2, _ptsz,
-           (CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount,
-            CUstream hStream),
-           hStream,
-           copy_array_line(ARRAY(dstArray, dstOffset), HOST(srcHost), ByteCount, used, false))
-COPY_CALLS(cuMemcpyAtoHAsync_v2, _ptsz,
-           (void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream),
-           hStream,
-           copy_array_line(HOST(dstHost), ARRAY(srcArray, srcOffset), ByteCount, used, false))
-
-// ---- rectangles ----
-
-COPY_CALLS(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *pCopy), NULL, copy_2d(pCopy, used, true))
-COPY_CALLS(cuMemcpy2DUnaligned_v2, _ptds, (const CUDA_MEMCPY2D *pCopy), NULL,
-           copy_2d(pCopy, used, true))
-COPY_CALLS(cuMemcpy2DAsync_v2, _ptsz, (const CUDA_MEMCPY2D *pCopy, CUstream hStream), hStream,
-           copy_2d(pCopy, used, false))
-COPY_CALLS(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D *pCopy), NULL, copy_3d(pCopy, used, true))
-COPY_CALLS(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D *pCopy, CUstream hStream), hStream,
-           copy_3d(pCopy, used, false))
-COPY_CALLS(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER *pCopy), NULL,
-           copy_peer_3d(pCopy, used, true))
-COPY_CALLS(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream), hStream,
-           copy_peer_3d(pCopy, used, false))
-COPY_CALLS(cuMemcpyPeer, _ptds,
-           (CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
-            CUcontext srcContext, size_t ByteCount),
-           NULL, copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, used, true))
-COPY_CALLS(cuMemcpyPeerAsync, _ptsz,
-           (CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
-            CUcontext srcContext, size_t ByteCount, CUstream hStream),
-           hStream, copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, used, false))
+}
 
 // ---- batches ----
 
@@ -220,9 +93,9 @@ static CUresult cu_memcpy_check_attributes(const CUmemcpyAttributes *attributes,
     return CUDA_SUCCESS;
 }
 
-static CUresult copy_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
-                           const CUmemcpyAttributes *attributes, const size_t *attributes_from,
-                           size_t attribute_count, size_t *failed, CUstream stream)
+CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+                            CUmemcpyAttributes *attributes, size_t *attributes_from,
+                            size_t attribute_count, size_t *failed, CUstream stream)
 {
     CUresult begun = batch_begins(stream, failed);
     if (begun == CUDA_SUCCESS && (!dsts || !srcs || !sizes || !count))
@@ -334,8 +207,8 @@ static CUresult copy_operand(const CUDA_MEMCPY3D_BATCH_OP *op, CUstream stream)
     return copy_3d(&copy, stream, false);
 }
 
-static CUresult cu_memcpy_copy_3d_batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP *ops,
-                                        size_t *failed, unsigned long long flags, CUstream stream)
+CUresult cuMemcpy3DBatchAsync(size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed,
+                              unsigned long long flags, CUstream stream)
 {
     CUresult begun = batch_begins(stream, failed);
     if (begun != CUDA_SUCCESS || !ops || !count || flags)
@@ -350,21 +223,3 @@ static CUresult cu_memcpy_copy_3d_batch(size_t count, const CUDA_MEMCPY3D_BATCH_
     }
     return CUDA_SUCCESS;
 }
-
-COPY_CALLS(cuMemcpy3DBatchAsync_v2, _ptsz,
-           (size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, unsigned long long flags,
-            CUstream hStream),
-           hStream, cu_memcpy_copy_3d_batch(numOps, opList, NULL, flags, used))
-COPY_CALLS(cuMemcpy3DBatchAsync, _ptsz,
-           (size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, size_t *failIdx,
-            unsigned long long flags, CUstream hStream),
-           hStream, cu_memcpy_copy_3d_batch(numOps, opList, failIdx, flags, used))
-COPY_CALLS(cuMemcpyBatchAsync_v2, _ptsz,
-           (CUdeviceptr * dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
-            CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, CUstream hStream),
-           hStream, copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, NULL, used))
-COPY_CALLS(cuMemcpyBatchAsync, _ptsz,
-           (CUdeviceptr * dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
-            CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, size_t *failIdx,
-            CUstream hStream),
-           hStream, copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, failIdx, used))

@@ -14,11 +14,6 @@
 #include "client-lib/cuda/session/process.h"
 #include "client_calls.h"
 
-CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
-{
-    return device_memory_allocate(dptr, bytesize);
-}
-
 CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
 {
     struct object *context;
@@ -30,14 +25,6 @@ CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
     if (result == CUDA_SUCCESS)
         *free += kept;
     return result;
-}
-
-CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
-                            unsigned int ElementSizeBytes)
-{
-    return pPitch
-               ? device_memory_allocate_rows(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes)
-               : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemFree_v2(CUdeviceptr dptr)
@@ -66,7 +53,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr 
 
 // ---- page-locked host memory ----
 
-static CUresult allocate_host(void **pp, size_t bytesize, unsigned int flags)
+CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int flags)
 {
     unsigned int known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
                          CU_MEMHOSTALLOC_WRITECOMBINED;
@@ -83,16 +70,6 @@ static CUresult allocate_host(void **pp, size_t bytesize, unsigned int flags)
     host_pointers_serve(mapped_host_open);
     return context->session->mirrors_host ? mapped_host_allocate(context, bytesize, flags, pp)
                                           : host_memory_allocate(context, bytesize, flags, pp);
-}
-
-CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
-{
-    return allocate_host(pp, bytesize, Flags);
-}
-
-CUresult cuMemAllocHost_v2(void **pp, size_t bytesize)
-{
-    return allocate_host(pp, bytesize, 0);
 }
 
 // The memory belongs to its own context, which need not be current.
@@ -115,7 +92,7 @@ CUresult cuMemHostUnregister(void *p)
     return mapped_host_release(p, true, &ready) ? ready : page_locked_unregister(p);
 }
 
-static CUresult cu_memory_register_host(void *p, size_t bytesize, unsigned int flags)
+CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int flags)
 {
     unsigned int known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                          CU_MEMHOSTREGISTER_READ_ONLY;
@@ -135,16 +112,6 @@ static CUresult cu_memory_register_host(void *p, size_t bytesize, unsigned int f
         context->session->mirrors_host && (result = mapped_host_open(p)) != CUDA_SUCCESS)
         (void)page_locked_unregister(p);
     return result;
-}
-
-CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
-{
-    return cu_memory_register_host(p, bytesize, Flags);
-}
-
-CUresult cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags)
-{
-    return cu_memory_register_host(p, bytesize, Flags);
 }
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int Flags)

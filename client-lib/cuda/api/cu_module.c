@@ -4,18 +4,16 @@
 
 #include "client-lib/cuda/api/exports.h"
 #include "client-lib/cuda/managed/managed_variables.h"
-#include "client-lib/cuda/objects/code_loading.h"
 #include "client-lib/cuda/objects/image_send.h"
 #include "client-lib/cuda/objects/jit_options.h"
 #include "client-lib/cuda/objects/modules.h"
 #include "client-lib/cuda/objects/name_list.h"
 #include "client-lib/cuda/objects/thread.h"
-#include "client-lib/cuda/session/process.h"
 #include "client_calls.h"
 #include "common/base/scope.h"
 
-static CUresult cu_module_load(CUmodule *module, const void *image, unsigned int count,
-                               CUjit_option *options, void **values)
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count,
+                            CUjit_option *options, void **values)
 {
     struct object *context;
     CUresult result = thread_context_object(&context);
@@ -30,22 +28,6 @@ static CUresult cu_module_load(CUmodule *module, const void *image, unsigned int
     return result == CUDA_SUCCESS ? module_load(image, jit, module) : result;
 }
 
-CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
-                            CUjit_option *options, void **optionValues)
-{
-    return cu_module_load(module, image, numOptions, options, optionValues);
-}
-
-CUresult cuModuleLoadData(CUmodule *module, const void *image)
-{
-    return cu_module_load(module, image, 0, NULL, NULL);
-}
-
-CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
-{
-    return cu_module_load(module, fatCubin, 0, NULL, NULL);
-}
-
 CUresult cuModuleLoad(CUmodule *module, const char *fname)
 {
     struct object *context;
@@ -55,7 +37,7 @@ CUresult cuModuleLoad(CUmodule *module, const char *fname)
     if (result != CUDA_SUCCESS || !module)
         return result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_VALUE;
     result = image_read_file(fname, &data, &size);
-    return result == CUDA_SUCCESS ? cu_module_load(module, data, 0, NULL, NULL) : result;
+    return result == CUDA_SUCCESS ? cuModuleLoadDataEx(module, data, 0, NULL, NULL) : result;
 }
 
 CUresult cuModuleUnload(CUmodule hmod)
@@ -64,16 +46,6 @@ CUresult cuModuleUnload(CUmodule hmod)
     CUresult result = module_unload(hmod);
     managed_variables_left();
     return result;
-}
-
-CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
-{
-    return module_function(hmod, name, hfunc);
-}
-
-CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
-{
-    return remote_module_function_count(mod, count);
 }
 
 static CUresult cu_module_ask_names(void *owner, unsigned int first, char *names, size_t room,
@@ -135,15 +107,4 @@ CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library
     if (entered)
         thread_pop_context(NULL);
     return result;
-}
-
-CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
-{
-    CUresult ready = process_ready();
-    if (ready != CUDA_SUCCESS)
-        return ready;
-    if (!mode)
-        return CUDA_ERROR_INVALID_VALUE;
-    *mode = code_loading_mode();
-    return CUDA_SUCCESS;
 }

@@ -26,14 +26,6 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CU
     return result;
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func, int blockSize,
-                                                     size_t dynamicSMemSize)
-{
-    return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func, blockSize,
-                                                                dynamicSMemSize,
-                                                                CU_OCCUPANCY_DEFAULT);
-}
-
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunction func,
                                                  int numBlocks, int blockSize)
 {
@@ -54,10 +46,11 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunc
 
 // Finds the block size with the most resident threads per multiprocessor. Tries block sizes from
 // the largest down, in steps of a warp.
-static CUresult cu_occupancy_best_block_size(int *minGridSize, int *blockSize, CUfunction func,
-                                             CUoccupancyB2DSize blockSizeToDynamicSMemSize,
-                                             size_t dynamicSMemSize, int blockSizeLimit,
-                                             unsigned int flags)
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize,
+                                                   CUfunction func,
+                                                   CUoccupancyB2DSize blockSizeToDynamicSMemSize,
+                                                   size_t dynamicSMemSize, int blockSizeLimit,
+                                                   unsigned int flags)
 {
     struct object *context;
     CUresult result = thread_context_object(&context);
@@ -95,24 +88,6 @@ static CUresult cu_occupancy_best_block_size(int *minGridSize, int *blockSize, C
     *blockSize = best_size;
     *minGridSize = best_blocks * device[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
     return CUDA_SUCCESS;
-}
-
-CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize,
-                                                   CUfunction func,
-                                                   CUoccupancyB2DSize blockSizeToDynamicSMemSize,
-                                                   size_t dynamicSMemSize, int blockSizeLimit,
-                                                   unsigned int flags)
-{
-    return cu_occupancy_best_block_size(minGridSize, blockSize, func, blockSizeToDynamicSMemSize,
-                                        dynamicSMemSize, blockSizeLimit, flags);
-}
-
-CUresult cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunction func,
-                                          CUoccupancyB2DSize blockSizeToDynamicSMemSize,
-                                          size_t dynamicSMemSize, int blockSizeLimit)
-{
-    return cu_occupancy_best_block_size(minGridSize, blockSize, func, blockSizeToDynamicSMemSize,
-                                        dynamicSMemSize, blockSizeLimit, CU_OCCUPANCY_DEFAULT);
 }
 
 static CUresult cluster(int *answer, CUfunction func, const CUlaunchConfig *c, bool want_size)

@@ -1,66 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stream-ordered allocator: memory in the order of a stream, and the pools that it comes from.
-#include "client-lib/cuda/api/exports.h"
-#include "client-lib/cuda/memory/device_memory.h"
+#include "client-lib/cuda/api/call_bodies.h"
 #include "client-lib/cuda/memory/memory_pools.h"
 #include "client-lib/cuda/memory/opened_pools.h"
-#include "client-lib/cuda/work/stream_names.h"
 #include "client-lib/cuda/session/process.h"
 
-CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
-{
-    return device_memory_allocate_async(dptr, bytesize, NULL, hStream);
-}
-
-CUresult cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
-{
-    return device_memory_allocate_async(dptr, bytesize, NULL, stream_per_thread(hStream));
-}
-
-static CUresult from_pool(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream stream)
-{
-    return pool ? device_memory_allocate_async(dptr, bytesize, pool, stream)
-                : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
-                                 CUstream hStream)
-{
-    return from_pool(dptr, bytesize, pool, hStream);
-}
-
-CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
-                                      CUstream hStream)
-{
-    return from_pool(dptr, bytesize, pool, stream_per_thread(hStream));
-}
-
-CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
-{
-    return device_memory_free_async(dptr, hStream);
-}
-
-CUresult cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream hStream)
-{
-    return device_memory_free_async(dptr, stream_per_thread(hStream));
-}
-
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
-{
-    return pool_out ? pool_default(dev, pool_out) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
-{
-    return pool ? pool_current(dev, pool) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
-{
-    return pool_set_current(dev, pool);
-}
-
-static CUresult cu_pool_check_location(const CUmemLocation *location, CUmemAllocationType type)
+CUresult pool_check_location(const CUmemLocation *location, CUmemAllocationType type)
 {
     CUresult ready = process_ready();
     if (ready != CUDA_SUCCESS)
@@ -74,29 +19,6 @@ static CUresult cu_pool_check_location(const CUmemLocation *location, CUmemAlloc
     return location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED
                ? CUDA_ERROR_NOT_SUPPORTED
                : CUDA_SUCCESS;
-}
-
-CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
-                                CUmemAllocationType type)
-{
-    CUresult result = cu_pool_check_location(location, type);
-    if (result == CUDA_SUCCESS && !pool_out)
-        result = CUDA_ERROR_INVALID_VALUE;
-    return result == CUDA_SUCCESS ? pool_default(location->id, pool_out) : result;
-}
-
-CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
-{
-    CUresult result = cu_pool_check_location(location, type);
-    if (result == CUDA_SUCCESS && !pool)
-        result = CUDA_ERROR_INVALID_VALUE;
-    return result == CUDA_SUCCESS ? pool_current(location->id, pool) : result;
-}
-
-CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
-{
-    CUresult result = cu_pool_check_location(location, type);
-    return result == CUDA_SUCCESS ? pool_set_current(location->id, pool) : result;
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
@@ -125,23 +47,6 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
     return pool_create(poolProps, pool);
 }
 
-CUresult cuMemPoolDestroy(CUmemoryPool pool)
-{
-    return pool_destroy(pool);
-}
-
-CUresult cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
-                                          CUmemAllocationHandleType handleType,
-                                          unsigned long long flags)
-{
-    CUresult ready = process_ready();
-    if (ready != CUDA_SUCCESS)
-        return ready;
-    return handle_out && pool && !flags && handleType == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
-               ? pool_export(pool, handle_out)
-               : CUDA_ERROR_INVALID_VALUE;
-}
-
 CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle,
                                             CUmemAllocationHandleType handleType,
                                             unsigned long long flags)
@@ -158,22 +63,4 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle
     case CU_MEM_HANDLE_TYPE_FABRIC: return CUDA_ERROR_NOT_SUPPORTED;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
-}
-
-CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, CUdeviceptr ptr)
-{
-    CUresult ready = process_ready();
-    if (ready != CUDA_SUCCESS)
-        return ready;
-    return shareData_out ? pooled_share(ptr, shareData_out) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
-                                CUmemPoolPtrExportData *shareData)
-{
-    CUresult ready = process_ready();
-    if (ready != CUDA_SUCCESS)
-        return ready;
-    return ptr_out && pool && shareData ? pooled_open(pool, shareData, ptr_out)
-                                        : CUDA_ERROR_INVALID_VALUE;
 }

@@ -2,12 +2,11 @@
 // Stream management: answers from the data kept here about each stream, and requests for the rest.
 #include <stdatomic.h>
 
-#include "client-lib/cuda/api/exports.h"
+#include "client-lib/cuda/api/call_bodies.h"
 #include "client-lib/cuda/copy/awaited_ends.h"
 #include "client-lib/cuda/work/captures.h"
 #include "client-lib/cuda/work/crossing.h"
 #include "client-lib/cuda/objects/object.h"
-#include "client-lib/cuda/work/stream_function.h"
 #include "client-lib/cuda/work/stream_names.h"
 #include "client-lib/cuda/objects/thread.h"
 #include "client-lib/cuda/session/box_session.h"
@@ -63,21 +62,11 @@ CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int 
     return result;
 }
 
-static CUresult cu_stream_destroy(CUstream hStream)
+CUresult cuStreamDestroy_v2(CUstream hStream)
 {
     if (hStream == CU_STREAM_LEGACY || hStream == CU_STREAM_PER_THREAD)
         return CUDA_ERROR_INVALID_HANDLE;
     return remote_cuStreamDestroy_v2(hStream);
-}
-
-CUresult cuStreamDestroy_v2(CUstream hStream)
-{
-    return cu_stream_destroy(hStream);
-}
-
-CUresult cuStreamDestroy(CUstream hStream)
-{
-    return cu_stream_destroy(hStream);
 }
 
 // Returns an error if querying the stream fails or a capture forbids it.
@@ -86,49 +75,19 @@ static CUresult cu_stream_judge(CUstream stream)
     return captures_any() ? capture_judge_question(remote_cuStreamQuery(stream)) : CUDA_SUCCESS;
 }
 
-static CUresult cu_stream_query(CUstream stream)
+CUresult cuStreamQuery(CUstream stream)
 {
     CUresult result = cu_stream_judge(stream);
     return result == CUDA_SUCCESS ? remote_cuStreamQuery(stream) : result;
 }
 
-static CUresult cu_stream_synchronize(CUstream stream)
+CUresult cuStreamSynchronize(CUstream stream)
 {
     CUresult result = cu_stream_judge(stream);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = sync_stream(stream);
-    return result;
+    return result == CUDA_SUCCESS ? sync_stream(stream) : result;
 }
 
-CUresult cuStreamQuery(CUstream hStream)
-{
-    return cu_stream_query(hStream);
-}
-
-CUresult cuStreamQuery_ptsz(CUstream hStream)
-{
-    return cu_stream_query(stream_per_thread(hStream));
-}
-
-CUresult cuStreamSynchronize(CUstream hStream)
-{
-    return cu_stream_synchronize(hStream);
-}
-
-CUresult cuStreamSynchronize_ptsz(CUstream hStream)
-{
-    return cu_stream_synchronize(stream_per_thread(hStream));
-}
-
-// A stream and its context. Default streams belong to the current context and have no object.
-struct found_stream {
-    const struct object *stream;
-    const struct object *context;
-    uint64_t default_id; // 0: not a default stream
-};
-
-static CUresult find_stream(CUstream stream, bool per_thread, struct found_stream *out)
+CUresult stream_find(CUstream stream, struct found_stream *out)
 {
     struct object *context;
     CUresult ready = process_ready();
@@ -136,8 +95,7 @@ static CUresult find_stream(CUstream stream, bool per_thread, struct found_strea
         return ready;
     if (!stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) {
         CUresult result = thread_context_object(&context);
-        bool own = stream == CU_STREAM_PER_THREAD || (!stream && per_thread);
-        *out = (struct found_stream){NULL, context, own ? 2 : 1};
+        *out = (struct found_stream){NULL, context, stream == CU_STREAM_PER_THREAD ? 2 : 1};
         return result;
     }
     const struct object *object = object_find(HANDLE_STREAM, stream);
@@ -150,13 +108,11 @@ static CUresult find_stream(CUstream stream, bool per_thread, struct found_strea
     return CUDA_SUCCESS;
 }
 
-static CUresult wait_event(CUstream stream, CUevent event, unsigned int flags, bool per_thread)
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
     const struct object *recorded = object_find(HANDLE_EVENT, event);
     struct found_stream found;
-    if (per_thread)
-        stream = stream_per_thread(stream);
-    if (!recorded || find_stream(stream, per_thread, &found) != CUDA_SUCCESS ||
+    if (!recorded || stream_find(stream, &found) != CUDA_SUCCESS ||
         found.context->session == recorded->session)
         return remote_cuStreamWaitEvent(stream, event, flags);
     if (flags)
@@ -171,100 +127,21 @@ static CUresult wait_event(CUstream stream, CUevent event, unsigned int flags, b
     return result == CUDA_SUCCESS ? crossing_wait(stream, found.context, recorded) : result;
 }
 
-CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
+CUgreenCtx stream_green_context(const struct found_stream *stream)
 {
-    return wait_event(hStream, hEvent, Flags, false);
+    return stream->context->ctx.green ? (CUgreenCtx)(uintptr_t)stream->context->handle : NULL;
 }
 
-CUresult cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent, unsigned int Flags)
-{
-    return wait_event(hStream, hEvent, Flags, true);
-}
-
-static CUresult add_callback(CUstream stream, CUstreamCallback callback, void *data,
-                             unsigned int flags, bool per_thread)
-{
-    return !callback || flags ? CUDA_ERROR_INVALID_VALUE
-                              : stream_function(stream, per_thread, NULL, callback, data);
-}
-
-CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
-                             unsigned int flags)
-{
-    return add_callback(hStream, callback, userData, flags, false);
-}
-
-CUresult cuStreamAddCallback_ptsz(CUstream hStream, CUstreamCallback callback, void *userData,
-                                  unsigned int flags)
-{
-    return add_callback(hStream, callback, userData, flags, true);
-}
-
-// Defines a query of a stream and its per-thread variant.
-#define STREAM_QUESTION(name, type, answer) \
-    static CUresult name##_answer(CUstream hStream, bool per_thread, type *value) \
-    { \
-        struct found_stream found; \
-        CUresult result = find_stream(hStream, per_thread, &found); \
-        if (result == CUDA_SUCCESS && !value) \
-            result = CUDA_ERROR_INVALID_VALUE; \
-        if (result == CUDA_SUCCESS) \
-            *value = (answer); \
-        return result; \
-    } \
-    CUresult name(CUstream hStream, type *value) \
-    { \
-        return name##_answer(hStream, false, value); \
-    } \
-    CUresult name##_ptsz(CUstream hStream, type *value) \
-    { \
-        return name##_answer(hStream, true, value); \
-    }
-
-STREAM_QUESTION(cuStreamGetPriority, int, found.stream ? found.stream->stream.priority : 0)
-STREAM_QUESTION(cuStreamGetFlags, unsigned int, found.stream ? found.stream->stream.flags : 0)
-STREAM_QUESTION(cuStreamGetId, unsigned long long,
-                found.stream ? found.stream->stream.id : found.default_id)
-STREAM_QUESTION(cuStreamGetDevice, CUdevice, found.context->ctx.device)
-STREAM_QUESTION(cuStreamGetCtx, CUcontext, (CUcontext)(uintptr_t)found.context->handle)
-
-static CUgreenCtx cu_stream_green_of(const struct object *context)
-{
-    return context->ctx.green ? (CUgreenCtx)(uintptr_t)context->handle : NULL;
-}
-
-CUresult cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx)
+CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
 {
     struct found_stream found;
-    CUresult result = find_stream(hStream, false, &found);
-    if (result == CUDA_SUCCESS && !phCtx)
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        *phCtx = cu_stream_green_of(found.context);
-    return result;
-}
-
-static CUresult get_ctx_v2(CUstream hStream, bool per_thread, CUcontext *pCtx,
-                           CUgreenCtx *pGreenCtx)
-{
-    struct found_stream found;
-    CUresult result = find_stream(hStream, per_thread, &found);
+    CUresult result = stream_find(hStream, &found);
     if (result == CUDA_SUCCESS && !pCtx)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
     *pCtx = (CUcontext)(uintptr_t)found.context->ctx.root;
     if (pGreenCtx)
-        *pGreenCtx = cu_stream_green_of(found.context);
+        *pGreenCtx = stream_green_context(&found);
     return CUDA_SUCCESS;
-}
-
-CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
-{
-    return get_ctx_v2(hStream, false, pCtx, pGreenCtx);
-}
-
-CUresult cuStreamGetCtx_v2_ptsz(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
-{
-    return get_ctx_v2(hStream, true, pCtx, pGreenCtx);
 }

@@ -11,7 +11,6 @@
 #include "client-lib/cuda/objects/addresses.h"
 #include "client-lib/cuda/work/host_pointers.h"
 #include "client-lib/cuda/work/callbacks.h"
-#include "client-lib/cuda/work/graph_objects.h"
 #include "client-lib/cuda/work/launching.h"
 #include "client-lib/cuda/objects/object.h"
 #include "proto/wire.h"

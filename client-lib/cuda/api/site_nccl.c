@@ -2,7 +2,6 @@
 // The table by which rgpu's libnccl uses the NCCL of the boxes.
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "client-lib/cuda/api/exports.h"
 #include "client-lib/cuda/objects/call.h"

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Generated from proto/cuda.spec: the calls that are requests and nothing else. */
-#include "client-lib/cuda/api/exports.h"
-#include "client-lib/cuda/work/stream_names.h"
+/* Generated from proto/cuda.spec: the calls that have a body there or are their request alone. */
+#include <stdio.h>
+#include <string.h>
+
+#include "client-lib/cuda/api/call_bodies.h"
 #include "client_calls.h"
 
-% for c in sent:
-%   if c.is_exported:
-CUresult ${c.symbol}(${c.c_params})
+% for c in cuda:
+%   for symbol, _, suffix in c.symbols():
+%       if c.body and (not suffix or c.has_variant_by_body):
+CUresult ${symbol}(${c.c_params if c.is_sent else c.prototype})
 {
-    return remote_${c.symbol}(${c.arguments});
-}
-
-%       for suffix, _ in c.variants:
-CUresult ${c.symbol}_${suffix}(${c.c_params})
-{
-    return remote_${c.symbol}(${', '.join(f'stream_per_thread({p.name})' if p is c.stream else p.name for p in c.params)});
+%           for line in c.body_lines(suffix):
+    ${line}
+%           end
 }
 
 %       end

@@ -7,9 +7,11 @@
 
 % for c in cuda:
 %   if not c.is_unsupported:
-%       for symbol, _, _ in c.symbols():
+%       for symbol, _, suffix in c.symbols():
+%           if not c.is_variant_of_call(suffix):
 #define ${symbol} ${symbol}_call
 CUresult ${symbol}(${c.c_params if c.is_sent else c.prototype});
+%           end
 %       end
 %   end
 % end

@@ -2,10 +2,12 @@
 // Generated from proto/cuda.spec: the exported calls. Each runs its NAME_call with thread
 // cancellation disabled, notifies the watchers (client-lib/cuda/report/watch.h), and writes a line
 // to the program's log of errors if it fails. A call that is too short to be timed never blocks, so
-// it has no cancellation point.
+// it has no cancellation point. If only the call is written by hand, its variant for per-thread
+// default streams is the call with that stream.
 #include "client-lib/cuda/work/captures.h"
 #include "client-lib/cuda/report/error_log.h"
 #include "client-lib/cuda/report/watch.h"
+#include "client-lib/cuda/work/stream_names.h"
 #include "common/base/uncancelled.h"
 #include "cuda_ops.h"
 
@@ -13,9 +15,14 @@
 
 % for c in cuda:
 %   if not c.is_unsupported:
-%       for symbol, _, _ in c.symbols():
+%       for symbol, _, suffix in c.symbols():
 EXPORT CUresult ${symbol}(${c.prototype});
+%           does = f'{symbol}_call({c.names})'
+%           if c.is_variant_of_call(suffix):
+%               does = f'{c.symbol}_call({c.names_per_thread})'
+%           else:
 CUresult ${symbol}_call(${c.prototype});
+%           end
 CUresult ${symbol}(${c.prototype})
 {
 %           if 'glance' not in c.flags:
@@ -26,12 +33,12 @@ CUresult ${symbol}(${c.prototype})
         return error_log_note(${c.number}, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 %           end
     if (!watching())
-        return error_log_note(${c.number}, ${symbol}_call(${c.names}));
+        return error_log_note(${c.number}, ${does});
 %           if 'glance' in c.flags:
-    return error_log_note(${c.number}, watch_glance(${c.number}, ${symbol}_call(${c.names})));
+    return error_log_note(${c.number}, watch_glance(${c.number}, ${does}));
 %           else:
     uint64_t began = watch_enter();
-    return error_log_note(${c.number}, watch_call(${c.number}, began, ${symbol}_call(${c.names})));
+    return error_log_note(${c.number}, watch_call(${c.number}, began, ${does}));
 %           end
 }
 

@@ -3,8 +3,6 @@
 #include "admin-cli/try_kernels.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "admin-cli/cuda_calls.h"
 #include "admin-cli/findings.h"

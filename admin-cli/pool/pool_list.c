@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Commands that list the pool.
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "admin-cli/output/conversation.h"
 #include "admin-cli/pool/pool_list.h"

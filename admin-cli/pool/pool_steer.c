@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Commands of administrators that change the pool.
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "admin-cli/output/conversation.h"

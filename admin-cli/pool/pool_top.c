@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rgpuctl top: all lists of the pool on one screen, redrawn every few seconds and after each key;
 // or printed once, for scripts.
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

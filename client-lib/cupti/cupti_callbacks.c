@@ -2,7 +2,6 @@
 // CUPTI's callbacks. A program may subscribe, but gets no callbacks for calls, which would need the
 // parameters of libcuda's calls in CUPTI's layout: enabling them is refused with an error. Domains
 // of rare events can be enabled, as profilers do in advance; these events are not reported.
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "client-lib/cupti/cupti_calls.h"

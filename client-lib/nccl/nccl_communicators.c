@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls that make, query and end communicators.
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/scope.h"

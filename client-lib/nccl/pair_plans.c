@@ -2,7 +2,6 @@
 // Sends and receives. Those of one group run at the same time: each round first sends a piece to
 // every rank that receives one, and then takes a piece of every rank that sends one. So a round
 // waits only for earlier rounds of other ranks, and for the first half of the same round.
-#include <stdlib.h>
 
 #include "client-lib/nccl/operation.h"
 

@@ -2,7 +2,6 @@
 // The functions that return answers which the box has recorded from its own NVML: one for each line
 // of proto/nvml_questions.h. If the box has no answer, the function is not supported.
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "client-lib/nvml/nvml_library.h"

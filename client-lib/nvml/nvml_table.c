@@ -3,7 +3,6 @@
 // driver 580. Its first word is its size in bytes. nvidia-smi calls the other entries by their
 // index, and does without those that return "not supported". No entry is empty, since a call of an
 // empty one would crash.
-#include <stdio.h>
 #include <string.h>
 
 #include "client-lib/nvml/nvml_library.h"

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "common/base/descriptor.h"
 #include "common/net/endpoint.h"
 #include "common/base/scope.h"
 #include "client-lib/putnotify/process_group_bytes.h"

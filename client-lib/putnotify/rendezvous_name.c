@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client-lib/putnotify/rendezvous_name.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "common/security/sha256.h"
 #include "common/security/ticket.h"
 #include "client-lib/putnotify/rendezvous_boxes.h"
 #include "client-lib/putnotify/rendezvous_file.h"

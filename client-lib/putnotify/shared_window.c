@@ -2,7 +2,6 @@
 #include "client-lib/putnotify/shared_window.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "client-lib/putnotify/process_group.h"
 #include "client-lib/putnotify/team_watch.h"

@@ -3,7 +3,6 @@
 #include "common/driver/context_storage.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "common/base/scope.h"

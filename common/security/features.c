@@ -8,8 +8,6 @@
 #include <linux/seccomp.h>
 #include <linux/userfaultfd.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The seal of a ticket: a MAC over its payload, with members in the order of their names.
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/scope.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/service/config_retired.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "common/service/config_argument.h"

@@ -30,7 +30,6 @@
 //                              a GPU; its energy and active processes follow, or "hidden"
 //     glance                   end of the glance
 #include <dlfcn.h>
-#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdbool.h>

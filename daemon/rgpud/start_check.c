@@ -2,7 +2,6 @@
 #include "daemon/rgpud/start_check.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

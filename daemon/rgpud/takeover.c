@@ -4,7 +4,6 @@
 // for the program.
 #include "daemon/rgpud/takeover.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

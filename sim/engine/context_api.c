@@ -4,7 +4,6 @@
 #include "common/base/scope.h"
 #include "sim/engine/capture.h"
 #include "sim/engine/context.h"
-#include "sim/engine/event.h"
 #include "sim/mps/mps_client.h"
 #include "sim/engine/stream.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Starts the driver: cuInit, versions, error texts, and the checks that begin each call.
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 

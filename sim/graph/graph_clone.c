@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clones graphs, and implements the calls that create, clone and destroy graphs.
-#include <stdlib.h>
 
 #include "sim/graph/graph.h"
 #include "sim/graph/user_object.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Attributes of kernel nodes. The step stores those that change the execution here; the others only
 // tune a GPU, and are stored for queries.
-#include <string.h>
 
 #include "sim/graph/graph.h"
 

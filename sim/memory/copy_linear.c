@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Implements the calls that copy a run of bytes.
-#include <stdlib.h>
 
 #include "sim/memory/copy.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exports and imports memory pools. The exported descriptor is a file with the pool's id; an
 // exported allocation is a struct ipc_handle (ipc_memory.h).
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -3,7 +3,6 @@
 // use them.
 #include <string.h>
 
-#include "sim/engine/context.h"
 #include "sim/sim.h"
 
 // indices of the fields in the opaque words; they allow to replace an address

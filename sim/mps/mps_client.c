@@ -3,7 +3,6 @@
 // created.
 #include "sim/mps/mps_client.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>

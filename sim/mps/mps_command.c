@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Implements the commands of the MPS daemon that this software MPS supports.
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 // flush, when there are many, or after a tick or two by a thread that is awake only while records
 // are delayed.
 #include <pthread.h>
-#include <string.h>
 #include <time.h>
 
 #include "common/base/scope.h"

@@ -3,7 +3,6 @@
 // by then.
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/base/log.h"
 #include "transport/rdma/rdma.h"

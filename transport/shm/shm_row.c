@@ -7,7 +7,6 @@
 
 #include "common/net/worker_socket.h"
 #include "common/base/scope.h"
-#include "transport/shm/shm_private.h"
 #include "transport/link/transport.h"
 
 enum { CONNECT_TIMEOUT_MS = 5000 };

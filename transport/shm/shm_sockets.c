@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sockets on which a worker listens for its client (common/net/worker_socket.h).
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/net/worker_socket.h"

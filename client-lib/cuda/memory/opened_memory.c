@@ -2,7 +2,6 @@
 // See opened_memory.h.
 #include "client-lib/cuda/memory/opened_memory.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 // See opened_pools.h.
 #include "client-lib/cuda/memory/opened_pools.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include "client-lib/cuda/objects/addresses.h"
 #include "client-lib/cuda/objects/thread.h"
 #include "client-lib/cuda/memory/tokens.h"
-#include "client-lib/cuda/session/process.h"
 #include "client_calls.h"
 #include "common/base/log.h"
 #include "common/base/scope.h"

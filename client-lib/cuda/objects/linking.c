@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "client-lib/cuda/objects/image_send.h"
 #include "client-lib/cuda/objects/jit_options.h"

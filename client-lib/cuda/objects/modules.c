@@ -3,7 +3,6 @@
 #include "client-lib/cuda/objects/modules.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "client-lib/cuda/objects/addresses.h"

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "client-lib/cuda/report/summary.h"
 #include "client-lib/cuda/report/timeline.h"

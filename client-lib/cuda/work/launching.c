@@ -14,7 +14,6 @@
 #include "client-lib/cuda/work/parameters.h"
 #include "client-lib/cuda/objects/thread.h"
 #include "client-lib/cuda/report/watch.h"
-#include "client_calls.h"
 #include "common/base/hash.h"
 #include "common/base/scope.h"
 

@@ -7,7 +7,6 @@
 #include "daemon/rgpud/broker/broker_agent.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,6 @@
 #include "common/base/scope.h"
 #include "daemon/rgpud/gpus/accounts.h"
 #include "daemon/rgpud/clients/admission.h"
-#include "daemon/rgpud/workers/box_calls.h"
 #include "daemon/rgpud/broker/broker_agent.h"
 #include "daemon/rgpud/workers/exclusion.h"
 #include "common/base/copy_path.h"

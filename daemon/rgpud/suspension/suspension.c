@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "daemon/rgpud/suspension/suspension.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

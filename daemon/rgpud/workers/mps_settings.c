@@ -2,7 +2,6 @@
 #include "daemon/rgpud/workers/mps_settings.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

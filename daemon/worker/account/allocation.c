@@ -16,7 +16,6 @@
 #include "daemon/worker/account/pools.h"
 #include "daemon/worker/account/shared.h"
 #include "daemon/worker/core/gpus.h"
-#include "worker_driver.h"
 
 struct counted_allocation {
     uint64_t start, size;

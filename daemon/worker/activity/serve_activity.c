@@ -4,7 +4,6 @@
 #include "daemon/worker/activity/activity.h"
 #include "daemon/worker/activity/activity_store.h"
 #include "daemon/worker/activity/cupti_source.h"
-#include "daemon/worker/core/session.h"
 #include "worker_serve.h"
 
 uint32_t activity_in_pieces(CUstream stream)

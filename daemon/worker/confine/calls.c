@@ -20,7 +20,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/net/control.h"
 #include "common/net/fdpass.h"
 #include "common/base/log.h"
 #include "daemon/worker/confine/calls.h"

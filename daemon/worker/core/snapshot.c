@@ -3,7 +3,6 @@
 // driver is queried before a client connects; a grant selects rows.
 #include "daemon/worker/core/snapshot.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 // the client creates.
 
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "common/base/log.h"
 #include "daemon/worker/account/allocation.h"

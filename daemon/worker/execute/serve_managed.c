@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Managed variables of modules.
-#include "daemon/worker/core/driver_load.h"
 #include "daemon/worker/request/serve.h"
 #include "worker_serve.h"
 

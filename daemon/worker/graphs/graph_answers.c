@@ -5,11 +5,9 @@
 #include "common/base/handle_table.h"
 #include "proto/wire.h"
 #include "daemon/worker/graphs/graph_params.h"
-#include "daemon/worker/graphs/graph_parts.h"
 #include "daemon/worker/execute/serve_launch.h"
 #include "daemon/worker/core/gpus.h"
 #include "daemon/worker/core/session.h"
-#include "worker_serve.h"
 
 enum { PARAMETERS_MAX = 4096 };
 

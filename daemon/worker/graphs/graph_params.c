@@ -10,7 +10,6 @@
 #include "daemon/worker/core/gpus.h"
 #include "daemon/worker/copy/serve_copy.h"
 #include "daemon/worker/core/session.h"
-#include "worker_serve.h"
 
 // The structure at the start of DATA; false: noted.
 static bool head(struct serve *serve, const void *data, uint32_t size, void *out, uint32_t wanted)

@@ -5,7 +5,6 @@
 #include "daemon/worker/graphs/serve_graph_exec.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/handle_table.h"
 #include "proto/wire.h"

@@ -11,10 +11,8 @@
 // request takes more than a tick.
 #include "daemon/worker/intake/relief.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -14,7 +14,6 @@
 #include "daemon/worker/peer/far_puts.h"
 #include "daemon/worker/peer/kernel_windows.h"
 #include "daemon/worker/peer/peer_data.h"
-#include "daemon/worker/peer/peer_windows.h"
 
 enum { SETTLE_MS = 50 };
 

@@ -11,7 +11,6 @@
 #include "common/base/scope.h"
 #include "transport/link/link.h"
 #include "daemon/worker/copy/parts/direct.h"
-#include "daemon/worker/copy/parts/semaphores.h"
 #include "daemon/worker/core/session.h"
 
 struct mover peer_mover = MOVER();

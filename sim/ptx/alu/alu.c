@@ -2,9 +2,7 @@
 // Arithmetic on the 32 lanes of a warp: one function for each operation and type, generated from
 // lists in alu_*.def. A function computes all lanes; the caller restores the values of inactive
 // lanes. alu_v3.c compiles this file again for newer CPUs.
-#include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "sim/ptx/alu/alu.h"
 #include "sim/ptx/alu/small_float.h"

@@ -3,7 +3,6 @@
 #include "sim/ptx/lower/lower.h"
 
 #include <stdio.h>
-#include <string.h>
 
 // Returns the comparison named by a modifier, as written in the key for the type.
 static const char *comparison(struct compiler *c, enum type t)

@@ -4,7 +4,6 @@
 #include "sim/ptx/lower/lower.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,8 +3,6 @@
 // Texture references, which CUDA no longer supports, are refused.
 #include "sim/ptx/lower/lower.h"
 
-#include <string.h>
-
 static enum texture_geometry mod_geometry(struct compiler *c)
 {
     static const char *const names[] = {

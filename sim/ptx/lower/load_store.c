@@ -2,7 +2,6 @@
 // Lowers loads, stores, atomics, address conversions and asynchronous copies.
 #include "sim/ptx/lower/lower.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

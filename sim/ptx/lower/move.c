@@ -2,8 +2,6 @@
 // Lowers mov: copies, addresses, and the packing and unpacking of vectors.
 #include "sim/ptx/lower/lower.h"
 
-#include <string.h>
-
 static uint32_t move_take(struct compiler *c, const char *key, uint32_t from, uint32_t imm)
 {
     uint32_t d = new_temp(c, TY_B32);

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 // Above this many liveness bits, every register gets its own slot.
 #define MAX_LIVENESS_BITS (1ull << 30)

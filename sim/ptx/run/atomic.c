@@ -2,8 +2,6 @@
 // Executes atomic operations on device memory with atomic operations of the host.
 #include "sim/ptx/run/exec.h"
 
-#include <string.h>
-
 #include "sim/ptx/alu/alu.h"
 #include "sim/ptx/alu/small_float.h"
 

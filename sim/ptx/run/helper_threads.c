@@ -4,7 +4,6 @@
 #include "sim/ptx/run/helper_threads.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/scope.h"
 

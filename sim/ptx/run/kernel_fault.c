@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 const char *ptx_fault_name(enum ptx_fault_kind kind)
 {

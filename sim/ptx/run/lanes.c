@@ -2,8 +2,6 @@
 // Executes instructions in which the lanes of a warp exchange values: shuffles, votes, matches.
 #include "sim/ptx/run/exec.h"
 
-#include <string.h>
-
 void write_word(struct warp *w, uint32_t ref, uint32_t mask, const uint32_t values[LANES])
 {
     uint32_t *d = (uint32_t *)ref_at(w, ref);

@@ -8,7 +8,6 @@
 // moves whose stream has reached them. Those always end, so none waits forever.
 #include "daemon/worker/copy/one_sided/one_sided.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -26,7 +25,6 @@
 #include "daemon/worker/core/session.h"
 #include "daemon/worker/core/setup.h"
 #include "worker_driver.h"
-#include "worker_serve.h"
 
 enum {
     BLOCKS_KEPT = 4,

@@ -4,11 +4,9 @@
 // stream's progress is sent before the data.
 #include "daemon/worker/copy/staged/pull.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/log.h"
 #include "common/base/scope.h"

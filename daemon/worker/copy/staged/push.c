@@ -3,7 +3,6 @@
 // stream of the worker, whose last operation signals the semaphore.
 #include "daemon/worker/copy/staged/push.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include "transport/link/link.h"
 #include "daemon/worker/copy/staged/push.h"
 #include "daemon/worker/core/session.h"
-#include "worker_driver.h"
 #include "worker_serve.h"
 
 enum { COMING_MAX = 4 }; // as many as wait for a connection

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The code of both sides, from the two lists: what is made is named like its template.
 CALL_FILES    := calls_version.h cuda_ops.h cuda_ops.c client_calls.h client_calls.c api_calls.h api_calls.c api_watched.c api_unsupported.c \
-                 weak_unsupported.c proc_table.c libcuda.map worker_driver.h worker_driver.c \
+                 weak_calls.c proc_table.c libcuda.map worker_driver.h worker_driver.c \
                  worker_serve.h worker_serve.c abi_check.c \
                  error_calls.h error_calls.c request_shapes.c driver_prototypes.h cupti_numbers.h
 CONTROL_FILES := control_messages.h control_messages.c

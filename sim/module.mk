@@ -2,7 +2,7 @@
 # The software GPU: libcuda-sim.so, loaded by a worker in place of the real driver, or by programs
 # directly from build/lib/sim, where it goes by the driver's own name.
 SIM_SOURCES := $(wildcard $(patsubst %,sim/%/*.c,engine memory stream code array graph image)) sim/sim_config.c sim/uuid.c sim/mps/mps_client.c sim/mps/mps_address.c \
-               $(B)/gen/weak_unsupported.c $(B)/gen/proc_table.c
+               $(B)/gen/weak_calls.c $(B)/gen/proc_table.c
 
 $(call shared_library,libcuda-sim.so,$(SIM_SOURCES),rgpuptx rgpudriver rgpucommon,$(DRIVER_LIBS) -lm,\
     -Wl$(comma)-soname$(comma)libcuda.so.1 -Wl$(comma)-z$(comma)nodelete -Wl$(comma)-Bsymbolic \

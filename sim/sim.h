@@ -18,19 +18,12 @@
     SIM_EXPORT CUresult name(__VA_ARGS__); \
     SIM_EXPORT CUresult name(__VA_ARGS__)
 
-// Defines an API function with a stream parameter, which must be named `stream`, and its _ptsz
-// variant. In the variant, NULL stands for the calling thread's default stream.
-#define SIM_STREAM_API(name, parameters, call) \
+// Defines an exported API function that is one call. The variant for per-thread default streams of
+// a function with a stream parameter is generated (weak_calls.c).
+#define SIM_CALL(name, parameters, call) \
     SIM_EXPORT CUresult name parameters; \
-    SIM_EXPORT CUresult name##_ptsz parameters; \
     SIM_EXPORT CUresult name parameters \
     { \
-        return call; \
-    } \
-    SIM_EXPORT CUresult name##_ptsz parameters \
-    { \
-        if (!stream) \
-            stream = CU_STREAM_PER_THREAD; \
         return call; \
     }
 

@@ -140,7 +140,7 @@ class Call:
         self.stream_name = own_stream.group(1) if own_stream else None
         self.body = m.group(8)
         if not self.body and self.is_exported:
-            self.body = f'remote_{self.symbol}({self.arguments_in_stream})'
+            self.body = f'remote_{self.symbol}({self.in_stream(self.names, "stream")})'
 
     @property
     def is_sent(self):
@@ -173,15 +173,15 @@ class Call:
         """The driver's call is the request and nothing else."""
         return self.is_sent and self.is_cuda and 'wrapped' not in self.flags
 
-    @property
-    def arguments_in_stream(self):
-        """The arguments by their names; the first stream is `stream`, that of the call or of its variant."""
-        return re.sub(rf'\b{self.stream_name}\b', 'stream', self.names, count=1) if self.stream_name else self.names
+    def in_stream(self, text, stream, name=None):
+        """TEXT with STREAM in the place of the call's stream, or of NAME, where it comes first."""
+        name = name or self.stream_name
+        return re.sub(rf'\b{name}\b', stream, text, count=1) if name and stream else text
 
     @property
-    def names_per_thread(self):
-        """The arguments by their names; the first stream is the per-thread one where it is the default."""
-        return re.sub(rf'\b{self.stream_name}\b', f'stream_per_thread({self.stream_name})', self.names, count=1)
+    def is_another_call(self):
+        """The body is a call of CUDA with what this one was given."""
+        return self.body and re.fullmatch(r'cu[A-Z]\w+\([^()]*\)', self.body)
 
     @property
     def has_variant_by_body(self):

@@ -175,7 +175,7 @@ static CUresult submit_list(const CUarrayMapInfo *list, unsigned count, struct s
     return stream_submit(stream, &map->operation, NULL);
 }
 
-static CUresult map_arrays(const CUarrayMapInfo *list, unsigned count, CUstream handle)
+SIM_API(cuMemMapArrayAsync, const CUarrayMapInfo *list, unsigned count, CUstream handle)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
@@ -184,6 +184,3 @@ static CUresult map_arrays(const CUarrayMapInfo *list, unsigned count, CUstream 
     object_put(&stream->object);
     return result;
 }
-
-SIM_STREAM_API(cuMemMapArrayAsync, (CUarrayMapInfo * list, unsigned int count, CUstream stream),
-               map_arrays(list, count, stream))

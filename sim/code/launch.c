@@ -291,18 +291,18 @@ static CUresult launch_plain(CUfunction function, const unsigned grid[3], const 
     return launch_checked(function, stream, &request, NULL, NULL);
 }
 
-SIM_STREAM_API(cuLaunchKernel,
-               (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,
-                unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
-                CUstream stream, void **parameters, void **extra),
-               launch_plain(function, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared,
-                            stream, parameters, extra, false))
-SIM_STREAM_API(cuLaunchCooperativeKernel,
-               (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,
-                unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
-                CUstream stream, void **parameters),
-               launch_plain(function, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared,
-                            stream, parameters, NULL, true))
+SIM_CALL(cuLaunchKernel,
+         (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+          unsigned int by, unsigned int bz, unsigned int shared, CUstream stream, void **parameters,
+          void **extra),
+         launch_plain(function, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, stream,
+                      parameters, extra, false))
+SIM_CALL(cuLaunchCooperativeKernel,
+         (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+          unsigned int by, unsigned int bz, unsigned int shared, CUstream stream,
+          void **parameters),
+         launch_plain(function, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, stream,
+                      parameters, NULL, true))
 
 // Accepts attributes that only tune a launch. Clusters of more than one block are not supported.
 CUresult launch_apply_attribute(const CUlaunchAttribute *attribute, struct launch_request *request,

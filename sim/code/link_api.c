@@ -37,8 +37,7 @@ static CUresult link_get(CUlinkState handle, struct ptx_linker **out)
     return CUDA_SUCCESS;
 }
 
-static CUresult link_api_create(unsigned count, CUjit_option *options, void **values,
-                                CUlinkState *out)
+SIM_API(cuLinkCreate_v2, unsigned count, CUjit_option *options, void **values, CUlinkState *out)
 {
     struct context *context;
     SIM_TRY(context_require(&context));
@@ -55,16 +54,6 @@ static CUresult link_api_create(unsigned count, CUjit_option *options, void **va
     else
         *out = object_handle(&link->object);
     return result;
-}
-
-SIM_API(cuLinkCreate, unsigned int count, CUjit_option *options, void **values, CUlinkState *out)
-{
-    return link_api_create(count, options, values, out);
-}
-
-SIM_API(cuLinkCreate_v2, unsigned int count, CUjit_option *options, void **values, CUlinkState *out)
-{
-    return link_api_create(count, options, values, out);
 }
 
 // Appends a text. Called under the lock.
@@ -134,8 +123,8 @@ static CUresult link_api_add(CUlinkState handle, CUjitInputType type, const void
     return result;
 }
 
-static CUresult link_api_add_file(CUlinkState handle, CUjitInputType type, const char *path,
-                                  unsigned count, const CUjit_option *options, void **values)
+SIM_API(cuLinkAddFile_v2, CUlinkState handle, CUjitInputType type, const char *path, unsigned count,
+        const CUjit_option *options, void **values)
 {
     char *data;
     size_t size;
@@ -146,21 +135,11 @@ static CUresult link_api_add_file(CUlinkState handle, CUjitInputType type, const
     return result;
 }
 
-#define ADD_CALLS(suffix) \
-    SIM_API(cuLinkAddData##suffix, CUlinkState state, CUjitInputType type, void *data, \
-            size_t size, const char *name, unsigned int count, CUjit_option *options, \
-            void **values) \
-    { \
-        return link_api_add(state, type, data, size, count, options, values); \
-    } \
-    SIM_API(cuLinkAddFile##suffix, CUlinkState state, CUjitInputType type, const char *path, \
-            unsigned int count, CUjit_option *options, void **values) \
-    { \
-        return link_api_add_file(state, type, path, count, options, values); \
-    }
-
-ADD_CALLS()
-ADD_CALLS(_v2)
+SIM_API(cuLinkAddData_v2, CUlinkState state, CUjitInputType type, void *data, size_t size,
+        const char *name, unsigned int count, CUjit_option *options, void **values)
+{
+    return link_api_add(state, type, data, size, count, options, values);
+}
 
 // Compiles the texts once. Called under the lock.
 static CUresult link_api_complete(struct ptx_linker *link)

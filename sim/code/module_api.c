@@ -46,20 +46,10 @@ static CUresult module_api_load(CUmodule *out, const void *image, size_t length,
     return result;
 }
 
-SIM_API(cuModuleLoadData, CUmodule *out, const void *image)
-{
-    return module_api_load(out, image, JIT_UNBOUNDED, 0, NULL, NULL);
-}
-
 SIM_API(cuModuleLoadDataEx, CUmodule *out, const void *image, unsigned int count,
         CUjit_option *options, void **values)
 {
     return module_api_load(out, image, JIT_UNBOUNDED, count, options, values);
-}
-
-SIM_API(cuModuleLoadFatBinary, CUmodule *out, const void *image)
-{
-    return module_api_load(out, image, JIT_UNBOUNDED, 0, NULL, NULL);
 }
 
 SIM_API(cuModuleLoad, CUmodule *out, const char *path)

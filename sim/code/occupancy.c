@@ -40,8 +40,8 @@ int occupancy_blocks(const struct function *function, int block_size, size_t dyn
     return occupancy_least(blocks, limit_by_shared(function, dynamic_shared));
 }
 
-static CUresult max_active(int *blocks, CUfunction handle, int block_size, size_t dynamic_shared,
-                           unsigned flags)
+SIM_API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, CUfunction handle,
+        int block_size, size_t dynamic_shared, unsigned flags)
 {
     struct function *function;
     SIM_TRY(function_get(handle, &function));
@@ -52,18 +52,6 @@ static CUresult max_active(int *blocks, CUfunction handle, int block_size, size_
     }
     function_put(function);
     return result;
-}
-
-SIM_API(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, CUfunction function,
-        int block_size, size_t dynamic_shared)
-{
-    return max_active(blocks, function, block_size, dynamic_shared, 0);
-}
-
-SIM_API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, CUfunction function,
-        int block_size, size_t dynamic_shared, unsigned int flags)
-{
-    return max_active(blocks, function, block_size, dynamic_shared, flags);
 }
 
 // Finds the largest block size among those that keep the most threads of a multiprocessor busy.
@@ -85,9 +73,9 @@ static void occupancy_best_block_size(const struct function *function, CUoccupan
     }
 }
 
-static CUresult potential(int *grid_size, int *block_size, CUfunction handle,
-                          CUoccupancyB2DSize shared_of, size_t dynamic_shared, int limit,
-                          unsigned flags)
+SIM_API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid_size, int *block_size,
+        CUfunction handle, CUoccupancyB2DSize shared_of, size_t dynamic_shared, int limit,
+        unsigned flags)
 {
     struct function *function;
     SIM_TRY(function_get(handle, &function));
@@ -104,19 +92,6 @@ static CUresult potential(int *grid_size, int *block_size, CUfunction handle,
     }
     function_put(function);
     return result;
-}
-
-SIM_API(cuOccupancyMaxPotentialBlockSize, int *grid_size, int *block_size, CUfunction function,
-        CUoccupancyB2DSize shared_of, size_t dynamic_shared, int limit)
-{
-    return potential(grid_size, block_size, function, shared_of, dynamic_shared, limit, 0);
-}
-
-SIM_API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid_size, int *block_size,
-        CUfunction function, CUoccupancyB2DSize shared_of, size_t dynamic_shared, int limit,
-        unsigned int flags)
-{
-    return potential(grid_size, block_size, function, shared_of, dynamic_shared, limit, flags);
 }
 
 SIM_API(cuOccupancyAvailableDynamicSMemPerBlock, size_t *bytes, CUfunction handle, int blocks,

@@ -72,8 +72,7 @@ SIM_API(cuParamSetv, CUfunction handle, int offset, void *value, unsigned int si
     return old_launch_api_set_parameter(handle, offset, value, size);
 }
 
-static CUresult old_launch_api_launch_grid(CUfunction handle, int width, int height,
-                                           CUstream stream)
+SIM_API(cuLaunchGridAsync, CUfunction handle, int width, int height, CUstream stream)
 {
     struct old_launch_request request;
     struct function *function;
@@ -85,19 +84,4 @@ static CUresult old_launch_api_launch_grid(CUfunction handle, int width, int hei
     function_put(function);
     SIM_TRY(result);
     return launch_configured(&request.config, handle, stream, NULL, request.extra);
-}
-
-SIM_API(cuLaunch, CUfunction function)
-{
-    return old_launch_api_launch_grid(function, 1, 1, NULL);
-}
-
-SIM_API(cuLaunchGrid, CUfunction function, int width, int height)
-{
-    return old_launch_api_launch_grid(function, width, height, NULL);
-}
-
-SIM_API(cuLaunchGridAsync, CUfunction function, int width, int height, CUstream stream)
-{
-    return old_launch_api_launch_grid(function, width, height, stream);
 }

@@ -37,11 +37,6 @@ static CUresult context_api_create(CUcontext *out, unsigned flags, CUdevice inde
     return CUDA_SUCCESS;
 }
 
-SIM_API(cuCtxCreate, CUcontext *out, unsigned int flags, CUdevice device)
-{
-    return context_api_create(out, flags, device);
-}
-
 SIM_API(cuCtxCreate_v2, CUcontext *out, unsigned int flags, CUdevice device)
 {
     return context_api_create(out, flags, device);
@@ -89,11 +84,6 @@ static CUresult context_api_destroy(CUcontext handle)
     return result;
 }
 
-SIM_API(cuCtxDestroy, CUcontext context)
-{
-    return context_api_destroy(context);
-}
-
 SIM_API(cuCtxDestroy_v2, CUcontext context)
 {
     return context_api_destroy(context);
@@ -112,7 +102,7 @@ SIM_API(cuCtxAttach, CUcontext *out, unsigned int flags)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-static CUresult push(CUcontext handle)
+SIM_API(cuCtxPushCurrent_v2, CUcontext handle)
 {
     struct context *context;
     SIM_TRY(sim_check_ready());
@@ -121,22 +111,6 @@ static CUresult push(CUcontext handle)
     CUresult result = context_stack_push(context);
     object_put(&context->object);
     return result;
-}
-
-SIM_API(cuCtxPushCurrent, CUcontext context)
-{
-    return push(context);
-}
-
-SIM_API(cuCtxPushCurrent_v2, CUcontext context)
-{
-    return push(context);
-}
-
-SIM_API(cuCtxPopCurrent, CUcontext *out)
-{
-    SIM_TRY(sim_check_ready());
-    return context_stack_pop(out);
 }
 
 SIM_API(cuCtxPopCurrent_v2, CUcontext *out)

@@ -125,23 +125,13 @@ SIM_API(cuDeviceGetName, char *name, int length, CUdevice index)
 
 // After a restore on another GPU, the driver reports that GPU's UUID but keeps the earlier bus
 // address.
-static CUresult device_get_uuid(CUuuid *uuid, CUdevice index)
+SIM_API(cuDeviceGetUuid_v2, CUuuid *uuid, CUdevice index)
 {
     struct device *device;
     SIM_TRY(device_get(index, &device));
     SIM_RETURN_IF(!uuid, CUDA_ERROR_INVALID_VALUE);
     device_uuid(shared_state_place(device->ordinal), (unsigned char *)uuid->bytes);
     return CUDA_SUCCESS;
-}
-
-SIM_API(cuDeviceGetUuid, CUuuid *uuid, CUdevice index)
-{
-    return device_get_uuid(uuid, index);
-}
-
-SIM_API(cuDeviceGetUuid_v2, CUuuid *uuid, CUdevice index)
-{
-    return device_get_uuid(uuid, index);
 }
 
 // LUIDs exist on Windows only; this is the real driver's answer on Linux.

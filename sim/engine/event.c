@@ -205,7 +205,7 @@ SIM_API(cuEventCreate, CUevent *out, unsigned int flags)
     return result;
 }
 
-static CUresult destroy(CUevent handle)
+SIM_API(cuEventDestroy_v2, CUevent handle)
 {
     SIM_TRY(sim_check_ready());
     struct event *event = handle_get(OBJECT_EVENT, handle);
@@ -215,16 +215,6 @@ static CUresult destroy(CUevent handle)
         event_put(event);
     event_put(event);
     return first ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
-SIM_API(cuEventDestroy, CUevent event)
-{
-    return destroy(event);
-}
-
-SIM_API(cuEventDestroy_v2, CUevent event)
-{
-    return destroy(event);
 }
 
 // Adds a graph node that records the event, or waits for it, at each launch.
@@ -256,9 +246,9 @@ static CUresult record_by_handle(CUevent event_handle, CUstream stream_handle, u
     return result;
 }
 
-SIM_STREAM_API(cuEventRecord, (CUevent event, CUstream stream), record_by_handle(event, stream, 0))
-SIM_STREAM_API(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned int flags),
-               record_by_handle(event, stream, flags))
+SIM_CALL(cuEventRecord, (CUevent event, CUstream stream), record_by_handle(event, stream, 0))
+SIM_CALL(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned int flags),
+         record_by_handle(event, stream, flags))
 
 SIM_API(cuEventQuery, CUevent handle)
 {
@@ -370,7 +360,7 @@ static CUresult wait_for_event(struct stream *stream, struct event *event, unsig
     return result;
 }
 
-static CUresult stream_wait_event(CUstream stream_handle, CUevent event_handle, unsigned flags)
+SIM_API(cuStreamWaitEvent, CUstream stream_handle, CUevent event_handle, unsigned flags)
 {
     struct event *event;
     struct stream *stream;
@@ -384,6 +374,3 @@ static CUresult stream_wait_event(CUstream stream_handle, CUevent event_handle, 
     object_put(&stream->object);
     return result;
 }
-
-SIM_STREAM_API(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags),
-               stream_wait_event(stream, event, flags))

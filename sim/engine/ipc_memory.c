@@ -234,11 +234,6 @@ SIM_API(cuIpcOpenMemHandle_v2, CUdeviceptr *address, CUipcMemHandle raw, unsigne
     return ipc_memory_open(context, NULL, &handle, address);
 }
 
-SIM_API(cuIpcOpenMemHandle, CUdeviceptr *address, CUipcMemHandle handle, unsigned int flags)
-{
-    return cuIpcOpenMemHandle_v2(address, handle, flags);
-}
-
 void ipc_memory_closed(struct device *device, uint64_t base)
 {
     SCOPED_LOCK(&lock);

@@ -59,17 +59,12 @@ CUresult primary_context_release(CUdevice index)
     return result;
 }
 
-SIM_API(cuDevicePrimaryCtxRelease, CUdevice device)
-{
-    return primary_context_release(device);
-}
-
 SIM_API(cuDevicePrimaryCtxRelease_v2, CUdevice device)
 {
     return primary_context_release(device);
 }
 
-static CUresult reset(CUdevice index)
+SIM_API(cuDevicePrimaryCtxReset_v2, CUdevice index)
 {
     struct device *device;
     SIM_TRY(device_get(index, &device));
@@ -77,16 +72,6 @@ static CUresult reset(CUdevice index)
     if (device->primary)
         context_teardown(device->primary);
     return CUDA_SUCCESS;
-}
-
-SIM_API(cuDevicePrimaryCtxReset, CUdevice device)
-{
-    return reset(device);
-}
-
-SIM_API(cuDevicePrimaryCtxReset_v2, CUdevice device)
-{
-    return reset(device);
 }
 
 static CUresult set_flags(CUdevice index, unsigned flags)

@@ -77,20 +77,12 @@ static CUresult capture_info(CUstream handle, const struct question *question)
 
 #define ASK(...) (&(const struct question){__VA_ARGS__})
 
-SIM_STREAM_API(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status),
-               capture_info(stream, ASK(.status = status)))
-SIM_STREAM_API(cuStreamGetCaptureInfo,
-               (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id),
-               capture_info(stream, ASK(.status = status, .id = id)))
-SIM_STREAM_API(cuStreamGetCaptureInfo_v2,
-               (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-                const CUgraphNode **nodes, size_t *count),
-               capture_info(stream, ASK(.status = status, .id = id, .graph = graph, .nodes = nodes,
-                                        .count = count)))
-SIM_STREAM_API(cuStreamGetCaptureInfo_v3,
-               (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-                const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count),
-               capture_info(stream, ASK(status, id, graph, nodes, edges, count)))
+SIM_CALL(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status),
+         capture_info(stream, ASK(.status = status)))
+SIM_CALL(cuStreamGetCaptureInfo_v3,
+         (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+          const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count),
+         capture_info(stream, ASK(status, id, graph, nodes, edges, count)))
 
 static CUresult capture_info_update(struct stream *stream, const CUgraphNode *nodes,
                                     const CUgraphEdgeData *edges, size_t count, unsigned flags)
@@ -111,8 +103,8 @@ static CUresult capture_info_update(struct stream *stream, const CUgraphNode *no
     return CUDA_SUCCESS;
 }
 
-static CUresult update_in_stream(CUstream handle, const CUgraphNode *nodes,
-                                 const CUgraphEdgeData *edges, size_t count, unsigned flags)
+SIM_API(cuStreamUpdateCaptureDependencies_v2, CUstream handle, const CUgraphNode *nodes,
+        const CUgraphEdgeData *edges, size_t count, unsigned flags)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
@@ -122,11 +114,3 @@ static CUresult update_in_stream(CUstream handle, const CUgraphNode *nodes,
     object_put(&stream->object);
     return result;
 }
-
-SIM_STREAM_API(cuStreamUpdateCaptureDependencies,
-               (CUstream stream, CUgraphNode *nodes, size_t count, unsigned int flags),
-               update_in_stream(stream, nodes, NULL, count, flags))
-SIM_STREAM_API(cuStreamUpdateCaptureDependencies_v2,
-               (CUstream stream, CUgraphNode *nodes, const CUgraphEdgeData *edges, size_t count,
-                unsigned int flags),
-               update_in_stream(stream, nodes, edges, count, flags))

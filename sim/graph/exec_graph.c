@@ -182,24 +182,12 @@ SIM_API(cuGraphInstantiateWithFlags, CUgraphExec *out, CUgraph graph, unsigned l
     return exec_graph_instantiate(out, graph, flags, NULL, NULL);
 }
 
-static CUresult instantiate_logged(CUgraphExec *out, CUgraph graph, CUgraphNode *error, char *log,
-                                   size_t size)
+SIM_API(cuGraphInstantiate, CUgraphExec *out, CUgraph graph, CUgraphNode *error, char *log,
+        size_t size)
 {
     if (log && size)
         *log = 0;
     return exec_graph_instantiate(out, graph, 0, error, NULL);
-}
-
-SIM_API(cuGraphInstantiate, CUgraphExec *out, CUgraph graph, CUgraphNode *error, char *log,
-        size_t size)
-{
-    return instantiate_logged(out, graph, error, log, size);
-}
-
-SIM_API(cuGraphInstantiate_v2, CUgraphExec *out, CUgraph graph, CUgraphNode *error, char *log,
-        size_t size)
-{
-    return instantiate_logged(out, graph, error, log, size);
 }
 
 static CUresult instantiate_with(CUgraphExec *out, CUgraph graph,

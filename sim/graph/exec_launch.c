@@ -133,7 +133,7 @@ static CUresult launch_in(struct exec *exec, struct stream *stream)
     return result;
 }
 
-static CUresult launch_graph(CUgraphExec handle, CUstream stream_handle)
+SIM_API(cuGraphLaunch, CUgraphExec handle, CUstream stream_handle)
 {
     struct stream *stream;
     SIM_TRY(sim_check_ready());
@@ -147,8 +147,6 @@ static CUresult launch_graph(CUgraphExec handle, CUstream stream_handle)
     object_put(&exec->object);
     return result;
 }
-
-SIM_STREAM_API(cuGraphLaunch, (CUgraphExec exec, CUstream stream), launch_graph(exec, stream))
 
 CUresult exec_upload(CUgraphExec handle, CUstream stream_handle)
 {
@@ -171,4 +169,4 @@ CUresult exec_upload(CUgraphExec handle, CUstream stream_handle)
     return result;
 }
 
-SIM_STREAM_API(cuGraphUpload, (CUgraphExec exec, CUstream stream), exec_upload(exec, stream))
+SIM_CALL(cuGraphUpload, (CUgraphExec exec, CUstream stream), exec_upload(exec, stream))

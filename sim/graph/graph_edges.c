@@ -182,22 +182,10 @@ static CUresult change_locked(CUgraph graph, const CUgraphNode *from, const CUgr
     return graph_edges_change(graph, from, to, data, count, add);
 }
 
-SIM_API(cuGraphAddDependencies, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
-        size_t count)
-{
-    return change_locked(graph, from, to, NULL, count, true);
-}
-
 SIM_API(cuGraphAddDependencies_v2, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
         const CUgraphEdgeData *data, size_t count)
 {
     return change_locked(graph, from, to, data, count, true);
-}
-
-SIM_API(cuGraphRemoveDependencies, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
-        size_t count)
-{
-    return change_locked(graph, from, to, NULL, count, false);
 }
 
 SIM_API(cuGraphRemoveDependencies_v2, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,

@@ -83,8 +83,8 @@ static void end_data(CUgraphEdgeData *out, size_t count, size_t room)
         memset(&out[count], 0, (room - count) * sizeof(*out));
 }
 
-static CUresult list_edges(CUgraph handle, CUgraphNode *from, CUgraphNode *to,
-                           CUgraphEdgeData *data, size_t *count)
+SIM_API(cuGraphGetEdges_v2, CUgraph handle, CUgraphNode *from, CUgraphNode *to,
+        CUgraphEdgeData *data, size_t *count)
 {
     struct graph *graph;
     SIM_TRY(sim_check_ready());
@@ -107,17 +107,6 @@ static CUresult list_edges(CUgraph handle, CUgraphNode *from, CUgraphNode *to,
     return CUDA_SUCCESS;
 }
 
-SIM_API(cuGraphGetEdges, CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count)
-{
-    return list_edges(graph, from, to, NULL, count);
-}
-
-SIM_API(cuGraphGetEdges_v2, CUgraph graph, CUgraphNode *from, CUgraphNode *to,
-        CUgraphEdgeData *data, size_t *count)
-{
-    return list_edges(graph, from, to, data, count);
-}
-
 static CUresult graph_query_list_neighbours(CUgraphNode handle, CUgraphNode *nodes,
                                             CUgraphEdgeData *data, size_t *count, bool before)
 {
@@ -137,20 +126,10 @@ static CUresult graph_query_list_neighbours(CUgraphNode handle, CUgraphNode *nod
     return CUDA_SUCCESS;
 }
 
-SIM_API(cuGraphNodeGetDependencies, CUgraphNode node, CUgraphNode *nodes, size_t *count)
-{
-    return graph_query_list_neighbours(node, nodes, NULL, count, true);
-}
-
 SIM_API(cuGraphNodeGetDependencies_v2, CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *data,
         size_t *count)
 {
     return graph_query_list_neighbours(node, nodes, data, count, true);
-}
-
-SIM_API(cuGraphNodeGetDependentNodes, CUgraphNode node, CUgraphNode *nodes, size_t *count)
-{
-    return graph_query_list_neighbours(node, nodes, NULL, count, false);
 }
 
 SIM_API(cuGraphNodeGetDependentNodes_v2, CUgraphNode node, CUgraphNode *nodes,

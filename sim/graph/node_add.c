@@ -126,8 +126,8 @@ static CUresult node_add_to_graph(CUgraphNode *out, CUgraph handle, const CUgrap
     return result;
 }
 
-static CUresult node_add_any(CUgraphNode *out, CUgraph graph, const CUgraphNode *dependencies,
-                             const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params)
+SIM_API(cuGraphAddNode_v2, CUgraphNode *out, CUgraph graph, const CUgraphNode *dependencies,
+        const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params)
 {
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!params, CUDA_ERROR_INVALID_VALUE);
@@ -135,18 +135,6 @@ static CUresult node_add_any(CUgraphNode *out, CUgraph graph, const CUgraphNode 
                       params->reserved2,
                   CUDA_ERROR_INVALID_VALUE);
     return node_add_to_graph(out, graph, dependencies, data, count, params);
-}
-
-SIM_API(cuGraphAddNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *dependencies,
-        size_t count, CUgraphNodeParams *params)
-{
-    return node_add_any(out, graph, dependencies, NULL, count, params);
-}
-
-SIM_API(cuGraphAddNode_v2, CUgraphNode *out, CUgraph graph, const CUgraphNode *dependencies,
-        const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params)
-{
-    return node_add_any(out, graph, dependencies, data, count, params);
 }
 
 // Defines the older calls, each for one kind of node.

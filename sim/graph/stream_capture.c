@@ -100,7 +100,7 @@ static CUresult stream_capture_begin(struct stream *stream, CUstreamCaptureMode 
     return result;
 }
 
-static CUresult begin_in_stream(CUstream handle, CUstreamCaptureMode mode)
+SIM_API(cuStreamBeginCapture_v2, CUstream handle, CUstreamCaptureMode mode)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
@@ -110,11 +110,6 @@ static CUresult begin_in_stream(CUstream handle, CUstreamCaptureMode mode)
     object_put(&stream->object);
     return result;
 }
-
-SIM_STREAM_API(cuStreamBeginCapture, (CUstream stream),
-               begin_in_stream(stream, CU_STREAM_CAPTURE_MODE_GLOBAL))
-SIM_STREAM_API(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode),
-               begin_in_stream(stream, mode))
 
 static CUresult stream_capture_begin_in_graph(struct stream *stream, CUgraph handle,
                                               const CUgraphNode *dependencies,
@@ -141,8 +136,9 @@ static CUresult stream_capture_begin_in_graph(struct stream *stream, CUgraph han
     return CUDA_SUCCESS;
 }
 
-static CUresult begin_to_graph(CUstream handle, CUgraph graph, const CUgraphNode *dependencies,
-                               const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode)
+SIM_API(cuStreamBeginCaptureToGraph, CUstream handle, CUgraph graph,
+        const CUgraphNode *dependencies, const CUgraphEdgeData *data, size_t count,
+        CUstreamCaptureMode mode)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
@@ -152,11 +148,6 @@ static CUresult begin_to_graph(CUstream handle, CUgraph graph, const CUgraphNode
     object_put(&stream->object);
     return result;
 }
-
-SIM_STREAM_API(cuStreamBeginCaptureToGraph,
-               (CUstream stream, CUgraph graph, const CUgraphNode *dependencies,
-                const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode),
-               begin_to_graph(stream, graph, dependencies, data, count, mode))
 
 static void mark_before(struct node *node)
 {
@@ -224,7 +215,7 @@ static CUresult stream_capture_end(struct stream *stream, CUgraph *out)
     return result;
 }
 
-static CUresult end_in_stream(CUstream handle, CUgraph *out)
+SIM_API(cuStreamEndCapture, CUstream handle, CUgraph *out)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
@@ -236,8 +227,6 @@ static CUresult end_in_stream(CUstream handle, CUgraph *out)
     object_put(&stream->object);
     return result;
 }
-
-SIM_STREAM_API(cuStreamEndCapture, (CUstream stream, CUgraph *out), end_in_stream(stream, out))
 
 SIM_API(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)
 {

@@ -68,7 +68,7 @@ static CUresult capture_free(struct stream *stream, CUdeviceptr address)
     return capture_add(stream, &item);
 }
 
-static CUresult async_memory_allocate_async(CUdeviceptr *out, size_t size, CUstream handle)
+SIM_API(cuMemAllocAsync, CUdeviceptr *out, size_t size, CUstream handle)
 {
     struct stream *stream;
     struct memory_pool *pool;
@@ -84,11 +84,8 @@ static CUresult async_memory_allocate_async(CUdeviceptr *out, size_t size, CUstr
     return result;
 }
 
-SIM_STREAM_API(cuMemAllocAsync, (CUdeviceptr * out, size_t size, CUstream stream),
-               async_memory_allocate_async(out, size, stream))
-
-static CUresult allocate_from_pool(CUdeviceptr *out, size_t size, CUmemoryPool handle,
-                                   CUstream stream_handle)
+SIM_API(cuMemAllocFromPoolAsync, CUdeviceptr *out, size_t size, CUmemoryPool handle,
+        CUstream stream_handle)
 {
     struct stream *stream;
     SIM_TRY(stream_get(stream_handle, &stream));
@@ -107,10 +104,6 @@ static CUresult allocate_from_pool(CUdeviceptr *out, size_t size, CUmemoryPool h
     object_put(&stream->object);
     return result;
 }
-
-SIM_STREAM_API(cuMemAllocFromPoolAsync,
-               (CUdeviceptr * out, size_t size, CUmemoryPool pool, CUstream stream),
-               allocate_from_pool(out, size, pool, stream))
 
 // Queues a free. Graph memory counts as freed for the graphs at once, and is given back in stream
 // order. No call may name pool memory after this, even in a stream that reaches it first. Plain
@@ -140,7 +133,7 @@ static CUresult submit_free(struct stream *stream, CUdeviceptr address)
     return result;
 }
 
-static CUresult free_async(CUdeviceptr address, CUstream handle)
+SIM_API(cuMemFreeAsync, CUdeviceptr address, CUstream handle)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
@@ -151,5 +144,3 @@ static CUresult free_async(CUdeviceptr address, CUstream handle)
     object_put(&stream->object);
     return result;
 }
-
-SIM_STREAM_API(cuMemFreeAsync, (CUdeviceptr address, CUstream stream), free_async(address, stream))

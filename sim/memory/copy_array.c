@@ -90,9 +90,9 @@ SIM_DEFAULT_STREAM_API(cuMemcpyAtoA_v2,
                        (CUarray to, size_t to_offset, CUarray from, size_t from_offset,
                         size_t size),
                        copy_array_between(to, to_offset, from, from_offset, size, stream))
-SIM_STREAM_API(cuMemcpyHtoAAsync_v2,
-               (CUarray to, size_t offset, const void *from, size_t size, CUstream stream),
-               from_memory(to, offset, (uintptr_t)from, HOST, size, stream, COPY_ASYNCHRONOUS))
-SIM_STREAM_API(cuMemcpyAtoHAsync_v2,
-               (void *to, CUarray from, size_t offset, size_t size, CUstream stream),
-               to_memory((uintptr_t)to, HOST, from, offset, size, stream, COPY_ASYNCHRONOUS))
+SIM_CALL(cuMemcpyHtoAAsync_v2,
+         (CUarray to, size_t offset, const void *from, size_t size, CUstream stream),
+         from_memory(to, offset, (uintptr_t)from, HOST, size, stream, COPY_ASYNCHRONOUS))
+SIM_CALL(cuMemcpyAtoHAsync_v2,
+         (void *to, CUarray from, size_t offset, size_t size, CUstream stream),
+         to_memory((uintptr_t)to, HOST, from, offset, size, stream, COPY_ASYNCHRONOUS))

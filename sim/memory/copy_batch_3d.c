@@ -90,9 +90,8 @@ static CUresult copy_one(const CUDA_MEMCPY3D_BATCH_OP *op, CUstream stream)
     return cuMemcpy3DAsync_v2(&copy, stream);
 }
 
-static CUresult copy_batch_3d_copy_3d_batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP *ops,
-                                            size_t *failed, unsigned long long flags,
-                                            CUstream stream)
+SIM_API(cuMemcpy3DBatchAsync, size_t count, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed,
+        unsigned long long flags, CUstream stream)
 {
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!count || !ops || flags || !stream || stream == CU_STREAM_LEGACY,
@@ -107,12 +106,3 @@ static CUresult copy_batch_3d_copy_3d_batch(size_t count, const CUDA_MEMCPY3D_BA
     }
     return CUDA_SUCCESS;
 }
-
-SIM_STREAM_API(cuMemcpy3DBatchAsync,
-               (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed, unsigned long long flags,
-                CUstream stream),
-               copy_batch_3d_copy_3d_batch(count, ops, failed, flags, stream))
-SIM_STREAM_API(cuMemcpy3DBatchAsync_v2,
-               (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, unsigned long long flags,
-                CUstream stream),
-               copy_batch_3d_copy_3d_batch(count, ops, NULL, flags, stream))

@@ -24,16 +24,14 @@ SIM_DEFAULT_STREAM_API(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t size
 SIM_DEFAULT_STREAM_API(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t size),
                        linear(to, DEVICE, from, DEVICE, size, stream, COPY_SYNCHRONOUS))
 
-SIM_STREAM_API(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
-               linear(to, UNIFIED, from, UNIFIED, size, stream, COPY_ASYNCHRONOUS))
-SIM_STREAM_API(cuMemcpyHtoDAsync_v2,
-               (CUdeviceptr to, const void *from, size_t size, CUstream stream),
-               linear(to, DEVICE, (uintptr_t)from, HOST, size, stream, COPY_ASYNCHRONOUS))
-SIM_STREAM_API(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t size, CUstream stream),
-               linear((uintptr_t)to, HOST, from, DEVICE, size, stream, COPY_ASYNCHRONOUS))
-SIM_STREAM_API(cuMemcpyDtoDAsync_v2,
-               (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
-               linear(to, DEVICE, from, DEVICE, size, stream, COPY_ASYNCHRONOUS))
+SIM_CALL(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
+         linear(to, UNIFIED, from, UNIFIED, size, stream, COPY_ASYNCHRONOUS))
+SIM_CALL(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t size, CUstream stream),
+         linear(to, DEVICE, (uintptr_t)from, HOST, size, stream, COPY_ASYNCHRONOUS))
+SIM_CALL(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t size, CUstream stream),
+         linear((uintptr_t)to, HOST, from, DEVICE, size, stream, COPY_ASYNCHRONOUS))
+SIM_CALL(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
+         linear(to, DEVICE, from, DEVICE, size, stream, COPY_ASYNCHRONOUS))
 
 static CUresult with_both(CUcontext destination, CUcontext source,
                           CUresult (*check)(struct context *))
@@ -80,10 +78,10 @@ SIM_DEFAULT_STREAM_API(cuMemcpyPeer,
                        (CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                         CUcontext from_context, size_t size),
                        peer(to, to_context, from, from_context, size, stream, COPY_SYNCHRONOUS))
-SIM_STREAM_API(cuMemcpyPeerAsync,
-               (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
-                size_t size, CUstream stream),
-               peer(to, to_context, from, from_context, size, stream, COPY_ASYNCHRONOUS))
+SIM_CALL(cuMemcpyPeerAsync,
+         (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+          size_t size, CUstream stream),
+         peer(to, to_context, from, from_context, size, stream, COPY_ASYNCHRONOUS))
 
 // Returns the attributes of copy `index`: the last ones whose first index is not above it.
 static const CUmemcpyAttributes *copy_linear_attributes_of(size_t index,
@@ -115,9 +113,9 @@ static CUresult check_batch(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, s
     return CUDA_SUCCESS;
 }
 
-static CUresult copy_linear_batch(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
-                                  CUmemcpyAttributes *attributes, size_t *first,
-                                  size_t attribute_count, size_t *failed, CUstream stream)
+SIM_API(cuMemcpyBatchAsync, CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
+        CUmemcpyAttributes *attributes, size_t *first, size_t attribute_count, size_t *failed,
+        CUstream stream)
 {
     SIM_TRY(sim_check_ready());
     if (failed)
@@ -136,16 +134,3 @@ static CUresult copy_linear_batch(CUdeviceptr *to, CUdeviceptr *from, size_t *si
     }
     return CUDA_SUCCESS;
 }
-
-SIM_STREAM_API(cuMemcpyBatchAsync,
-               (CUdeviceptr * to, CUdeviceptr *from, size_t *sizes, size_t count,
-                CUmemcpyAttributes *attributes, size_t *first, size_t attribute_count,
-                size_t *failed, CUstream stream),
-               copy_linear_batch(to, from, sizes, count, attributes, first, attribute_count, failed,
-                                 stream))
-SIM_STREAM_API(cuMemcpyBatchAsync_v2,
-               (CUdeviceptr * to, CUdeviceptr *from, size_t *sizes, size_t count,
-                CUmemcpyAttributes *attributes, size_t *first, size_t attribute_count,
-                CUstream stream),
-               copy_linear_batch(to, from, sizes, count, attributes, first, attribute_count, NULL,
-                                 stream))

@@ -96,8 +96,8 @@ SIM_DEFAULT_STREAM_API(cuMemcpy2D_v2, (const CUDA_MEMCPY2D *copy),
                        copy_2d(copy, stream, COPY_SYNCHRONOUS, DEVICE_MAX_PITCH))
 SIM_DEFAULT_STREAM_API(cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *copy),
                        copy_2d(copy, stream, COPY_SYNCHRONOUS, SIZE_MAX))
-SIM_STREAM_API(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *copy, CUstream stream),
-               copy_2d(copy, stream, COPY_ASYNCHRONOUS, DEVICE_MAX_PITCH))
+SIM_CALL(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *copy, CUstream stream),
+         copy_2d(copy, stream, COPY_ASYNCHRONOUS, DEVICE_MAX_PITCH))
 
 static CUresult copy_3d(const CUDA_MEMCPY3D *p, CUstream stream, enum copy_manner manner)
 {
@@ -110,8 +110,8 @@ static CUresult copy_3d(const CUDA_MEMCPY3D *p, CUstream stream, enum copy_manne
 
 SIM_DEFAULT_STREAM_API(cuMemcpy3D_v2, (const CUDA_MEMCPY3D *copy),
                        copy_3d(copy, stream, COPY_SYNCHRONOUS))
-SIM_STREAM_API(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *copy, CUstream stream),
-               copy_3d(copy, stream, COPY_ASYNCHRONOUS))
+SIM_CALL(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *copy, CUstream stream),
+         copy_3d(copy, stream, COPY_ASYNCHRONOUS))
 
 static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *p, CUstream stream, enum copy_manner manner)
 {
@@ -133,5 +133,5 @@ static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *p, CUstream stream, enum 
 
 SIM_DEFAULT_STREAM_API(cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *copy),
                        copy_3d_peer(copy, stream, COPY_SYNCHRONOUS))
-SIM_STREAM_API(cuMemcpy3DPeerAsync, (const CUDA_MEMCPY3D_PEER *copy, CUstream stream),
-               copy_3d_peer(copy, stream, COPY_ASYNCHRONOUS))
+SIM_CALL(cuMemcpy3DPeerAsync, (const CUDA_MEMCPY3D_PEER *copy, CUstream stream),
+         copy_3d_peer(copy, stream, COPY_ASYNCHRONOUS))

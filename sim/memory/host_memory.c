@@ -9,7 +9,7 @@
 #include "sim/engine/capture.h"
 #include "sim/engine/memory.h"
 
-static CUresult allocate(void **out, size_t size, unsigned flags)
+SIM_API(cuMemHostAlloc, void **out, size_t size, unsigned flags)
 {
     struct context *context;
     SIM_TRY(context_require(&context));
@@ -31,16 +31,6 @@ static CUresult allocate(void **out, size_t size, unsigned flags)
     }
     *out = memory;
     return CUDA_SUCCESS;
-}
-
-SIM_API(cuMemAllocHost_v2, void **out, size_t size)
-{
-    return allocate(out, size, 0);
-}
-
-SIM_API(cuMemHostAlloc, void **out, size_t size, unsigned int flags)
-{
-    return allocate(out, size, flags);
 }
 
 static bool is_allocated(const struct memory_range *range)
@@ -67,7 +57,7 @@ SIM_API(cuMemFreeHost, void *pointer)
     return memory_release(address, is_allocated, NULL);
 }
 
-static CUresult host_register(void *pointer, size_t size, unsigned flags)
+SIM_API(cuMemHostRegister_v2, void *pointer, size_t size, unsigned flags)
 {
     struct context *context;
     SIM_TRY(context_require(&context));
@@ -80,16 +70,6 @@ static CUresult host_register(void *pointer, size_t size, unsigned flags)
     int err = memory_make_lockable(pointer, size, !(flags & CU_MEMHOSTREGISTER_READ_ONLY));
     SIM_RETURN_IF(err, err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE);
     return memory_add_host(context, pointer, size, MEMORY_REGISTERED, flags);
-}
-
-SIM_API(cuMemHostRegister, void *pointer, size_t size, unsigned int flags)
-{
-    return host_register(pointer, size, flags);
-}
-
-SIM_API(cuMemHostRegister_v2, void *pointer, size_t size, unsigned int flags)
-{
-    return host_register(pointer, size, flags);
 }
 
 SIM_API(cuMemHostUnregister, void *pointer)

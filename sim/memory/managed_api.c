@@ -29,8 +29,7 @@ SIM_API(cuMemAllocManaged, CUdeviceptr *out, size_t size, unsigned int flags)
     return CUDA_SUCCESS;
 }
 
-static CUresult managed_api_attach(CUstream stream, CUdeviceptr address, size_t size,
-                                   unsigned flags)
+SIM_API(cuStreamAttachMemAsync, CUstream stream, CUdeviceptr address, size_t size, unsigned flags)
 {
     struct memory_range range;
     bool single = flags == CU_MEM_ATTACH_SINGLE;
@@ -43,17 +42,6 @@ static CUresult managed_api_attach(CUstream stream, CUdeviceptr address, size_t 
                       (single && (!stream || stream == CU_STREAM_LEGACY)),
                   CUDA_ERROR_INVALID_VALUE);
     return CUDA_SUCCESS;
-}
-
-SIM_API(cuStreamAttachMemAsync, CUstream stream, CUdeviceptr address, size_t size, unsigned flags)
-{
-    return managed_api_attach(stream, address, size, flags);
-}
-
-SIM_API(cuStreamAttachMemAsync_ptsz, CUstream stream, CUdeviceptr address, size_t size,
-        unsigned flags)
-{
-    return managed_api_attach(stream ? stream : CU_STREAM_PER_THREAD, address, size, flags);
 }
 
 // ---- advice and prefetch locations ----
@@ -80,8 +68,8 @@ static CUresult managed_api_check(CUdeviceptr address, size_t size, CUmemLocatio
     }
 }
 
-static CUresult managed_api_prefetch(CUdeviceptr address, size_t size, CUmemLocation place,
-                                     unsigned flags, CUstream stream)
+SIM_API(cuMemPrefetchAsync_v2, CUdeviceptr address, size_t size, CUmemLocation place,
+        unsigned flags, CUstream stream)
 {
     struct stream *of;
     SIM_TRY(stream_get(stream, &of));
@@ -90,19 +78,6 @@ static CUresult managed_api_prefetch(CUdeviceptr address, size_t size, CUmemLoca
     SIM_TRY(managed_api_check(address, size, place));
     SCOPED_LOCK(&lock);
     return advice_prefetched(&table, address, size, place);
-}
-
-SIM_API(cuMemPrefetchAsync_v2, CUdeviceptr address, size_t size, CUmemLocation place,
-        unsigned flags, CUstream stream)
-{
-    return managed_api_prefetch(address, size, place, flags, stream);
-}
-
-SIM_API(cuMemPrefetchAsync_v2_ptsz, CUdeviceptr address, size_t size, CUmemLocation place,
-        unsigned flags, CUstream stream)
-{
-    return managed_api_prefetch(address, size, place, flags,
-                                stream ? stream : CU_STREAM_PER_THREAD);
 }
 
 SIM_API(cuMemAdvise_v2, CUdeviceptr address, size_t size, CUmem_advise advise, CUmemLocation place)

@@ -199,22 +199,20 @@ static CUresult first_form(CUstream handle, unsigned count)
 }
 
 #define WORD_CALLS(suffix, wait32, wait64, write32, write64, several) \
-    SIM_STREAM_API(cuStreamWaitValue32##suffix, \
-                   (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags), \
-                   wait32) \
-    SIM_STREAM_API(cuStreamWaitValue64##suffix, \
-                   (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags), \
-                   wait64) \
-    SIM_STREAM_API(cuStreamWriteValue32##suffix, \
-                   (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags), \
-                   write32) \
-    SIM_STREAM_API(cuStreamWriteValue64##suffix, \
-                   (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags), \
-                   write64) \
-    SIM_STREAM_API(cuStreamBatchMemOp##suffix, \
-                   (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *items, \
-                    unsigned int flags), \
-                   several)
+    SIM_CALL(cuStreamWaitValue32##suffix, \
+             (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags), wait32) \
+    SIM_CALL(cuStreamWaitValue64##suffix, \
+             (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags), wait64) \
+    SIM_CALL(cuStreamWriteValue32##suffix, \
+             (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags), \
+             write32) \
+    SIM_CALL(cuStreamWriteValue64##suffix, \
+             (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags), \
+             write64) \
+    SIM_CALL(cuStreamBatchMemOp##suffix, \
+             (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *items, \
+              unsigned int flags), \
+             several)
 
 WORD_CALLS(, first_form(stream, 1), first_form(stream, 1), first_form(stream, 1),
            first_form(stream, 1), first_form(stream, count))

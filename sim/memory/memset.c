@@ -142,17 +142,16 @@ static CUresult fill_memory(CUdeviceptr address, size_t pitch, uint32_t value, u
 #define FILL_CALLS(bits, type) \
     SIM_DEFAULT_STREAM_API(cuMemsetD##bits##_v2, (CUdeviceptr to, type value, size_t count), \
                            fill_memory(to, 0, value, bits / 8, count, 1, stream, true)) \
-    SIM_STREAM_API(cuMemsetD##bits##Async, \
-                   (CUdeviceptr to, type value, size_t count, CUstream stream), \
-                   fill_memory(to, 0, value, bits / 8, count, 1, stream, false)) \
+    SIM_CALL(cuMemsetD##bits##Async, (CUdeviceptr to, type value, size_t count, CUstream stream), \
+             fill_memory(to, 0, value, bits / 8, count, 1, stream, false)) \
     SIM_DEFAULT_STREAM_API(cuMemsetD2D##bits##_v2, \
                            (CUdeviceptr to, size_t pitch, type value, size_t width, \
                             size_t height), \
                            fill_memory(to, pitch, value, bits / 8, width, height, stream, true)) \
-    SIM_STREAM_API(cuMemsetD2D##bits##Async, \
-                   (CUdeviceptr to, size_t pitch, type value, size_t width, size_t height, \
-                    CUstream stream), \
-                   fill_memory(to, pitch, value, bits / 8, width, height, stream, false))
+    SIM_CALL(cuMemsetD2D##bits##Async, \
+             (CUdeviceptr to, size_t pitch, type value, size_t width, size_t height, \
+              CUstream stream), \
+             fill_memory(to, pitch, value, bits / 8, width, height, stream, false))
 
 FILL_CALLS(8, unsigned char)
 FILL_CALLS(16, unsigned short)

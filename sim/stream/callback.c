@@ -70,8 +70,8 @@ static CUresult callback_submit(CUstream handle, CUhostFn function, CUstreamCall
     return result;
 }
 
-SIM_STREAM_API(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *data),
-               callback_submit(stream, function, NULL, data, 0))
-SIM_STREAM_API(cuStreamAddCallback,
-               (CUstream stream, CUstreamCallback callback, void *data, unsigned int flags),
-               callback_submit(stream, NULL, callback, data, flags))
+SIM_CALL(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *data),
+         callback_submit(stream, function, NULL, data, 0))
+SIM_CALL(cuStreamAddCallback,
+         (CUstream stream, CUstreamCallback callback, void *data, unsigned int flags),
+         callback_submit(stream, NULL, callback, data, flags))

@@ -63,7 +63,7 @@ SIM_API(cuStreamCreateWithPriority, CUstream *out, unsigned int flags, int prior
 }
 
 // Returns at once; work that is queued still runs.
-static CUresult stream_api_destroy(CUstream handle)
+SIM_API(cuStreamDestroy_v2, CUstream handle)
 {
     SIM_TRY(sim_check_ready());
     struct stream *stream = handle_get(OBJECT_STREAM, handle);
@@ -78,17 +78,7 @@ static CUresult stream_api_destroy(CUstream handle)
     return first ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-SIM_API(cuStreamDestroy, CUstream stream)
-{
-    return stream_api_destroy(stream);
-}
-
-SIM_API(cuStreamDestroy_v2, CUstream stream)
-{
-    return stream_api_destroy(stream);
-}
-
-static CUresult stream_api_query(CUstream handle)
+SIM_API(cuStreamQuery, CUstream handle)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
@@ -103,10 +93,8 @@ static CUresult stream_api_query(CUstream handle)
     return status ? status : result;
 }
 
-SIM_STREAM_API(cuStreamQuery, (CUstream stream), stream_api_query(stream))
-
 // The legacy default stream is done when the streams that it synchronizes with are done.
-static CUresult stream_api_synchronize(CUstream handle)
+SIM_API(cuStreamSynchronize, CUstream handle)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
@@ -122,9 +110,7 @@ static CUresult stream_api_synchronize(CUstream handle)
     return result;
 }
 
-SIM_STREAM_API(cuStreamSynchronize, (CUstream stream), stream_api_synchronize(stream))
-
-static CUresult get_priority(CUstream handle, int *priority)
+SIM_API(cuStreamGetPriority, CUstream handle, int *priority)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
@@ -134,10 +120,7 @@ static CUresult get_priority(CUstream handle, int *priority)
     return priority ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-SIM_STREAM_API(cuStreamGetPriority, (CUstream stream, int *priority),
-               get_priority(stream, priority))
-
-static CUresult get_flags(CUstream handle, unsigned *flags)
+SIM_API(cuStreamGetFlags, CUstream handle, unsigned *flags)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
@@ -148,9 +131,7 @@ static CUresult get_flags(CUstream handle, unsigned *flags)
     return flags ? result : CUDA_ERROR_INVALID_VALUE;
 }
 
-SIM_STREAM_API(cuStreamGetFlags, (CUstream stream, unsigned int *flags), get_flags(stream, flags))
-
-static CUresult get_id(CUstream handle, unsigned long long *id)
+SIM_API(cuStreamGetId, CUstream handle, unsigned long long *id)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
@@ -160,9 +141,7 @@ static CUresult get_id(CUstream handle, unsigned long long *id)
     return id ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-SIM_STREAM_API(cuStreamGetId, (CUstream stream, unsigned long long *id), get_id(stream, id))
-
-static CUresult stream_api_get_device(CUstream handle, CUdevice *device)
+SIM_API(cuStreamGetDevice, CUstream handle, CUdevice *device)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
@@ -171,9 +150,6 @@ static CUresult stream_api_get_device(CUstream handle, CUdevice *device)
     object_put(&stream->object);
     return device ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
-
-SIM_STREAM_API(cuStreamGetDevice, (CUstream stream, CUdevice *device),
-               stream_api_get_device(stream, device))
 
 static CUresult get_context(CUstream handle, CUcontext *context)
 {
@@ -185,9 +161,9 @@ static CUresult get_context(CUstream handle, CUcontext *context)
     return context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-SIM_STREAM_API(cuStreamGetCtx, (CUstream stream, CUcontext *context), get_context(stream, context))
+SIM_CALL(cuStreamGetCtx, (CUstream stream, CUcontext *context), get_context(stream, context))
 
-static CUresult get_context_v2(CUstream handle, CUcontext *context, CUgreenCtx *green)
+SIM_API(cuStreamGetCtx_v2, CUstream handle, CUcontext *context, CUgreenCtx *green)
 {
     SIM_TRY(get_context(handle, context));
     if (green)
@@ -195,21 +171,13 @@ static CUresult get_context_v2(CUstream handle, CUcontext *context, CUgreenCtx *
     return CUDA_SUCCESS;
 }
 
-SIM_STREAM_API(cuStreamGetCtx_v2, (CUstream stream, CUcontext *context, CUgreenCtx *green),
-               get_context_v2(stream, context, green))
-
-static CUresult get_green(CUstream handle, CUgreenCtx *green)
+SIM_API(cuStreamGetGreenCtx, CUstream handle, CUgreenCtx *green)
 {
     CUcontext context;
     SIM_TRY(get_context(handle, &context));
     SIM_RETURN_IF(!green, CUDA_ERROR_INVALID_VALUE);
     *green = NULL;
     return CUDA_SUCCESS;
-}
-
-SIM_API(cuStreamGetGreenCtx, CUstream stream, CUgreenCtx *green)
-{
-    return get_green(stream, green);
 }
 
 SIM_API(cuProfilerStart, void)

@@ -97,12 +97,12 @@ static CUresult stream_attribute_copy(CUstream to, CUstream from)
     return CUDA_SUCCESS;
 }
 
-SIM_STREAM_API(cuStreamGetAttribute,
-               (CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue *value),
-               stream_attribute_get(stream, attribute, value))
-SIM_STREAM_API(cuStreamSetAttribute,
-               (CUstream stream, CUstreamAttrID attribute, const CUstreamAttrValue *value),
-               stream_attribute_set(stream, attribute, value))
+SIM_CALL(cuStreamGetAttribute,
+         (CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue *value),
+         stream_attribute_get(stream, attribute, value))
+SIM_CALL(cuStreamSetAttribute,
+         (CUstream stream, CUstreamAttrID attribute, const CUstreamAttrValue *value),
+         stream_attribute_set(stream, attribute, value))
 SIM_API(cuStreamCopyAttributes, CUstream to, CUstream from)
 {
     return stream_attribute_copy(to, from);

@@ -19,7 +19,7 @@
 EXPORT CUresult ${symbol}(${c.prototype});
 %           does = f'{symbol}_call({c.names})'
 %           if c.is_variant_of_call(suffix):
-%               does = f'{c.symbol}_call({c.names_per_thread})'
+%               does = f'{c.symbol}_call({c.in_stream(c.names, f"stream_per_thread({c.stream_name})")})'
 %           else:
 CUresult ${symbol}_call(${c.prototype});
 %           end

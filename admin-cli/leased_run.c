@@ -4,6 +4,7 @@
 #include "admin-cli/leased_run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +14,73 @@
 
 #include "admin-cli/client_library.h"
 #include "admin-cli/output/conversation.h"
-#include "admin-cli/ticket_file.h"
 #include "common/net/broker_client.h"
 #include "common/base/clock.h"
 #include "common/base/scope.h"
 #include "common/security/ticket.h"
 #include "common/base/units.h"
+
+// Passes a ticket to a program in a file instead of the environment, which other programs may
+// inherit.
+
+// The first is in memory, and of this user alone.
+static const char *directory(void)
+{
+    const char *const names[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (names[i] && *names[i] == '/' && access(names[i], W_OK | X_OK) == 0)
+            return names[i];
+    return "/tmp";
+}
+
+static int ticket_file_write_all(int fd, const char *text)
+{
+    size_t size = strlen(text);
+
+    while (size > 0) {
+        ssize_t n = write(fd, text, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        text += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+static void ticket_file_remove(char **path)
+{
+    if (!*path)
+        return;
+    unlink(*path);
+    free(*path);
+    *path = NULL;
+}
+
+// Writes a file that only this user can read, in XDG_RUNTIME_DIR, TMPDIR or /tmp. The caller frees
+// *PATH with ticket_file_remove. Returns 0 or -errno.
+static int ticket_file_write(const char *ticket, char **path)
+{
+    SCOPED_FREE char *name = NULL;
+    int fd, err;
+
+    if (asprintf(&name, "%s/rgpu-ticket-XXXXXX", directory()) < 0) {
+        name = NULL;
+        return -ENOMEM;
+    }
+    fd = mkostemp(name, O_CLOEXEC); // mode 0600
+    if (fd < 0)
+        return -errno;
+    err = ticket_file_write_all(fd, ticket);
+    if (close(fd) && !err)
+        err = -errno;
+    *path = scoped_take(&name);
+    if (err)
+        ticket_file_remove(path);
+    return err;
+}
 
 enum { LIFETIME = 120, RENEW_EVERY = 30, WAIT_STEP = 20, TELL_EVERY = 5 };
 

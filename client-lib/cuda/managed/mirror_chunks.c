@@ -1,12 +1,69 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client-lib/cuda/managed/mirror_chunks.h"
 
+#include <stdint.h>
+#include <stdlib.h>
+
 #include "client-lib/cuda/managed/host_changes.h"
-#include "client-lib/cuda/managed/private_stream.h"
 #include "client-lib/cuda/copy/copies.h"
 #include "client-lib/cuda/copy/flags.h"
 #include "client_calls.h"
 #include "common/base/resident.h"
+#include "client-lib/cuda/objects/thread.h"
+#include "proto/cuda_abi.h"
+
+// ---- streams of the library ----
+
+// One in each context that has managed memory, so that transfers do not wait for the program's
+// work.
+struct private_stream {
+    uint64_t context;
+    CUstream stream;
+    struct private_stream *next;
+};
+
+static struct private_stream *streams;
+
+static struct private_stream *private_stream_find(uint64_t context)
+{
+    struct private_stream *found = streams;
+    while (found && found->context != context)
+        found = found->next;
+    if (!found && (found = calloc(1, sizeof(*found)))) {
+        found->context = context;
+        found->next = streams;
+        streams = found;
+    }
+    return found;
+}
+
+// Makes CONTEXT (a handle) current, and creates its private stream on first use. The caller does
+// not destroy *STREAM. After success the caller calls private_stream_leave, which restores the old
+// context. Only one thread at a time may call.
+static CUresult private_stream_enter(uint64_t context, CUstream *stream)
+{
+    CUresult result = thread_push_context((CUcontext)(uintptr_t)context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct private_stream *mine = private_stream_find(context);
+    if (!mine)
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    // destroyed with its context
+    else if (!mine->stream || !object_find(HANDLE_STREAM, mine->stream))
+        result = remote_cuStreamCreate(&mine->stream, CU_STREAM_NON_BLOCKING);
+    if (result == CUDA_SUCCESS)
+        *stream = mine->stream;
+    else
+        thread_pop_context(NULL);
+    return result;
+}
+
+static void private_stream_leave(void)
+{
+    thread_pop_context(NULL);
+}
+
+// ---- chunks ----
 
 static __thread bool mine;
 static struct mirror *sent_last; // a mirror whose stream still has to be awaited

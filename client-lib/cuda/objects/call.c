@@ -3,13 +3,13 @@
 #include "client-lib/cuda/objects/call.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "client-lib/cuda/objects/before_work.h"
 #include "client-lib/cuda/objects/known_idle.h"
 #include "client-lib/cuda/objects/libraries.h"
 #include "client-lib/cuda/objects/out_of_reach.h"
 #include "client-lib/cuda/objects/thread.h"
-#include "client-lib/cuda/objects/thread_stream.h"
 #include "client-lib/cuda/report/watch.h"
 #include "client-lib/cuda/session/process.h"
 #include "client-lib/cuda/session/send.h"
@@ -19,6 +19,41 @@
 #include "common/base/log.h"
 #include "common/driver/lost_context.h"
 #include "cuda_ops.h"
+#include "client-lib/cuda/session/box_session.h"
+#include "client_calls.h"
+#include "client-lib/cuda/objects/object.h"
+
+// ---- per-thread default streams ----
+
+static void end_stream(struct thread_stream *stream)
+{
+    remote_cuStreamDestroy_v2((CUstream)(uintptr_t)stream->stream);
+}
+
+// Returns the handle of the calling thread's default stream in CONTEXT, and creates the stream on
+// first use. The stream ends with the thread. Returns 0 on failure.
+static uint64_t thread_default_stream(const struct object *context)
+{
+    struct thread_state *mine = thread_state();
+    if (!mine)
+        return 0;
+    for (struct thread_stream *s = mine->streams; s; s = s->next)
+        if (s->context == context->handle)
+            return s->stream;
+
+    struct thread_stream *made = malloc(sizeof(*made));
+    CUstream stream;
+    atomic_store_explicit(&context->session->blocking_streams, true, memory_order_relaxed);
+    if (!made || remote_cuStreamCreate(&stream, CU_STREAM_DEFAULT) != CUDA_SUCCESS) {
+        free(made);
+        return 0;
+    }
+    *made = (struct thread_stream){context->handle, (uintptr_t)stream, end_stream, mine->streams};
+    mine->streams = made;
+    return made->stream;
+}
+
+// ---- the steps of a call ----
 
 void call_begin(struct call *call, uint16_t op)
 {

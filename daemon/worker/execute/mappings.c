@@ -11,7 +11,6 @@
 #include "daemon/worker/account/allocation.h"
 #include "daemon/worker/account/budget.h"
 #include "daemon/worker/account/shared.h"
-#include "daemon/worker/execute/array_uses.h"
 #include "daemon/worker/execute/box_memory.h"
 #include "daemon/worker/core/gpus.h"
 #include "daemon/worker/peer/peer_windows.h"
@@ -19,6 +18,53 @@
 #include "daemon/worker/core/setup.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
+
+// ---- memory mapped into arrays ----
+
+// Only the driver knows which parts an array still uses, so an array keeps all of it until it ends.
+// The caller locks.
+struct array_use {
+    const void *array;
+    void *memory;
+    struct array_use *next;
+};
+
+static struct array_use *uses;
+
+// Returns 1 if the use is new, 0 if it was known, -1 if memory is exhausted.
+static int array_use_add(const void *array, void *memory)
+{
+    struct array_use *use = uses;
+
+    while (use && (use->array != array || use->memory != memory))
+        use = use->next;
+    if (use)
+        return 0;
+    use = malloc(sizeof(*use));
+    if (!use)
+        return -1;
+    *use = (struct array_use){array, memory, uses};
+    uses = use;
+    return 1;
+}
+
+// Removes and returns one memory of an array; NULL if it has none.
+static void *array_use_take(const void *array)
+{
+    struct array_use **at = &uses;
+
+    while (*at && (*at)->array != array)
+        at = &(*at)->next;
+    if (!*at)
+        return NULL;
+    struct array_use *use = *at;
+    void *memory = use->memory;
+    *at = use->next;
+    free(use);
+    return memory;
+}
+
+// ---- mappings ----
 
 struct box_mapping {
     uint64_t address, size;

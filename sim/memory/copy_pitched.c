@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements the calls that copy rectangles and boxes between pitched memory and arrays, and runs of
-// bytes within the first row of an array.
+// Implements the calls that copy rectangles and boxes between pitched memory and arrays, and runs
+// of bytes within the first row of an array.
 #include "sim/memory/copy.h"
 #include "sim/engine/device.h"
 #include "sim/array/array_storage.h"

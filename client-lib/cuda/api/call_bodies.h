@@ -91,6 +91,39 @@ CUmemLocation location_of_device(CUdevice device);
 // Returns an error if memory at LOCATION has no pools for allocations of TYPE.
 CUresult pool_check_location(const CUmemLocation *location, CUmemAllocationType type);
 
+// Asks for the atomic operations that DEV does on memory of PEER, or of the host unless OF_PEER.
+CUresult device_ask_atomics(unsigned int *capabilities, const CUatomicOperation *operations,
+                            unsigned int count, CUdevice dev, CUdevice peer, bool of_peer);
+// Asks for the largest clusters of FUNC, or how many of them run at a time.
+CUresult occupancy_of_clusters(int *answer, CUfunction func, const CUlaunchConfig *config,
+                               bool want_size);
+
+// Add a node with PARAMS after COUNT nodes, and change those of a node, or of the same node in an
+// instantiated graph.
+CUresult graph_node_add(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
+                        CUgraphNodeParams params);
+CUresult graph_node_set(CUgraphNode node, CUgraphNodeParams params);
+CUresult graph_node_set_in_exec(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams params);
+// Convert the parameters of one kind of node to those of any.
+CUgraphNodeParams node_of_kernel_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *params);
+CUgraphNodeParams node_of_kernel(const CUDA_KERNEL_NODE_PARAMS *params);
+CUgraphNodeParams node_of_copy(const CUDA_MEMCPY3D *params, CUcontext ctx);
+CUgraphNodeParams node_of_set(const CUDA_MEMSET_NODE_PARAMS *params, CUcontext ctx);
+CUgraphNodeParams node_of_host(const CUDA_HOST_NODE_PARAMS *params);
+CUgraphNodeParams node_of_child(CUgraph graph);
+CUgraphNodeParams node_of_record(CUevent event);
+CUgraphNodeParams node_of_wait(CUevent event);
+CUgraphNodeParams node_of_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params);
+CUresult graph_node_event(CUgraphNode node, CUgraphNodeType type, CUevent *event);
+// Adds or removes edges.
+CUresult graph_depend(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                      const CUgraphEdgeData *edges, size_t count, bool remove);
+// Lists the neighbours of a node on one side (WIRE_NODE_...).
+CUresult graph_neighbours(CUgraphNode node, uint32_t what, CUgraphNode *out, CUgraphEdgeData *edges,
+                          size_t *count);
+CUresult graph_instantiate_with(CUgraphExec *exec, CUgraph graph,
+                                CUDA_GRAPH_INSTANTIATE_PARAMS *params, bool per_thread);
+
 // Sends several operations on values in memory, with addresses that the GPU knows, by REQUEST.
 typedef CUresult (*stream_values_request)(CUstream stream, unsigned int count,
                                           CUstreamBatchMemOpParams *operations, unsigned int flags);

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "client-lib/cuda/api/exports.h"
+#include "client-lib/cuda/api/call_bodies.h"
 #include "client-lib/cuda/session/process.h"
 #include "client-lib/cuda/session/box_session.h"
 #include "client_calls.h"
@@ -130,8 +130,8 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdev
 
 // ---- atomic operations across the link to the host and to other GPUs ----
 
-static CUresult atomics(unsigned int *capabilities, const CUatomicOperation *operations,
-                        unsigned int count, CUdevice dev, CUdevice peer, bool of_peer)
+CUresult device_ask_atomics(unsigned int *capabilities, const CUatomicOperation *operations,
+                            unsigned int count, CUdevice dev, CUdevice peer, bool of_peer)
 {
     size_t used = 0;
     if (!capabilities)
@@ -143,22 +143,4 @@ static CUresult atomics(unsigned int *capabilities, const CUatomicOperation *ope
     }
     return remote_device_atomics(dev, peer, of_peer, count, operations, capabilities,
                                  count * sizeof(*capabilities), &used);
-}
-
-CUresult cuDeviceGetHostAtomicCapabilities(unsigned int *capabilities,
-                                           const CUatomicOperation *operations, unsigned int count,
-                                           CUdevice dev)
-{
-    FIND_DEVICE(device, dev);
-    return atomics(capabilities, operations, count, dev, dev, false);
-}
-
-CUresult cuDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
-                                          const CUatomicOperation *operations, unsigned int count,
-                                          CUdevice srcDevice, CUdevice dstDevice)
-{
-    FIND_DEVICE(device, srcDevice);
-    if (!session_device(dstDevice))
-        return CUDA_ERROR_INVALID_DEVICE;
-    return atomics(capabilities, operations, count, srcDevice, dstDevice, true);
 }

@@ -139,13 +139,3 @@ CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
     return kernel ? remote_cuLibraryGetModule(hmod, (CUlibrary)(uintptr_t)kernel->function.owner)
                   : CUDA_ERROR_INVALID_HANDLE;
 }
-
-CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
-{
-    struct object *function;
-    CUresult result = hfunc ? code_find(HANDLE_FUNCTION, hfunc, &function)
-                            : CUDA_ERROR_INVALID_HANDLE;
-    if (result == CUDA_SUCCESS && (unsigned int)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
-        return CUDA_ERROR_INVALID_VALUE;
-    return result;
-}

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "client-lib/cuda/api/exports.h"
+#include "client-lib/cuda/api/call_bodies.h"
 #include "client-lib/cuda/api/graph_handles.h"
 #include "client-lib/cuda/work/callbacks.h"
 #include "client-lib/cuda/work/captures.h"
@@ -80,8 +80,8 @@ static CUresult depend_some(const struct object *graph, const CUgraphNode *from,
                                edges != NULL, wire, count * sizeof(wire[0]));
 }
 
-static CUresult cu_graph_depend(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
-                                const CUgraphEdgeData *edges, size_t count, bool remove)
+CUresult graph_depend(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
+                      const CUgraphEdgeData *edges, size_t count, bool remove)
 {
     struct object *graph;
     CUresult result = graph_handle_find(HANDLE_GRAPH, hGraph, &graph);
@@ -93,19 +93,6 @@ static CUresult cu_graph_depend(CUgraph hGraph, const CUgraphNode *from, const C
             depend_some(graph, from + done, to + done, edges ? edges + done : NULL, now, remove);
     }
     return result;
-}
-
-CUresult cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
-                                   const CUgraphEdgeData *edgeData, size_t numDependencies)
-{
-    return cu_graph_depend(hGraph, from, to, edgeData, numDependencies, false);
-}
-
-CUresult cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode *from,
-                                      const CUgraphNode *to, const CUgraphEdgeData *edgeData,
-                                      size_t numDependencies)
-{
-    return cu_graph_depend(hGraph, from, to, edgeData, numDependencies, true);
 }
 
 // ---- memory ----

@@ -2,7 +2,7 @@
 // Graph management: instantiating graphs and updating the instantiated ones.
 #include <stdatomic.h>
 
-#include "client-lib/cuda/api/exports.h"
+#include "client-lib/cuda/api/call_bodies.h"
 #include "client-lib/cuda/api/graph_handles.h"
 #include "client-lib/cuda/objects/exec_names.h"
 #include "client-lib/cuda/work/graph_objects.h"
@@ -69,8 +69,8 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
     return cu_graph_exec_instantiate(phGraphExec, hGraph, flags, false, NULL, &outcome);
 }
 
-static CUresult with_params(CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params,
-                            bool per_thread)
+CUresult graph_instantiate_with(CUgraphExec *exec, CUgraph graph,
+                                CUDA_GRAPH_INSTANTIATE_PARAMS *params, bool per_thread)
 {
     struct wire_graph_outcome outcome;
     if (!params)
@@ -84,18 +84,6 @@ static CUresult with_params(CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANT
     if (result != CUDA_SUCCESS && params->result_out == CUDA_GRAPH_INSTANTIATE_SUCCESS)
         params->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
     return result;
-}
-
-CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
-                                      CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)
-{
-    return with_params(phGraphExec, hGraph, instantiateParams, false);
-}
-
-CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec *phGraphExec, CUgraph hGraph,
-                                           CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)
-{
-    return with_params(phGraphExec, hGraph, instantiateParams, true);
 }
 
 CUresult cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client-lib/cuda/api/exports.h"
+#include "client-lib/cuda/api/call_bodies.h"
 #include "client-lib/cuda/api/graph_handles.h"
 #include "client-lib/cuda/api/graph_node_params.h"
 #include "client-lib/cuda/memory/device_memory.h"
@@ -132,7 +132,7 @@ static CUresult depend_on_rest(CUgraph graph, const CUgraphNode *after,
         return CUDA_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < count; i++)
         to[i] = node;
-    CUresult result = cuGraphAddDependencies_v2(graph, after, to, edges, count);
+    CUresult result = graph_depend(graph, after, to, edges, count, false);
     free(to);
     return result;
 }
@@ -151,36 +151,33 @@ static CUresult cu_graph_node_add(CUgraphNode *node, CUgraph graph, const CUgrap
     return result;
 }
 
-// Defines the call that adds nodes of one kind. PARAMS converts its parameters to
-// CUgraphNodeParams.
-#define ADD(params) \
-    do { \
-        CUgraphNodeParams all = params; \
-        return cu_graph_node_add(phGraphNode, hGraph, dependencies, NULL, numDependencies, &all, \
-                                 &(uint64_t){0}); \
-    } while (0)
+CUresult graph_node_add(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
+                        CUgraphNodeParams params)
+{
+    return cu_graph_node_add(node, graph, after, NULL, count, &params, &(uint64_t){0});
+}
 
-static CUgraphNodeParams of_kernel_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *params)
+CUgraphNodeParams node_of_kernel_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *params)
 {
     CUgraphNodeParams all = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
     memcpy(&all.kernel, params, sizeof(*params));
     return all;
 }
 
-static CUgraphNodeParams of_kernel(const CUDA_KERNEL_NODE_PARAMS *params)
+CUgraphNodeParams node_of_kernel(const CUDA_KERNEL_NODE_PARAMS *params)
 {
     CUgraphNodeParams all = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
     memcpy(&all.kernel, params, sizeof(*params));
     return all;
 }
 
-static CUgraphNodeParams of_copy(const CUDA_MEMCPY3D *params, CUcontext ctx)
+CUgraphNodeParams node_of_copy(const CUDA_MEMCPY3D *params, CUcontext ctx)
 {
     return (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_MEMCPY,
                                .memcpy = {.copyCtx = ctx, .copyParams = *params}};
 }
 
-static CUgraphNodeParams of_set(const CUDA_MEMSET_NODE_PARAMS *params, CUcontext ctx)
+CUgraphNodeParams node_of_set(const CUDA_MEMSET_NODE_PARAMS *params, CUcontext ctx)
 {
     return (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_MEMSET,
                                .memset = {.dst = params->dst,
@@ -192,85 +189,34 @@ static CUgraphNodeParams of_set(const CUDA_MEMSET_NODE_PARAMS *params, CUcontext
                                           .ctx = ctx}};
 }
 
-static CUgraphNodeParams of_host(const CUDA_HOST_NODE_PARAMS *params)
+CUgraphNodeParams node_of_host(const CUDA_HOST_NODE_PARAMS *params)
 {
     return (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_HOST,
                                .host = {.fn = params->fn, .userData = params->userData}};
 }
 
-static CUgraphNodeParams of_child(CUgraph graph)
+CUgraphNodeParams node_of_child(CUgraph graph)
 {
     return (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = {.graph = graph}};
 }
 
-static CUgraphNodeParams of_record(CUevent event)
+CUgraphNodeParams node_of_record(CUevent event)
 {
     return (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD,
                                .eventRecord = {.event = event}};
 }
 
-static CUgraphNodeParams of_wait(CUevent event)
+CUgraphNodeParams node_of_wait(CUevent event)
 {
     return (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT,
                                .eventWait = {.event = event}};
 }
 
-static CUgraphNodeParams of_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
+CUgraphNodeParams node_of_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
 {
     CUgraphNodeParams all = {.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
     memcpy(&all.memOp, params, sizeof(*params));
     return all;
-}
-
-#define ADDS(name, parameter, given, params) \
-    CUresult name(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, \
-                  size_t numDependencies, parameter) \
-    { \
-        if (!(given)) \
-            return CUDA_ERROR_INVALID_VALUE; \
-        ADD(params); \
-    }
-
-ADDS(cuGraphAddKernelNode, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams, nodeParams,
-     of_kernel_v1(nodeParams))
-ADDS(cuGraphAddKernelNode_v2, const CUDA_KERNEL_NODE_PARAMS *nodeParams, nodeParams,
-     of_kernel(nodeParams))
-ADDS(cuGraphAddHostNode, const CUDA_HOST_NODE_PARAMS *nodeParams, nodeParams, of_host(nodeParams))
-ADDS(cuGraphAddChildGraphNode, CUgraph childGraph, childGraph, of_child(childGraph))
-ADDS(cuGraphAddEventRecordNode, CUevent event, true, of_record(event))
-ADDS(cuGraphAddEventWaitNode, CUevent event, true, of_wait(event))
-ADDS(cuGraphAddBatchMemOpNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams, nodeParams,
-     of_batch(nodeParams))
-
-CUresult cuGraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                              const CUgraphNode *dependencies, size_t numDependencies,
-                              const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
-{
-    if (!copyParams)
-        return CUDA_ERROR_INVALID_VALUE;
-    ADD(of_copy(copyParams, ctx));
-}
-
-CUresult cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                              const CUgraphNode *dependencies, size_t numDependencies,
-                              const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx)
-{
-    if (!memsetParams)
-        return CUDA_ERROR_INVALID_VALUE;
-    ADD(of_set(memsetParams, ctx));
-}
-
-CUresult cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                             const CUgraphNode *dependencies, size_t numDependencies)
-{
-    ADD(((CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_EMPTY}));
-}
-
-CUresult cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                               const CUgraphNode *dependencies, size_t numDependencies,
-                               CUdeviceptr dptr)
-{
-    ADD(((CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .free = {.dptr = dptr}}));
 }
 
 CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
@@ -354,11 +300,15 @@ static CUresult check_exec(CUgraphExec exec, CUgraphNode node)
     return result;
 }
 
-static CUresult cu_graph_node_set_in_exec(CUgraphExec exec, CUgraphNode node,
-                                          const CUgraphNodeParams *params)
+CUresult graph_node_set(CUgraphNode node, CUgraphNodeParams params)
+{
+    return cu_graph_node_set(NULL, node, &params);
+}
+
+CUresult graph_node_set_in_exec(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams params)
 {
     CUresult result = check_exec(exec, node);
-    return result == CUDA_SUCCESS ? cu_graph_node_set(exec, node, params) : result;
+    return result == CUDA_SUCCESS ? cu_graph_node_set(exec, node, &params) : result;
 }
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled)
@@ -373,87 +323,3 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsign
                ? remote_cuGraphNodeSetEnabled(hGraphExec, hNode, isEnabled)
                : CUDA_ERROR_INVALID_VALUE;
 }
-
-// Defines the two calls that change the parameters of nodes of one kind.
-#define SETS(name, exec_name, parameter, params) \
-    CUresult name(CUgraphNode hNode, parameter *nodeParams) \
-    { \
-        if (!nodeParams) \
-            return CUDA_ERROR_INVALID_VALUE; \
-        CUgraphNodeParams all = params; \
-        return cu_graph_node_set(NULL, hNode, &all); \
-    } \
-    CUresult exec_name(CUgraphExec hGraphExec, CUgraphNode hNode, parameter *nodeParams) \
-    { \
-        if (!nodeParams) \
-            return CUDA_ERROR_INVALID_VALUE; \
-        CUgraphNodeParams all = params; \
-        return cu_graph_node_set_in_exec(hGraphExec, hNode, &all); \
-    }
-
-SETS(cuGraphKernelNodeSetParams, cuGraphExecKernelNodeSetParams, const CUDA_KERNEL_NODE_PARAMS_v1,
-     of_kernel_v1(nodeParams))
-SETS(cuGraphKernelNodeSetParams_v2, cuGraphExecKernelNodeSetParams_v2,
-     const CUDA_KERNEL_NODE_PARAMS, of_kernel(nodeParams))
-SETS(cuGraphHostNodeSetParams, cuGraphExecHostNodeSetParams, const CUDA_HOST_NODE_PARAMS,
-     of_host(nodeParams))
-SETS(cuGraphBatchMemOpNodeSetParams, cuGraphExecBatchMemOpNodeSetParams,
-     const CUDA_BATCH_MEM_OP_NODE_PARAMS, of_batch(nodeParams))
-SETS(cuGraphNodeSetParams, cuGraphExecNodeSetParams, CUgraphNodeParams, *nodeParams)
-
-CUresult cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams)
-{
-    if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUgraphNodeParams all = of_copy(nodeParams, NULL);
-    return cu_graph_node_set(NULL, hNode, &all);
-}
-
-CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                        const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
-{
-    if (!copyParams)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUgraphNodeParams all = of_copy(copyParams, ctx);
-    return cu_graph_node_set_in_exec(hGraphExec, hNode, &all);
-}
-
-CUresult cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS *nodeParams)
-{
-    if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUgraphNodeParams all = of_set(nodeParams, NULL);
-    return cu_graph_node_set(NULL, hNode, &all);
-}
-
-CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                        const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx)
-{
-    if (!memsetParams)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUgraphNodeParams all = of_set(memsetParams, ctx);
-    return cu_graph_node_set_in_exec(hGraphExec, hNode, &all);
-}
-
-CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                            CUgraph childGraph)
-{
-    CUgraphNodeParams all = of_child(childGraph);
-    return cu_graph_node_set_in_exec(hGraphExec, hNode, &all);
-}
-
-// Defines the calls that change the event of a node.
-#define SETS_EVENT(name, exec_name, params) \
-    CUresult name(CUgraphNode hNode, CUevent event) \
-    { \
-        CUgraphNodeParams all = params; \
-        return cu_graph_node_set(NULL, hNode, &all); \
-    } \
-    CUresult exec_name(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event) \
-    { \
-        CUgraphNodeParams all = params; \
-        return cu_graph_node_set_in_exec(hGraphExec, hNode, &all); \
-    }
-
-SETS_EVENT(cuGraphEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent, of_record(event))
-SETS_EVENT(cuGraphEventWaitNodeSetEvent, cuGraphExecEventWaitNodeSetEvent, of_wait(event))

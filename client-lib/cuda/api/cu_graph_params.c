@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client-lib/cuda/api/exports.h"
+#include "client-lib/cuda/api/call_bodies.h"
 #include "client-lib/cuda/api/graph_handles.h"
 #include "client-lib/cuda/work/callbacks.h"
 #include "client-lib/cuda/work/graph_objects.h"
@@ -189,7 +189,7 @@ CUresult cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *node
     return CUDA_SUCCESS;
 }
 
-static CUresult get_event(CUgraphNode node, CUgraphNodeType type, CUevent *event)
+CUresult graph_node_event(CUgraphNode node, CUgraphNodeType type, CUevent *event)
 {
     struct wire_event_node wire;
     ANSWERED got = {0};
@@ -197,16 +197,6 @@ static CUresult get_event(CUgraphNode node, CUgraphNodeType type, CUevent *event
     if (result == CUDA_SUCCESS)
         *event = (CUevent)(uintptr_t)wire.event;
     return result;
-}
-
-CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent *event_out)
-{
-    return get_event(hNode, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event_out);
-}
-
-CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out)
-{
-    return get_event(hNode, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event_out);
 }
 
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS *params_out)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client-lib/cuda/api/exports.h"
+#include "client-lib/cuda/api/call_bodies.h"
 #include "client-lib/cuda/api/graph_handles.h"
 #include "client-lib/cuda/work/graph_objects.h"
 #include "client_calls.h"
@@ -187,25 +187,13 @@ CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
                                   : result;
 }
 
-static CUresult neighbours(CUgraphNode node, uint32_t what, CUgraphNode *out,
-                           CUgraphEdgeData *edges, size_t *count)
+CUresult graph_neighbours(CUgraphNode node, uint32_t what, CUgraphNode *out, CUgraphEdgeData *edges,
+                          size_t *count)
 {
     LIST list = {0};
     CUresult result = list_of(HANDLE_NODE, node, what, count, &list);
     return result == CUDA_SUCCESS ? cu_graph_query_answer(&list, out, NULL, edges, count, !edges)
                                   : result;
-}
-
-CUresult cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode *dependencies,
-                                       CUgraphEdgeData *edgeData, size_t *numDependencies)
-{
-    return neighbours(hNode, WIRE_NODE_DEPENDENCIES, dependencies, edgeData, numDependencies);
-}
-
-CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode *dependentNodes,
-                                         CUgraphEdgeData *edgeData, size_t *numDependentNodes)
-{
-    return neighbours(hNode, WIRE_NODE_DEPENDENTS, dependentNodes, edgeData, numDependentNodes);
 }
 
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph)

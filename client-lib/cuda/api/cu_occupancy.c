@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Occupancy. The box's answers about a function are kept, since programs ask before each launch.
-#include "client-lib/cuda/api/exports.h"
+#include "client-lib/cuda/api/call_bodies.h"
 #include "client-lib/cuda/objects/thread.h"
 #include "client-lib/cuda/session/box_session.h"
 #include "client-lib/cuda/work/known_answers.h"
@@ -90,7 +90,8 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockS
     return CUDA_SUCCESS;
 }
 
-static CUresult cluster(int *answer, CUfunction func, const CUlaunchConfig *c, bool want_size)
+CUresult occupancy_of_clusters(int *answer, CUfunction func, const CUlaunchConfig *c,
+                               bool want_size)
 {
     struct wire_launch_attribute attributes[WIRE_LAUNCH_ATTRIBUTES_MAX];
     if (!answer || !c || c->numAttrs > WIRE_LAUNCH_ATTRIBUTES_MAX || (c->numAttrs && !c->attrs))
@@ -102,16 +103,4 @@ static CUresult cluster(int *answer, CUfunction func, const CUlaunchConfig *c, b
                                     c->blockDimX, c->blockDimY, c->blockDimZ, c->sharedMemBytes,
                                     c->hStream, c->numAttrs, attributes,
                                     c->numAttrs * sizeof(attributes[0]), answer);
-}
-
-CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
-                                            const CUlaunchConfig *config)
-{
-    return cluster(clusterSize, func, config, true);
-}
-
-CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
-                                      const CUlaunchConfig *config)
-{
-    return cluster(numClusters, func, config, false);
 }

@@ -62,13 +62,6 @@ CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int 
     return result;
 }
 
-CUresult cuStreamDestroy_v2(CUstream hStream)
-{
-    if (hStream == CU_STREAM_LEGACY || hStream == CU_STREAM_PER_THREAD)
-        return CUDA_ERROR_INVALID_HANDLE;
-    return remote_cuStreamDestroy_v2(hStream);
-}
-
 // Returns an error if querying the stream fails or a capture forbids it.
 static CUresult cu_stream_judge(CUstream stream)
 {

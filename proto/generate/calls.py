@@ -19,7 +19,7 @@ FLAGS = ('wrapped', 'served', 'inner', 'checked', 'unsafe', 'glance', 'touches',
 # Flags that the worker reads while it serves a request: TRAIT_X of `enum serve_trait`.
 TRAITS = ('contextless', 'answers', 'brief', 'all_streams', 'implicit_sync', 'self_waiting', 'completes', 'row', 'reads_on', 'urgent',
           'aside')
-MARKS = ('opt', 'in', 'inout', 'str', 'new', 'free', 'bytes', 'reply_bytes', 'address')
+MARKS = ('opt', 'in', 'inout', 'str', 'new', 'free', 'found', 'bytes', 'reply_bytes', 'address')
 # How a scalar travels; every other type by value is an enumeration and travels as int32_t.
 SCALARS = {
     'unsigned int': 'uint32_t', 'int': 'int32_t', 'size_t': 'uint64_t', 'CUdeviceptr': 'uint64_t',
@@ -123,11 +123,15 @@ class Call:
         asked = re.search(r',asks\((\w+)\)', flags)
         if asked:
             self.query, flags = asked.group(1), flags.replace(asked.group(0), '')
+        needed = re.search(r',needs(?:\((\w+)\))?', flags)
+        if needed:
+            flags = flags.replace(needed.group(0), '')
         words = flags.split(',')
         self.cls, self.flags = words[0], set(words[1:])
         if self.cls not in CLASSES or self.flags - set(FLAGS + TRAITS):
             line.fail(f'no such class or flag: {m.group(2)}')
         self.symbol, self.version = m.group(3), int(m.group(4))
+        self.needs = needed and (needed.group(1) or self.symbol)
         self.cupti = m.group(5)
         self.variants = [tuple(v.split('@')) for v in m.group(6).split('+') if v]
         self.is_cuda = self.symbol.startswith('cu') and self.symbol[2].isupper()
@@ -167,6 +171,18 @@ class Call:
     @property
     def served(self):
         return 'served' in self.flags
+
+    @property
+    def found(self):
+        """What the worker's handler is given, looked up."""
+        return [p for p in self.params if 'found' in p.marks]
+
+    @property
+    def handler(self):
+        """The handler's parameters."""
+        reply = f', struct reply_{self.symbol} *reply' if self.outs() else ''
+        return f'struct serve *serve, const struct args_{self.symbol} *args{reply}' + \
+            ''.join(f', {p.type} {p.name}' for p in self.found)
 
     @property
     def is_exported(self):
@@ -345,7 +361,7 @@ class Call:
     @property
     def form(self):
         """Tells forms of the request and its reply apart. How a side goes about the call does not count."""
-        fields = [(p.type, p.pointers, p.name, p.array, p.fewer, sorted(p.marks - {'free'})) for p in self.params]
+        fields = [(p.type, p.pointers, p.name, p.array, p.fewer, sorted(p.marks - {'free', 'found'})) for p in self.params]
         return wire.short_hash(f'{self.symbol} {fields}')
 
     @property

@@ -64,10 +64,8 @@ void serve_activity_fetch(struct serve *serve, const struct args_activity_fetch 
 }
 
 void serve_activity_numbers(struct serve *serve, const struct args_activity_numbers *args,
-                            struct reply_activity_numbers *reply)
+                            struct reply_activity_numbers *reply, CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
-
     if (!serve_failed(serve)) {
         reply->of_stream = cupti_source_stream(stream);
         reply->of_context = cupti_source_context(serve->current);

@@ -41,14 +41,13 @@ static bool serve_array_copy_place(struct serve *serve, CUDA_MEMCPY3D *copy, boo
     return !serve_failed(serve) && serve_require(serve, driver.cuMemcpy3DAsync_v2);
 }
 
-void serve_array_write(struct serve *serve, const struct args_array_write *args)
+void serve_array_write(struct serve *serve, const struct args_array_write *args, CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     CUDA_MEMCPY3D copy = args->copy;
     struct block *block = NULL;
     void *data = (void *)(uintptr_t)(args + 1);
 
-    if (serve_failed(serve) || !serve_array_copy_place(serve, &copy, true, data, args->bytes))
+    if (!serve_array_copy_place(serve, &copy, true, data, args->bytes))
         return;
     if (carrier->blocks_for_rows)
         block = staging_take(STAGING_SMALL, false);
@@ -62,13 +61,11 @@ void serve_array_write(struct serve *serve, const struct args_array_write *args)
     push_see_off(serve, block, stream);
 }
 
-void serve_array_read(struct serve *serve, const struct args_array_read *args)
+void serve_array_read(struct serve *serve, const struct args_array_read *args, CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     CUDA_MEMCPY3D copy = args->copy;
 
-    if (serve_failed(serve) ||
-        !serve_array_copy_place(serve, &copy, false, serve->bytes, args->reply_room))
+    if (!serve_array_copy_place(serve, &copy, false, serve->bytes, args->reply_room))
         return;
     struct block *block = take_reply_block(serve);
     if (block)

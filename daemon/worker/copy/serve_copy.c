@@ -40,10 +40,8 @@ void serve_host_unmap(struct serve *serve, const struct args_host_unmap *args)
         carrier->forget(serve, args->region);
 }
 
-void serve_signal(struct serve *serve, const struct args_signal *args)
+void serve_signal(struct serve *serve, const struct args_signal *args, CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
-
     if (args->index >= LINK_FLAGS)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     // The flag would say that the copy before it is done; while a failure waits to be reported the
@@ -207,20 +205,17 @@ void box_resolve_addresses(struct serve *serve, CUDA_MEMCPY3D *copy)
         box_resolve(serve, copy, BOX_BOTH);
 }
 
-void serve_copy_3d(struct serve *serve, const struct args_copy_3d *args)
+void serve_copy_3d(struct serve *serve, const struct args_copy_3d *args, CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     CUDA_MEMCPY3D copy = args->copy;
 
     box_resolve(serve, &copy, BOX_BOTH);
     carrier->copy_box(serve, &copy, stream);
 }
 
-void serve_copy_peer_3d(struct serve *serve, const struct args_copy_peer_3d *args)
+void serve_copy_peer_3d(struct serve *serve, const struct args_copy_peer_3d *args, CUcontext dst,
+                        CUcontext src, CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
-    CUcontext dst = serve_handle(serve, HANDLE_CONTEXT, args->dst_context);
-    CUcontext src = serve_handle(serve, HANDLE_CONTEXT, args->src_context);
     CUDA_MEMCPY3D copy = args->copy;
 
     box_resolve_addresses(serve, &copy);
@@ -296,12 +291,11 @@ static bool driver_takes_at_once(const struct args_write_rows *args)
     return args->bytes <= 16 * 1024 && (args->rows == 1 || args->pitch == args->width);
 }
 
-void serve_write_rows(struct serve *serve, const struct args_write_rows *args)
+void serve_write_rows(struct serve *serve, const struct args_write_rows *args, CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     struct block *block = NULL;
 
-    if (serve_failed(serve) || !rows_valid(serve, args->dst, args->pitch, args->width, args->rows))
+    if (!rows_valid(serve, args->dst, args->pitch, args->width, args->rows))
         return;
     if (args->bytes != args->width * args->rows) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
@@ -348,11 +342,9 @@ struct block *take_reply_block(struct serve *serve)
     return block;
 }
 
-void serve_read_rows(struct serve *serve, const struct args_read_rows *args)
+void serve_read_rows(struct serve *serve, const struct args_read_rows *args, CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
-
-    if (serve_failed(serve) || !rows_valid(serve, args->src, args->pitch, args->width, args->rows))
+    if (!rows_valid(serve, args->src, args->pitch, args->width, args->rows))
         return;
     if (args->reply_room < args->width * args->rows) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);

@@ -118,8 +118,6 @@ void serve_memory_reserve(struct serve *serve, const struct args_memory_reserve 
 {
     CUdeviceptr address = 0;
 
-    if (!serve_require(serve, driver.cuMemAddressReserve))
-        return;
     serve_fail(serve,
                driver.cuMemAddressReserve(&address, args->size, args->alignment, args->wanted, 0));
     reply->address = address;
@@ -127,8 +125,7 @@ void serve_memory_reserve(struct serve *serve, const struct args_memory_reserve 
 
 void serve_memory_unreserve(struct serve *serve, const struct args_memory_unreserve *args)
 {
-    if (serve_require(serve, driver.cuMemAddressFree))
-        serve_fail(serve, driver.cuMemAddressFree(args->address, args->size));
+    serve_fail(serve, driver.cuMemAddressFree(args->address, args->size));
 }
 
 // ---- physical memory ----
@@ -300,8 +297,6 @@ static void mappings_enter(struct serve *serve, struct box_memory *physical, uin
 
 void serve_memory_map(struct serve *serve, const struct args_memory_map *args)
 {
-    if (!serve_require(serve, driver.cuMemMap))
-        return;
     SCOPED_LOCK(&lock);
     struct box_memory *physical = physical_of(serve, args->memory);
     if (!physical)
@@ -367,8 +362,6 @@ void serve_peer_lend(struct serve *serve, const struct args_peer_lend *args)
 // The driver may wait for the GPU inside, so nothing is held meanwhile.
 void serve_memory_unmap(struct serve *serve, const struct args_memory_unmap *args)
 {
-    if (!serve_require(serve, driver.cuMemUnmap))
-        return;
     struct box_mapping *mapping = mappings_take_out(args->address, args->size);
     if (!mapping) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);

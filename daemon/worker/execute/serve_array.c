@@ -39,8 +39,6 @@ void serve_cuArray3DCreate_v2(struct serve *serve, const struct args_cuArray3DCr
     struct array_cost *cost;
     CUarray array = NULL;
 
-    if (!serve_require(serve, driver.cuArray3DCreate_v2))
-        return;
     serve_array_take(serve, &args->pAllocateArray, 0, &cost);
     if (!serve_failed(serve))
         serve_fail(serve, driver.cuArray3DCreate_v2(&array, &args->pAllocateArray));
@@ -54,8 +52,6 @@ void serve_cuMipmappedArrayCreate(struct serve *serve,
     struct array_cost *cost;
     CUmipmappedArray array = NULL;
 
-    if (!serve_require(serve, driver.cuMipmappedArrayCreate))
-        return;
     serve_array_take(serve, &args->pMipmappedArrayDesc, levels ? levels : 1, &cost);
     if (!serve_failed(serve))
         serve_fail(serve,
@@ -63,12 +59,9 @@ void serve_cuMipmappedArrayCreate(struct serve *serve,
     serve_array_settle(serve, HANDLE_MIPMAP, args->pHandle, array, cost);
 }
 
-void serve_cuArrayDestroy(struct serve *serve, const struct args_cuArrayDestroy *args)
+void serve_cuArrayDestroy(struct serve *serve, const struct args_cuArrayDestroy *args,
+                          CUarray array)
 {
-    CUarray array = serve_handle(serve, HANDLE_ARRAY, args->hArray);
-
-    if (!serve_require(serve, driver.cuArrayDestroy))
-        return;
     serve_fail(serve, driver.cuArrayDestroy(array));
     if (serve_failed(serve))
         return;
@@ -78,12 +71,9 @@ void serve_cuArrayDestroy(struct serve *serve, const struct args_cuArrayDestroy 
 }
 
 void serve_cuMipmappedArrayDestroy(struct serve *serve,
-                                   const struct args_cuMipmappedArrayDestroy *args)
+                                   const struct args_cuMipmappedArrayDestroy *args,
+                                   CUmipmappedArray array)
 {
-    CUmipmappedArray array = serve_handle(serve, HANDLE_MIPMAP, args->hMipmappedArray);
-
-    if (!serve_require(serve, driver.cuMipmappedArrayDestroy))
-        return;
     serve_fail(serve, driver.cuMipmappedArrayDestroy(array));
     if (serve_failed(serve))
         return;
@@ -109,10 +99,10 @@ static void resolve_mapping(struct serve *serve, CUarrayMapInfo *info)
         box_memory_of_array(serve, info->memHandle.memHandle, info->resource.array);
 }
 
-void serve_cuMemMapArrayAsync(struct serve *serve, const struct args_cuMemMapArrayAsync *args)
+void serve_cuMemMapArrayAsync(struct serve *serve, const struct args_cuMemMapArrayAsync *args,
+                              CUstream stream)
 {
     CUarrayMapInfo list[sizeof(args->mapInfoList) / sizeof(args->mapInfoList[0])];
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
 
     if (!serve_require(serve, driver.cuMemMapArrayAsync))
         return;

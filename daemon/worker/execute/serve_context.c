@@ -118,13 +118,11 @@ static void reset_primary(struct serve *serve, int ordinal)
 }
 
 void serve_cuDevicePrimaryCtxRetain(struct serve *serve,
-                                    const struct args_cuDevicePrimaryCtxRetain *args)
+                                    const struct args_cuDevicePrimaryCtxRetain *args,
+                                    CUdevice device)
 {
-    CUdevice device = serve_device(serve, args->dev);
     CUcontext context = NULL;
 
-    if (serve_failed(serve))
-        return;
     int ordinal = session_device_of(device);
     serve_fail(serve, first_context(ordinal, &context));
     if (!serve_failed(serve))
@@ -157,12 +155,10 @@ void serve_primary_release(struct serve *serve, const struct args_primary_releas
 }
 
 void serve_cuDevicePrimaryCtxReset_v2(struct serve *serve,
-                                      const struct args_cuDevicePrimaryCtxReset_v2 *args)
+                                      const struct args_cuDevicePrimaryCtxReset_v2 *args,
+                                      CUdevice device)
 {
-    CUdevice device = serve_device(serve, args->dev);
-
-    if (!serve_failed(serve))
-        reset_primary(serve, session_device_of(device));
+    reset_primary(serve, session_device_of(device));
 }
 
 static CUresult serve_context_create(CUcontext *out, unsigned flags, CUdevice device)
@@ -174,9 +170,9 @@ static CUresult serve_context_create(CUcontext *out, unsigned flags, CUdevice de
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-void serve_cuCtxCreate_v4(struct serve *serve, const struct args_cuCtxCreate_v4 *args)
+void serve_cuCtxCreate_v4(struct serve *serve, const struct args_cuCtxCreate_v4 *args,
+                          CUdevice device)
 {
-    CUdevice device = serve_device(serve, args->dev);
     CUcontext context = NULL, ignored;
 
     // All other parameters are pointers into the client.
@@ -216,12 +212,9 @@ static bool is_primary(CUcontext context)
     return false;
 }
 
-void serve_cuCtxDestroy_v2(struct serve *serve, const struct args_cuCtxDestroy_v2 *args)
+void serve_cuCtxDestroy_v2(struct serve *serve, const struct args_cuCtxDestroy_v2 *args,
+                           CUcontext context)
 {
-    CUcontext context = serve_handle(serve, HANDLE_CONTEXT, args->ctx);
-
-    if (serve_failed(serve))
-        return;
     if (is_primary(context)) {
         serve_fail(serve, CUDA_ERROR_INVALID_CONTEXT);
         return;
@@ -242,8 +235,6 @@ void serve_cuCtxSetLimit(struct serve *serve, const struct args_cuCtxSetLimit *a
     CUdevice handle = 0;
     uint64_t before = 0;
 
-    if (!serve_require(serve, driver.cuCtxSetLimit))
-        return;
     serve_fail(serve, driver.cuCtxGetDevice(&handle));
     if (serve_failed(serve))
         return;

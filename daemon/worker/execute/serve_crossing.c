@@ -144,12 +144,8 @@ static CUcontext serve_crossing_context_of(uint64_t event)
 }
 
 void serve_event_watch(struct serve *serve, const struct args_event_watch *args,
-                       struct reply_event_watch *reply)
+                       struct reply_event_watch *reply, CUevent event)
 {
-    CUevent event = serve_handle(serve, HANDLE_EVENT, args->event);
-
-    if (!serve_require(serve, driver.cuEventQuery))
-        return;
     CUresult result = driver.cuEventQuery(event);
     reply->reached = result != CUDA_ERROR_NOT_READY;
     if (reply->reached) {
@@ -230,8 +226,6 @@ void serve_cuEventCreate(struct serve *serve, const struct args_cuEventCreate *a
 {
     CUevent event = NULL;
 
-    if (!serve_require(serve, driver.cuEventCreate))
-        return;
     serve_fail(serve, driver.cuEventCreate(&event, args->Flags));
     if (!serve_failed(serve))
         serve_bind(serve, HANDLE_EVENT, args->phEvent, event, serve_context(serve));
@@ -239,39 +233,35 @@ void serve_cuEventCreate(struct serve *serve, const struct args_cuEventCreate *a
         session.notes[handle_index(args->phEvent)].event_flags = args->Flags;
 }
 
-void serve_cuEventDestroy_v2(struct serve *serve, const struct args_cuEventDestroy_v2 *args)
+void serve_cuEventDestroy_v2(struct serve *serve, const struct args_cuEventDestroy_v2 *args,
+                             CUevent event)
 {
-    CUevent event = serve_handle(serve, HANDLE_EVENT, args->hEvent);
-
-    if (!serve_require(serve, driver.cuEventDestroy_v2))
-        return;
     if (!leave_to_watches(event))
         serve_fail(serve, driver.cuEventDestroy_v2(event));
     serve_unbind(serve, HANDLE_EVENT, args->hEvent);
 }
 
-void serve_cuEventRecord(struct serve *serve, const struct args_cuEventRecord *args)
+void serve_cuEventRecord(struct serve *serve, const struct args_cuEventRecord *args,
+                         CUstream stream)
 {
     CUevent event = crossing_event(serve, args->hEvent);
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
 
     if (serve_require(serve, driver.cuEventRecord))
         serve_fail(serve, driver.cuEventRecord(event, stream));
 }
 
 void serve_cuEventRecordWithFlags(struct serve *serve,
-                                  const struct args_cuEventRecordWithFlags *args)
+                                  const struct args_cuEventRecordWithFlags *args, CUstream stream)
 {
     CUevent event = crossing_event(serve, args->hEvent);
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
 
     if (serve_require(serve, driver.cuEventRecordWithFlags))
         serve_fail(serve, driver.cuEventRecordWithFlags(event, stream, args->flags));
 }
 
-void serve_cuCtxRecordEvent(struct serve *serve, const struct args_cuCtxRecordEvent *args)
+void serve_cuCtxRecordEvent(struct serve *serve, const struct args_cuCtxRecordEvent *args,
+                            CUcontext context)
 {
-    CUcontext context = serve_handle(serve, HANDLE_CONTEXT, args->hCtx);
     CUevent event = crossing_event(serve, args->hEvent);
 
     if (serve_require(serve, driver.cuCtxRecordEvent))
@@ -286,9 +276,9 @@ static CUcontext stream_context(const struct serve *serve, uint64_t stream)
     return stream > 1 ? serve_crossing_context_of(stream) : serve->current;
 }
 
-void serve_semaphore_wait(struct serve *serve, const struct args_semaphore_wait *args)
+void serve_semaphore_wait(struct serve *serve, const struct args_semaphore_wait *args,
+                          CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     SEMAPHORE_PASS(pass);
     struct held *entry = calloc(1, sizeof(*entry));
 

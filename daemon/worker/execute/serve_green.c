@@ -72,24 +72,18 @@ static void serve_green_give(struct serve *serve, const CUdevResource *resources
 }
 
 void serve_device_resource(struct serve *serve, const struct args_device_resource *args,
-                           struct reply_device_resource *reply)
+                           struct reply_device_resource *reply, CUdevice device)
 {
-    CUdevice device = serve_device(serve, args->dev);
-
-    if (!serve_failed(serve) && serve_require(serve, driver.cuDeviceGetDevResource))
-        serve_fail(serve, driver.cuDeviceGetDevResource(device, &reply->resource,
-                                                        (CUdevResourceType)args->type));
+    serve_fail(serve, driver.cuDeviceGetDevResource(device, &reply->resource,
+                                                    (CUdevResourceType)args->type));
     serve_green_give(serve, &reply->resource, 1);
 }
 
 void serve_context_resource(struct serve *serve, const struct args_context_resource *args,
-                            struct reply_context_resource *reply)
+                            struct reply_context_resource *reply, CUcontext context)
 {
-    CUcontext context = serve_handle(serve, HANDLE_CONTEXT, args->context);
-
-    if (!serve_failed(serve) && serve_require(serve, driver.cuCtxGetDevResource))
-        serve_fail(serve, driver.cuCtxGetDevResource(context, &reply->resource,
-                                                     (CUdevResourceType)args->type));
+    serve_fail(serve, driver.cuCtxGetDevResource(context, &reply->resource,
+                                                 (CUdevResourceType)args->type));
     serve_green_give(serve, &reply->resource, 1);
 }
 
@@ -173,14 +167,12 @@ static void serve_green_enter(struct serve *serve, uint64_t handle, CUgreenCtx g
     atomic_fetch_add(&green_count, 1);
 }
 
-void serve_green_create(struct serve *serve, const struct args_green_create *args)
+void serve_green_create(struct serve *serve, const struct args_green_create *args, CUdevice device)
 {
-    CUdevice device = serve_device(serve, args->dev);
     CUcontext root = NULL;
     CUgreenCtx green = NULL;
 
-    if (!serve_failed(serve))
-        serve_fail(serve, gpu_primary(session_device_of(device), &root));
+    serve_fail(serve, gpu_primary(session_device_of(device), &root));
     CUdevResourceDesc description = serve_green_describe(serve, args + 1, args->bytes);
     if (serve_failed(serve) || !serve_require(serve, driver.cuGreenCtxCreate) ||
         !serve_require(serve, driver.cuGreenCtxDestroy))
@@ -230,9 +222,9 @@ void green_forget_root(struct serve *serve, CUcontext root)
     }
 }
 
-void serve_green_destroy(struct serve *serve, const struct args_green_destroy *args)
+void serve_green_destroy(struct serve *serve, const struct args_green_destroy *args,
+                         CUcontext context)
 {
-    CUcontext context = serve_handle(serve, HANDLE_CONTEXT, args->context);
     SCOPED_FREE struct green *gone = serve_failed(serve) ? NULL : serve_green_take(context);
 
     if (serve_failed(serve))
@@ -257,19 +249,17 @@ void serve_green_destroy(struct serve *serve, const struct args_green_destroy *a
 
 // ---- events ----
 
-void serve_green_record(struct serve *serve, const struct args_green_record *args)
+void serve_green_record(struct serve *serve, const struct args_green_record *args, CUevent event)
 {
     CUgreenCtx green = serve_green_of(serve, args->context);
-    CUevent event = serve_handle(serve, HANDLE_EVENT, args->event);
 
     if (!serve_failed(serve) && serve_require(serve, driver.cuGreenCtxRecordEvent))
         serve_fail(serve, driver.cuGreenCtxRecordEvent(green, event));
 }
 
-void serve_green_wait(struct serve *serve, const struct args_green_wait *args)
+void serve_green_wait(struct serve *serve, const struct args_green_wait *args, CUevent event)
 {
     CUgreenCtx green = serve_green_of(serve, args->context);
-    CUevent event = serve_handle(serve, HANDLE_EVENT, args->event);
 
     if (!serve_failed(serve) && serve_require(serve, driver.cuGreenCtxWaitEvent))
         serve_fail(serve, driver.cuGreenCtxWaitEvent(green, event));

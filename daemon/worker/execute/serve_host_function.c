@@ -76,9 +76,9 @@ void host_function_call(uint64_t token)
     serve_host_function_run(&call, CUDA_SUCCESS);
 }
 
-void serve_host_function(struct serve *serve, const struct args_host_function *args)
+void serve_host_function(struct serve *serve, const struct args_host_function *args,
+                         CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     struct host_call *call = calloc(1, sizeof(*call));
 
     if (!call)

@@ -114,11 +114,11 @@ void serve_function_info(struct serve *serve, const struct args_function_info *a
         serve_reply_bytes(serve, info, sizeof(*info) + info->parameter_count * sizeof(*parameters));
 }
 
-void serve_function_attributes(struct serve *serve, const struct args_function_attributes *args)
+void serve_function_attributes(struct serve *serve, const struct args_function_attributes *args,
+                               CUdevice device)
 {
     struct wire_function_attributes attributes = {0};
     void *function = serve_handle(serve, HANDLE_FUNCTION, args->function);
-    CUdevice device = serve_device(serve, args->dev);
     bool is_kernel = handle_type(args->function) == HANDLE_KERNEL;
 
     if (serve_failed(serve) || (is_kernel && !serve_require(serve, driver.cuKernelGetAttribute)))
@@ -296,15 +296,13 @@ static CUresult launch_with(const struct args_launch *args, CUfunction function,
     return driver.cuLaunchKernelEx(&config, function, NULL, extra);
 }
 
-void serve_launch(struct serve *serve, const struct args_launch *args)
+void serve_launch(struct serve *serve, const struct args_launch *args, CUfunction function,
+                  CUstream stream)
 {
     CUlaunchAttribute attributes[WIRE_LAUNCH_ATTRIBUTES_MAX + 1];
-    CUfunction function = serve_handle(serve, HANDLE_FUNCTION, args->function);
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     uint32_t count = args->attribute_count, taken = 0;
 
-    if (serve_failed(serve) ||
-        (count && !take_attributes(serve, args + 1, args->bytes, count, attributes, &taken)))
+    if ((count && !take_attributes(serve, args + 1, args->bytes, count, attributes, &taken)))
         return;
     size_t bytes = args->bytes - taken;
     if (!launch_fits(serve, args->function, function, (uint32_t)bytes, args->stream))
@@ -327,15 +325,13 @@ void serve_launch(struct serve *serve, const struct args_launch *args)
 }
 
 void serve_cluster_occupancy(struct serve *serve, const struct args_cluster_occupancy *args,
-                             struct reply_cluster_occupancy *reply)
+                             struct reply_cluster_occupancy *reply, CUfunction function,
+                             CUstream stream)
 {
     CUlaunchAttribute attributes[WIRE_LAUNCH_ATTRIBUTES_MAX];
-    CUfunction function = serve_handle(serve, HANDLE_FUNCTION, args->function);
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     uint32_t taken;
 
-    if (serve_failed(serve) ||
-        !take_attributes(serve, args + 1, args->bytes, args->attribute_count, attributes, &taken))
+    if (!take_attributes(serve, args + 1, args->bytes, args->attribute_count, attributes, &taken))
         return;
     CUlaunchConfig config = LAUNCH_CONFIG(args, stream, attributes, args->attribute_count);
     if (args->want_size) {

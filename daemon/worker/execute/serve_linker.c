@@ -141,8 +141,6 @@ void serve_link_create(struct serve *serve, const struct args_link_create *args)
 {
     struct link_state *fresh;
 
-    if (!serve_require(serve, driver.cuLinkCreate_v2))
-        return;
     fresh = calloc(1, sizeof(*fresh));
     if (!fresh) {
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);

@@ -120,8 +120,6 @@ void serve_cuMemGetInfo_v2(struct serve *serve, const struct args_cuMemGetInfo_v
 {
     size_t available = 0, total = 0;
 
-    if (!serve_require(serve, driver.cuMemGetInfo_v2))
-        return;
     int ordinal = current_device(serve);
     free_refused_if_idle(serve);
     serve_fail(serve, driver.cuMemGetInfo_v2(&available, &total));
@@ -314,9 +312,8 @@ static void allocate_in_order(struct serve *serve, CUmemoryPool pool, int device
 }
 
 void serve_cuMemAllocAsync(struct serve *serve, const struct args_cuMemAllocAsync *args,
-                           struct reply_cuMemAllocAsync *reply)
+                           struct reply_cuMemAllocAsync *reply, CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
     int device = current_device(serve);
     CUmemoryPool pool = NULL;
     CUdeviceptr address = 0;
@@ -331,15 +328,13 @@ void serve_cuMemAllocAsync(struct serve *serve, const struct args_cuMemAllocAsyn
 
 void serve_cuMemAllocFromPoolAsync(struct serve *serve,
                                    const struct args_cuMemAllocFromPoolAsync *args,
-                                   struct reply_cuMemAllocFromPoolAsync *reply)
+                                   struct reply_cuMemAllocFromPoolAsync *reply, CUmemoryPool pool,
+                                   CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
-    CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool);
     CUdeviceptr address = 0;
 
-    if (serve_require(serve, driver.cuMemAllocFromPoolAsync))
-        allocate_in_order(serve, pool, session.notes[handle_index(args->pool)].pool_device,
-                          args->bytesize, stream, &address);
+    allocate_in_order(serve, pool, session.notes[handle_index(args->pool)].pool_device,
+                      args->bytesize, stream, &address);
     reply->dptr = address;
 }
 
@@ -357,14 +352,11 @@ static void free_movable_later(struct serve *serve, CUdeviceptr address)
     atomic_fetch_add(&session.memory_epoch, 1);
 }
 
-void serve_cuMemFreeAsync(struct serve *serve, const struct args_cuMemFreeAsync *args)
+void serve_cuMemFreeAsync(struct serve *serve, const struct args_cuMemFreeAsync *args,
+                          CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
-
     uint64_t start = 0, end = 0;
 
-    if (!serve_require(serve, driver.cuMemFreeAsync))
-        return;
     bool captured = serve_memory_is_captured(stream);
     if (!captured && movable_is(args->dptr)) {
         free_movable_later(serve, args->dptr);
@@ -445,8 +437,6 @@ void serve_cuMemPoolCreate(struct serve *serve, const struct args_cuMemPoolCreat
     CUmemPoolProps props = args->poolProps;
     CUmemoryPool pool = NULL;
 
-    if (!serve_require(serve, driver.cuMemPoolCreate))
-        return;
     // Descriptors are the only handles that processes of one box can be given.
     if (props.handleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
         props.win32SecurityAttributes)
@@ -461,13 +451,11 @@ void serve_cuMemPoolCreate(struct serve *serve, const struct args_cuMemPoolCreat
 }
 
 void serve_cuDeviceGetDefaultMemPool(struct serve *serve,
-                                     const struct args_cuDeviceGetDefaultMemPool *args)
+                                     const struct args_cuDeviceGetDefaultMemPool *args,
+                                     CUdevice device)
 {
-    CUdevice device = serve_device(serve, args->dev);
     CUmemoryPool pool = NULL;
 
-    if (!serve_require(serve, driver.cuDeviceGetDefaultMemPool))
-        return;
     serve_fail(serve, driver.cuDeviceGetDefaultMemPool(&pool, device));
     if (!serve_failed(serve))
         serve_bind(serve, HANDLE_POOL, args->pool_out, pool, 0);
@@ -490,12 +478,9 @@ static void put_out_of_use(CUmemoryPool pool, CUmemoryPool standard, CUdevice de
         driver.cuDeviceSetMemPool(device, standard);
 }
 
-void serve_cuMemPoolDestroy(struct serve *serve, const struct args_cuMemPoolDestroy *args)
+void serve_cuMemPoolDestroy(struct serve *serve, const struct args_cuMemPoolDestroy *args,
+                            CUmemoryPool pool)
 {
-    CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool);
-
-    if (!serve_require(serve, driver.cuMemPoolDestroy))
-        return;
     // The handle is one of ours, so its index is one of the notes'.
     CUdevice device = gpus.list[session.notes[handle_index(args->pool)].pool_device].handle;
     CUmemoryPool standard = pool_of(driver.cuDeviceGetDefaultMemPool, device);
@@ -510,12 +495,10 @@ void serve_cuMemPoolDestroy(struct serve *serve, const struct args_cuMemPoolDest
     serve_unbind(serve, HANDLE_POOL, args->pool);
 }
 
-void serve_cuMemPoolSetAttribute(struct serve *serve, const struct args_cuMemPoolSetAttribute *args)
+void serve_cuMemPoolSetAttribute(struct serve *serve, const struct args_cuMemPoolSetAttribute *args,
+                                 CUmemoryPool pool)
 {
-    CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool);
     cuuint64_t value = args->value; // as an int its low half, which comes first
 
-    if (serve_require(serve, driver.cuMemPoolSetAttribute))
-        serve_fail(serve,
-                   driver.cuMemPoolSetAttribute(pool, (CUmemPool_attribute)args->attr, &value));
+    serve_fail(serve, driver.cuMemPoolSetAttribute(pool, (CUmemPool_attribute)args->attr, &value));
 }

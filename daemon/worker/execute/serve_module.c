@@ -54,8 +54,6 @@ void serve_module_load(struct serve *serve, const struct args_module_load *args)
 {
     struct jit_request jit;
 
-    if (!serve_require(serve, driver.cuModuleLoadDataEx))
-        return;
     struct uploaded_image *image = image_take(serve, args->image);
     if (!image)
         return;
@@ -108,8 +106,6 @@ void serve_library_load(struct serve *serve, const struct args_library_load *arg
 {
     struct jit_request jit;
 
-    if (!serve_require(serve, driver.cuLibraryLoadData))
-        return;
     struct uploaded_image *image = image_take(serve, args->image);
     if (!image)
         return;
@@ -139,21 +135,15 @@ void serve_library_unload(struct serve *serve, const struct args_library_unload 
 // ---- what is in an image ----
 
 void serve_module_function_count(struct serve *serve, const struct args_module_function_count *args,
-                                 struct reply_module_function_count *reply)
+                                 struct reply_module_function_count *reply, CUmodule module)
 {
-    CUmodule module = serve_handle(serve, HANDLE_MODULE, args->module);
-
-    if (serve_require(serve, driver.cuModuleGetFunctionCount))
-        serve_fail(serve, driver.cuModuleGetFunctionCount(&reply->count, module));
+    serve_fail(serve, driver.cuModuleGetFunctionCount(&reply->count, module));
 }
 
 void serve_library_kernel_count(struct serve *serve, const struct args_library_kernel_count *args,
-                                struct reply_library_kernel_count *reply)
+                                struct reply_library_kernel_count *reply, CUlibrary library)
 {
-    CUlibrary library = serve_handle(serve, HANDLE_LIBRARY, args->library);
-
-    if (serve_require(serve, driver.cuLibraryGetKernelCount))
-        serve_fail(serve, driver.cuLibraryGetKernelCount(&reply->count, library));
+    serve_fail(serve, driver.cuLibraryGetKernelCount(&reply->count, library));
 }
 
 // All that are in MODULE, of which the caller frees the list. CUDA_ERROR_NOT_SUPPORTED: by an older
@@ -214,26 +204,24 @@ static CUresult function_name(const char **name, void *function)
     return driver.cuFuncGetName ? driver.cuFuncGetName(name, function) : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-void serve_library_kernels(struct serve *serve, const struct args_library_kernels *args)
+void serve_library_kernels(struct serve *serve, const struct args_library_kernels *args,
+                           CUlibrary library)
 {
-    CUlibrary library = serve_handle(serve, HANDLE_LIBRARY, args->library);
     SCOPED_FREE CUkernel *list = NULL;
     unsigned count = 0;
 
-    if (!serve_failed(serve))
-        serve_fail(serve, list_kernels(library, &list, &count));
+    serve_fail(serve, list_kernels(library, &list, &count));
     if (!serve_failed(serve))
         reply_names(serve, (void **)list, count, args->first, args->reply_room, kernel_name);
 }
 
-void serve_module_functions(struct serve *serve, const struct args_module_functions *args)
+void serve_module_functions(struct serve *serve, const struct args_module_functions *args,
+                            CUmodule module)
 {
-    CUmodule module = serve_handle(serve, HANDLE_MODULE, args->module);
     SCOPED_FREE CUfunction *list = NULL;
     unsigned count = 0;
 
-    if (!serve_failed(serve))
-        serve_fail(serve, list_functions(module, &list, &count));
+    serve_fail(serve, list_functions(module, &list, &count));
     if (!serve_failed(serve))
         reply_names(serve, (void **)list, count, args->first, args->reply_room, function_name);
 }
@@ -252,9 +240,9 @@ static void load_functions(CUfunction *functions, unsigned count)
 }
 
 // Older drivers have no calls for that, and load as their environment says.
-void serve_module_code_load(struct serve *serve, const struct args_module_code_load *args)
+void serve_module_code_load(struct serve *serve, const struct args_module_code_load *args,
+                            CUmodule module)
 {
-    CUmodule module = serve_handle(serve, HANDLE_MODULE, args->module);
     SCOPED_FREE CUfunction *functions = NULL;
     unsigned count = 0;
 
@@ -264,13 +252,13 @@ void serve_module_code_load(struct serve *serve, const struct args_module_code_l
 }
 
 // Into the current context.
-void serve_library_code_load(struct serve *serve, const struct args_library_code_load *args)
+void serve_library_code_load(struct serve *serve, const struct args_library_code_load *args,
+                             CUlibrary library)
 {
-    CUlibrary library = serve_handle(serve, HANDLE_LIBRARY, args->library);
     SCOPED_FREE CUkernel *kernels = NULL;
     unsigned count = 0, known = 0;
 
-    if (serve_failed(serve) || !driver.cuFuncLoad || !driver.cuKernelGetFunction ||
+    if (!driver.cuFuncLoad || !driver.cuKernelGetFunction ||
         list_kernels(library, &kernels, &count) != CUDA_SUCCESS)
         return;
     SCOPED_FREE CUfunction *functions = calloc(count ? count : 1, sizeof(*functions));

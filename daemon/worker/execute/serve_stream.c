@@ -34,8 +34,6 @@ void serve_cuStreamCreate(struct serve *serve, const struct args_cuStreamCreate 
 {
     CUstream stream = NULL;
 
-    if (!serve_require(serve, driver.cuStreamCreate))
-        return;
     struct stream_cost *cost = count_stream(serve);
     if (!serve_failed(serve))
         serve_fail(serve, driver.cuStreamCreate(&stream, args->Flags));
@@ -47,18 +45,15 @@ void serve_cuStreamCreateWithPriority(struct serve *serve,
 {
     CUstream stream = NULL;
 
-    if (!serve_require(serve, driver.cuStreamCreateWithPriority))
-        return;
     struct stream_cost *cost = count_stream(serve);
     if (!serve_failed(serve))
         serve_fail(serve, driver.cuStreamCreateWithPriority(&stream, args->flags, args->priority));
     enter_stream(serve, args->phStream, stream, cost);
 }
 
-void serve_cuStreamDestroy_v2(struct serve *serve, const struct args_cuStreamDestroy_v2 *args)
+void serve_cuStreamDestroy_v2(struct serve *serve, const struct args_cuStreamDestroy_v2 *args,
+                              CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
-
     // The default streams cannot be destroyed.
     if (args->hStream <= 1)
         serve_fail(serve, CUDA_ERROR_INVALID_HANDLE);

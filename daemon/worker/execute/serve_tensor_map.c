@@ -12,8 +12,6 @@ void serve_cuTensorMapReplaceAddress(struct serve *serve,
 {
     CUtensorMap map;
 
-    if (!serve_require(serve, driver.cuTensorMapReplaceAddress))
-        return;
     memcpy(&map, &args->tensorMap, sizeof(map));
     serve_fail(serve,
                driver.cuTensorMapReplaceAddress(&map, (void *)(uintptr_t)args->globalAddress));

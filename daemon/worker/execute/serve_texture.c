@@ -63,8 +63,6 @@ void serve_cuTexObjectCreate(struct serve *serve, const struct args_cuTexObjectC
     CUDA_RESOURCE_DESC resource;
     CUtexObject object = 0;
 
-    if (!serve_require(serve, driver.cuTexObjectCreate))
-        return;
     serve_texture_resolve(serve, &args->pResDesc, &resource);
     if (!serve_failed(serve))
         serve_fail(serve,
@@ -79,8 +77,6 @@ void serve_cuSurfObjectCreate(struct serve *serve, const struct args_cuSurfObjec
     CUDA_RESOURCE_DESC resource;
     CUsurfObject object = 0;
 
-    if (!serve_require(serve, driver.cuSurfObjectCreate))
-        return;
     serve_texture_resolve(serve, &args->pResDesc, &resource);
     if (!serve_failed(serve))
         serve_fail(serve, driver.cuSurfObjectCreate(&object, &resource));
@@ -91,8 +87,6 @@ void serve_cuTexObjectGetResourceDesc(struct serve *serve,
                                       const struct args_cuTexObjectGetResourceDesc *args,
                                       struct reply_cuTexObjectGetResourceDesc *reply)
 {
-    if (!serve_require(serve, driver.cuTexObjectGetResourceDesc))
-        return;
     serve_fail(serve, driver.cuTexObjectGetResourceDesc(&reply->pResDesc, args->texObject));
     unresolve(&reply->pResDesc);
 }
@@ -101,8 +95,6 @@ void serve_cuSurfObjectGetResourceDesc(struct serve *serve,
                                        const struct args_cuSurfObjectGetResourceDesc *args,
                                        struct reply_cuSurfObjectGetResourceDesc *reply)
 {
-    if (!serve_require(serve, driver.cuSurfObjectGetResourceDesc))
-        return;
     serve_fail(serve, driver.cuSurfObjectGetResourceDesc(&reply->pResDesc, args->surfObject));
     unresolve(&reply->pResDesc);
 }

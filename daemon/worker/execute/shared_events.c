@@ -359,9 +359,8 @@ static void share(struct serve *serve, CUevent event, uint8_t token[CONTROL_EXPO
         shared_events_enter(serve, &made);
 }
 
-void serve_event_share(struct serve *serve, const struct args_event_share *args)
+void serve_event_share(struct serve *serve, const struct args_event_share *args, CUevent event)
 {
-    CUevent event = serve_handle(serve, HANDLE_EVENT, args->event);
     uint8_t token[CONTROL_EXPORT_TOKEN_BYTES] = {0};
 
     if (!serve_require(serve, driver.cuIpcGetMemHandle) ||

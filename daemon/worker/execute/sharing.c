@@ -70,8 +70,6 @@ void serve_allocation_share(struct serve *serve, const struct args_allocation_sh
     uint64_t start = 0, end = 0;
     CUcontext context;
 
-    if (!serve_require(serve, driver.cuIpcGetMemHandle))
-        return;
     if (!allocation_is_plain(args->address, &start, &end, &context))
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     else if (!shared_find(start, token))
@@ -132,8 +130,6 @@ void serve_allocation_redeem(struct serve *serve, const struct args_allocation_r
 
 void serve_allocation_leave(struct serve *serve, const struct args_allocation_leave *args)
 {
-    if (!serve_require(serve, driver.cuIpcCloseMemHandle))
-        return;
     if (!allocation_is_imported(args->address)) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
@@ -216,15 +212,12 @@ void serve_memory_redeem(struct serve *serve, const struct args_memory_redeem *a
 
 // ---- pools ----
 
-void serve_pool_share(struct serve *serve, const struct args_pool_share *args)
+void serve_pool_share(struct serve *serve, const struct args_pool_share *args, CUmemoryPool pool)
 {
-    CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool);
     struct control_export share = {.kind = CONTROL_EXPORT_KIND_POOL};
     uint8_t token[CONTROL_EXPORT_TOKEN_BYTES];
     SCOPED_FD int fd = -1;
 
-    if (!serve_require(serve, driver.cuMemPoolExportToShareableHandle))
-        return;
     if (!shared_find((uintptr_t)pool, token)) {
         share.device = (uint32_t)session.notes[handle_index(args->pool)].pool_device;
         serve_fail(serve, driver.cuMemPoolExportToShareableHandle(
@@ -300,8 +293,6 @@ void serve_pooled_share(struct serve *serve, const struct args_pooled_share *arg
     uint8_t token[CONTROL_EXPORT_TOKEN_BYTES];
     uint64_t size = 0;
 
-    if (!serve_require(serve, driver.cuMemPoolExportPointer))
-        return;
     if (!allocation_is_pooled(args->address, &size))
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     else if (!shared_find(args->address, token))
@@ -310,9 +301,8 @@ void serve_pooled_share(struct serve *serve, const struct args_pooled_share *arg
 }
 
 void serve_pooled_redeem(struct serve *serve, const struct args_pooled_redeem *args,
-                         struct reply_pooled_redeem *reply)
+                         struct reply_pooled_redeem *reply, CUmemoryPool pool)
 {
-    CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool);
     const uint8_t *token = token_of(serve, args + 1, args->bytes);
     struct control_redeemed redeemed;
     CUmemPoolPtrExportData data;

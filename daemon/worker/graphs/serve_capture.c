@@ -54,13 +54,10 @@ static void serve_capture_note_context(struct serve *serve, CUstream stream, uin
 }
 
 // A stream joins a capture by waiting for an event of it.
-void serve_cuStreamWaitEvent(struct serve *serve, const struct args_cuStreamWaitEvent *args)
+void serve_cuStreamWaitEvent(struct serve *serve, const struct args_cuStreamWaitEvent *args,
+                             CUstream stream, CUevent event)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
-    CUevent event = serve_handle(serve, HANDLE_EVENT, args->hEvent);
-
-    if (serve_require(serve, driver.cuStreamWaitEvent))
-        serve_fail(serve, driver.cuStreamWaitEvent(stream, event, args->Flags));
+    serve_fail(serve, driver.cuStreamWaitEvent(stream, event, args->Flags));
     if (capture_contexts_any())
         serve_capture_note_context(serve, stream, args->hStream);
 }
@@ -73,20 +70,17 @@ static bool known_mode(struct serve *serve, int32_t mode)
 }
 
 void serve_cuStreamBeginCapture_v2(struct serve *serve,
-                                   const struct args_cuStreamBeginCapture_v2 *args)
+                                   const struct args_cuStreamBeginCapture_v2 *args, CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
-
     if (known_mode(serve, args->mode) && serve_require(serve, driver.cuStreamBeginCapture_v2))
         serve_fail(serve, driver.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     serve_capture_note_context(serve, stream, args->hStream);
 }
 
-void serve_capture_to_graph(struct serve *serve, const struct args_capture_to_graph *args)
+void serve_capture_to_graph(struct serve *serve, const struct args_capture_to_graph *args,
+                            CUstream stream, CUgraph graph)
 {
     static __thread struct dependencies after;
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
-    CUgraph graph = serve_handle(serve, HANDLE_GRAPH, args->graph);
 
     if (!known_mode(serve, args->mode) ||
         !dependencies_read(serve, args + 1, args->bytes, args->count, args->edges, &after) ||
@@ -108,13 +102,10 @@ static bool serve_capture_is_captured(CUstream stream)
 }
 
 void serve_capture_end(struct serve *serve, const struct args_capture_end *args,
-                       struct reply_capture_end *reply)
+                       struct reply_capture_end *reply, CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     CUgraph graph = NULL;
 
-    if (!serve_require(serve, driver.cuStreamEndCapture))
-        return;
     cuuint64_t number = capture_number(stream);
     serve_fail(serve, driver.cuStreamEndCapture(stream, &graph));
     if (serve_failed(serve) || !graph) {
@@ -135,17 +126,14 @@ void serve_capture_end(struct serve *serve, const struct args_capture_end *args,
 // ---- what is under way ----
 
 void serve_capture_info(struct serve *serve, const struct args_capture_info *args,
-                        struct reply_capture_info *reply)
+                        struct reply_capture_info *reply, CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     const CUgraphNode *nodes = NULL;
     const CUgraphEdgeData *edges = NULL;
     CUgraph graph = NULL;
     cuuint64_t id = 0;
     size_t count = 0;
 
-    if (serve_failed(serve))
-        return;
     serve_fail(serve,
                serve_capture_ask(stream, &reply->status, &id, &graph, &nodes, &edges, &count));
     if (serve_failed(serve) || reply->status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
@@ -163,10 +151,10 @@ void serve_capture_info(struct serve *serve, const struct args_capture_info *arg
     serve_reply_bytes(serve, at, n * sizeof(*at));
 }
 
-void serve_capture_depend(struct serve *serve, const struct args_capture_depend *args)
+void serve_capture_depend(struct serve *serve, const struct args_capture_depend *args,
+                          CUstream stream)
 {
     static __thread struct dependencies after;
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
 
     if (!dependencies_read(serve, args + 1, args->bytes, args->count, args->edges, &after))
         return;
@@ -229,9 +217,8 @@ static CUresult capture_call(CUstream stream, struct graph_call *call)
                                    : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-void serve_capture_host(struct serve *serve, const struct args_capture_host *args)
+void serve_capture_host(struct serve *serve, const struct args_capture_host *args, CUstream stream)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     CUgraph graph = serve_failed(serve) ? NULL : captured_graph(serve, stream);
     struct graph_call *call = graph ? graph_call_function(serve, args->token) : NULL;
 
@@ -264,10 +251,9 @@ static void capture_copy_node(struct serve *serve, CUstream stream, CUgraph grap
                                                                CU_STREAM_SET_CAPTURE_DEPENDENCIES));
 }
 
-void serve_capture_copy(struct serve *serve, const struct args_capture_copy *args)
+void serve_capture_copy(struct serve *serve, const struct args_capture_copy *args, CUstream stream)
 {
     static __thread struct node_params params;
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     CUgraph graph = serve_failed(serve) ? NULL : captured_graph(serve, stream);
 
     node_params_read(serve, CU_GRAPH_NODE_TYPE_MEMCPY, args + 1, args->bytes, &params);

@@ -14,17 +14,14 @@ void serve_cuGraphCreate(struct serve *serve, const struct args_cuGraphCreate *a
 {
     CUgraph graph = NULL;
 
-    if (!serve_require(serve, driver.cuGraphCreate))
-        return;
     serve_fail(serve, driver.cuGraphCreate(&graph, args->flags));
     if (!serve_failed(serve))
         part_bind(serve, HANDLE_GRAPH, args->phGraph, graph, 0);
 }
 
-void serve_cuGraphDestroy(struct serve *serve, const struct args_cuGraphDestroy *args)
+void serve_cuGraphDestroy(struct serve *serve, const struct args_cuGraphDestroy *args,
+                          CUgraph graph)
 {
-    CUgraph graph = serve_handle(serve, HANDLE_GRAPH, args->hGraph);
-
     if (part_owner(args->hGraph))
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE); // it goes with the node that it is inside
     if (!serve_require(serve, driver.cuGraphDestroy))
@@ -47,22 +44,18 @@ void serve_cuGraphClone(struct serve *serve, const struct args_cuGraphClone *arg
     context_set_clear(&needs);
 }
 
-void serve_cuGraphDestroyNode(struct serve *serve, const struct args_cuGraphDestroyNode *args)
+void serve_cuGraphDestroyNode(struct serve *serve, const struct args_cuGraphDestroyNode *args,
+                              CUgraphNode node)
 {
-    CUgraphNode node = serve_handle(serve, HANDLE_NODE, args->hNode);
-
-    if (!serve_require(serve, driver.cuGraphDestroyNode))
-        return;
     serve_fail(serve, driver.cuGraphDestroyNode(node));
     if (!serve_failed(serve))
         part_drop(args->hNode, PART_WHOLE);
 }
 
 void serve_graph_find_in_clone(struct serve *serve, const struct args_graph_find_in_clone *args,
-                               struct reply_graph_find_in_clone *reply)
+                               struct reply_graph_find_in_clone *reply, CUgraph clone)
 {
     CUgraphNode original = serve_handle(serve, HANDLE_NODE, args->original), found = NULL;
-    CUgraph clone = serve_handle(serve, HANDLE_GRAPH, args->clone);
 
     if (!serve_require(serve, driver.cuGraphNodeFindInClone))
         return;
@@ -92,9 +85,8 @@ bool dependencies_read(struct serve *serve, const void *data, uint32_t bytes, ui
     return !serve_failed(serve);
 }
 
-void serve_graph_depend(struct serve *serve, const struct args_graph_depend *args)
+void serve_graph_depend(struct serve *serve, const struct args_graph_depend *args, CUgraph graph)
 {
-    CUgraph graph = serve_handle(serve, HANDLE_GRAPH, args->graph);
     CUresult (*change)(CUgraph, const CUgraphNode *, const CUgraphNode *, const CUgraphEdgeData *,
                        size_t) = args->remove ? driver.cuGraphRemoveDependencies_v2
                                               : driver.cuGraphAddDependencies_v2;
@@ -209,9 +201,8 @@ static void serve_graph_answer(struct serve *serve, const struct node_list *list
 }
 
 void serve_graph_list(struct serve *serve, const struct args_graph_list *args,
-                      struct reply_graph_list *reply)
+                      struct reply_graph_list *reply, CUgraph graph)
 {
-    CUgraph graph = serve_handle(serve, HANDLE_GRAPH, args->graph);
     struct node_list list = {0};
 
     if (args->what > WIRE_GRAPH_EDGES)
@@ -240,13 +231,10 @@ static void answer_child(struct serve *serve, CUgraphNode node, uint64_t handle,
 }
 
 void serve_graph_node_list(struct serve *serve, const struct args_graph_node_list *args,
-                           struct reply_graph_node_list *reply)
+                           struct reply_graph_node_list *reply, CUgraphNode node)
 {
-    CUgraphNode node = serve_handle(serve, HANDLE_NODE, args->node);
     struct node_list list = {0};
 
-    if (serve_failed(serve))
-        return;
     if (args->what == WIRE_NODE_GRAPHS) {
         answer_child(serve, node, args->node, &reply->total);
         return;

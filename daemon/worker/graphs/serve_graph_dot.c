@@ -55,12 +55,8 @@ static void serve_graph_dot_draw(struct serve *serve, CUgraph graph, uint32_t fl
 }
 
 void serve_graph_dot(struct serve *serve, const struct args_graph_dot *args,
-                     struct reply_graph_dot *reply)
+                     struct reply_graph_dot *reply, CUgraph graph)
 {
-    CUgraph graph = serve_handle(serve, HANDLE_GRAPH, args->graph);
-
-    if (!serve_require(serve, driver.cuGraphDebugDotPrint))
-        return;
     if (!args->first)
         serve_graph_dot_draw(serve, graph, args->flags);
     if (args->first > length)

@@ -33,13 +33,10 @@ static void upload(struct serve *serve, CUgraphExec exec, CUstream stream, bool 
         serve_fail(serve, graph_charge_taken());
 }
 
-void serve_cuGraphUpload(struct serve *serve, const struct args_cuGraphUpload *args)
+void serve_cuGraphUpload(struct serve *serve, const struct args_cuGraphUpload *args,
+                         CUgraphExec exec, CUstream stream)
 {
-    CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, args->hGraph);
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
-
-    if (!serve_failed(serve))
-        upload(serve, exec, stream, true);
+    upload(serve, exec, stream, true);
 }
 
 static void serve_graph_exec_launch(struct serve *serve, uint64_t exec_handle,
@@ -71,12 +68,9 @@ void serve_graph_launch_known(struct serve *serve, const struct args_graph_launc
     serve_graph_exec_launch(serve, args->exec, args->stream);
 }
 
-void serve_cuDeviceGraphMemTrim(struct serve *serve, const struct args_cuDeviceGraphMemTrim *args)
+void serve_cuDeviceGraphMemTrim(struct serve *serve, const struct args_cuDeviceGraphMemTrim *args,
+                                CUdevice device)
 {
-    CUdevice device = serve_device(serve, args->device);
-
-    if (!serve_require(serve, driver.cuDeviceGraphMemTrim))
-        return;
     serve_fail(serve, driver.cuDeviceGraphMemTrim(device));
     if (graph_charge_counts())
         graph_charge_trimmed(session_device_of(device));
@@ -204,9 +198,8 @@ void serve_cuGraphExecDestroy(struct serve *serve, const struct args_cuGraphExec
         graph_charge_end(exec);
 }
 
-void serve_graph_update(struct serve *serve, const struct args_graph_update *args)
+void serve_graph_update(struct serve *serve, const struct args_graph_update *args, CUgraphExec exec)
 {
-    CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, args->exec);
     struct context_set needs = {0};
     CUgraph graph = graph_that_lives(serve, args->graph, &needs);
     CUgraphExecUpdateResultInfo info = {0};

@@ -237,25 +237,20 @@ void serve_graph_node_set(struct serve *serve, const struct args_graph_node_set 
     set(serve, NULL, 0, args->node, args->type, args + 1, args->bytes);
 }
 
-void serve_graph_exec_set(struct serve *serve, const struct args_graph_exec_set *args)
+void serve_graph_exec_set(struct serve *serve, const struct args_graph_exec_set *args,
+                          CUgraphExec exec)
 {
-    CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, args->exec);
-
     set(serve, exec, args->exec, args->node, args->type, args + 1, args->bytes);
 }
 
-void serve_graph_exec_set_known(struct serve *serve, const struct args_graph_exec_set_known *args)
+void serve_graph_exec_set_known(struct serve *serve, const struct args_graph_exec_set_known *args,
+                                CUgraphExec exec)
 {
-    CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, args->exec);
-
     set(serve, exec, args->exec, args->node, args->type, args + 1, args->bytes);
 }
 
 void serve_graph_node_get(struct serve *serve, const struct args_graph_node_get *args,
-                          struct reply_graph_node_get *reply)
+                          struct reply_graph_node_get *reply, CUgraphNode node)
 {
-    CUgraphNode node = serve_handle(serve, HANDLE_NODE, args->node);
-
-    if (!serve_failed(serve))
-        node_params_answer(serve, node, serve_reply_room(serve, args->reply_room), &reply->type);
+    node_params_answer(serve, node, serve_reply_room(serve, args->reply_room), &reply->type);
 }

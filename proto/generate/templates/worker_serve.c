@@ -27,7 +27,18 @@ static void handle_${c.symbol}(struct serve *serve, const void *raw)
     if (!${text.name})
         return;
 %       end
-    serve_${c.symbol}(serve, args${', &reply' if outs else ''});
+%       for p in c.found:
+%           kind = f'handle(serve, HANDLE_{p.handle}, ' if p.handle else 'device(serve, '
+    ${p.type} ${p.name} = serve_${kind}args->${p.name});
+%       end
+%       if c.needs:
+    if (!serve_require(serve, driver.${c.needs}))
+        return;
+%       elif c.found:
+    if (serve_failed(serve))
+        return;
+%       end
+    serve_${c.symbol}(serve, args${', &reply' if outs else ''}${''.join(f', {p.name}' for p in c.found)});
 %   else:
 %       given = []
 %       for p in c.params:

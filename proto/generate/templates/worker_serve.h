@@ -13,7 +13,7 @@ enum serve_trait { /* what they say: proto/cuda.spec */
 
 % for c in sent:
 %   if c.served:
-void serve_${c.symbol}(struct serve *serve, const struct args_${c.symbol} *args${f', struct reply_{c.symbol} *reply' if c.outs() else ''});
+void serve_${c.symbol}(${c.handler});
 %   end
 %   if 'checked' in c.flags:
 bool check_${c.symbol}(const void *args);

@@ -30,10 +30,9 @@ SIM_API(cuArray3DCreate_v2, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *descrip
 
 static CUresult array_api_describe(CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *out)
 {
-    struct sim_array *array;
+    SCOPED_OBJECT struct sim_array *array = NULL;
     SIM_TRY(array_get(handle, &array));
     *out = array->descriptor;
-    object_put(&array->object);
     return CUDA_SUCCESS;
 }
 
@@ -64,7 +63,7 @@ SIM_API(cuArrayGetDescriptor_v2, CUDA_ARRAY_DESCRIPTOR *out, CUarray handle)
 // mipmapped array.
 SIM_API(cuArrayDestroy, CUarray handle)
 {
-    struct sim_array *array;
+    SCOPED_OBJECT struct sim_array *array = NULL;
     SIM_TRY(sim_check_ready());
     SIM_TRY(array_get(handle, &array));
     CUresult result = capture_check_unsafe();
@@ -72,17 +71,15 @@ SIM_API(cuArrayDestroy, CUarray handle)
         context_quiesce(array->storage->context);
         array_end(array);
     }
-    object_put(&array->object);
     return result;
 }
 
 // Always fails on valid arrays, because no supported format has planes.
 SIM_API(cuArrayGetPlane, CUarray *out, CUarray handle, unsigned int plane)
 {
-    struct sim_array *array;
+    SCOPED_OBJECT struct sim_array *array = NULL;
     SIM_TRY(sim_check_ready());
     SIM_TRY(array_get(handle, &array));
-    object_put(&array->object);
     return CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -100,20 +97,19 @@ SIM_API(cuMipmappedArrayCreate, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRI
 
 SIM_API(cuMipmappedArrayGetLevel, CUarray *out, CUmipmappedArray handle, unsigned int level)
 {
-    struct sim_mipmap *mipmap;
+    SCOPED_OBJECT struct sim_mipmap *mipmap = NULL;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(mipmap_get(handle, &mipmap));
     bool found = level < mipmap->storage->part_count;
     if (found)
         *out = object_handle(&mipmap->levels[level]->object);
-    object_put(&mipmap->object);
     return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuMipmappedArrayDestroy, CUmipmappedArray handle)
 {
-    struct sim_mipmap *mipmap;
+    SCOPED_OBJECT struct sim_mipmap *mipmap = NULL;
     SIM_TRY(sim_check_ready());
     SIM_TRY(mipmap_get(handle, &mipmap));
     CUresult result = capture_check_unsafe();
@@ -121,6 +117,5 @@ SIM_API(cuMipmappedArrayDestroy, CUmipmappedArray handle)
         context_quiesce(mipmap->storage->context);
         mipmap_end(mipmap);
     }
-    object_put(&mipmap->object);
     return result;
 }

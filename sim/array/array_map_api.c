@@ -177,10 +177,7 @@ static CUresult submit_list(const CUarrayMapInfo *list, unsigned count, struct s
 
 SIM_API(cuMemMapArrayAsync, const CUarrayMapInfo *list, unsigned count, CUstream handle)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
-    CUresult result = capture_contains(stream) ? capture_refuse(stream)
-                                               : submit_list(list, count, stream);
-    object_put(&stream->object);
-    return result;
+    return capture_contains(stream) ? capture_refuse(stream) : submit_list(list, count, stream);
 }

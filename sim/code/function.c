@@ -116,75 +116,65 @@ CUresult function_param(const struct ptx_function_info *info, size_t index, size
 
 SIM_API(cuFuncGetAttribute, int *value, CUfunction_attribute attribute, CUfunction handle)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     SIM_TRY(function_get(handle, &function));
-    CUresult result = value ? function_attribute(function->info, function, attribute, value)
-                            : CUDA_ERROR_INVALID_VALUE;
-    function_put(function);
-    return result;
+    return value ? function_attribute(function->info, function, attribute, value)
+                 : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuFuncSetAttribute, CUfunction handle, CUfunction_attribute attribute, int value)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     SIM_TRY(function_get(handle, &function));
-    CUresult result = function_set_attribute(function, attribute, value);
-    function_put(function);
-    return result;
+    return function_set_attribute(function, attribute, value);
 }
 
 SIM_API(cuFuncSetCacheConfig, CUfunction handle, CUfunc_cache config)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     SIM_TRY(function_get(handle, &function));
     bool valid = (unsigned)config <= CU_FUNC_CACHE_PREFER_EQUAL;
     if (valid)
         atomic_store(&function->cache_config, (int)config);
-    function_put(function);
     return valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 // Accepted without effect, because bank sizes are fixed on this architecture.
 SIM_API(cuFuncSetSharedMemConfig, CUfunction handle, CUsharedconfig config)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     SIM_TRY(function_get(handle, &function));
-    function_put(function);
     return (unsigned)config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_SUCCESS
                                                                          : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuFuncGetModule, CUmodule *out, CUfunction handle)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(function_get(handle, &function));
     if (out)
         *out = object_handle(&function->module->object);
-    function_put(function);
     return out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuFuncGetName, const char **name, CUfunction handle)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(function_get(handle, &function));
     if (name)
         *name = function->info->name;
-    function_put(function);
     return name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuFuncGetParamInfo, CUfunction handle, size_t index, size_t *offset, size_t *size)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     SIM_TRY(function_get(handle, &function));
-    CUresult result = function_param(function->info, index, offset, size);
-    function_put(function);
-    return result;
+    return function_param(function->info, index, offset, size);
 }
 
 SIM_API(cuFuncIsLoaded, CUfunctionLoadingState *state, CUfunction handle)
@@ -220,9 +210,7 @@ CUresult function_make_ready(struct function *function)
 
 SIM_API(cuFuncLoad, CUfunction handle)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     SIM_TRY(function_get(handle, &function));
-    CUresult result = function_load(function);
-    function_put(function);
-    return result;
+    return function_load(function);
 }

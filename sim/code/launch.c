@@ -259,7 +259,7 @@ static CUresult launch_checked(CUfunction function_handle, CUstream stream_handl
                                const struct launch_request *request, const CUlaunchConfig *config,
                                struct event *done)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     struct stream *stream;
     SIM_TRY(function_get(function_handle, &function));
     CUresult result = function_make_ready(function);
@@ -272,7 +272,6 @@ static CUresult launch_checked(CUfunction function_handle, CUstream stream_handl
             result = event_record(done, stream);
         object_put(&stream->object);
     }
-    function_put(function);
     return result;
 }
 

@@ -235,7 +235,7 @@ static CUresult current_module(struct library *library, struct module **out)
 
 CUresult library_kernel_function(CUkernel handle, CUfunction *out)
 {
-    struct kernel *kernel;
+    SCOPED_OBJECT struct kernel *kernel = NULL;
     struct module *module;
     SIM_TRY(kernel_get(handle, &kernel));
     CUresult result = current_module(kernel->library, &module);
@@ -243,7 +243,6 @@ CUresult library_kernel_function(CUkernel handle, CUfunction *out)
         *out = module->functions[kernel->index];
         object_put(&module->object);
     }
-    object_put(&kernel->object);
     return result;
 }
 
@@ -256,35 +255,31 @@ SIM_API(cuKernelGetFunction, CUfunction *out, CUkernel kernel)
 
 SIM_API(cuKernelGetLibrary, CUlibrary *out, CUkernel handle)
 {
-    struct kernel *kernel;
+    SCOPED_OBJECT struct kernel *kernel = NULL;
     SIM_TRY(kernel_get(handle, &kernel));
     if (out)
         *out = object_handle(&kernel->library->object);
-    object_put(&kernel->object);
     return out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuKernelGetName, const char **name, CUkernel handle)
 {
-    struct kernel *kernel;
+    SCOPED_OBJECT struct kernel *kernel = NULL;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(kernel_get(handle, &kernel));
     if (name)
         *name = kernel->info->name;
-    object_put(&kernel->object);
     return name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuKernelGetParamInfo, CUkernel handle, size_t index, size_t *offset, size_t *size)
 {
-    struct kernel *kernel;
+    SCOPED_OBJECT struct kernel *kernel = NULL;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(kernel_get(handle, &kernel));
-    CUresult result = function_param(kernel->info, index, offset, size);
-    object_put(&kernel->object);
-    return result;
+    return function_param(kernel->info, index, offset, size);
 }
 
 // Finds the function of a kernel on a device. If the device's context is not current, only fixed
@@ -303,7 +298,7 @@ static CUresult kernel_function(CUkernel handle, CUdevice index, struct function
 SIM_API(cuKernelGetAttribute, int *value, CUfunction_attribute attribute, CUkernel handle,
         CUdevice device)
 {
-    struct kernel *kernel;
+    SCOPED_OBJECT struct kernel *kernel = NULL;
     struct function *function;
     SIM_TRY(kernel_get(handle, &kernel));
     CUresult result = value ? kernel_function(handle, device, &function) : CUDA_ERROR_INVALID_VALUE;
@@ -312,7 +307,6 @@ SIM_API(cuKernelGetAttribute, int *value, CUfunction_attribute attribute, CUkern
         if (function)
             function_put(function);
     }
-    object_put(&kernel->object);
     return result;
 }
 
@@ -343,7 +337,7 @@ SIM_API(cuKernelSetCacheConfig, CUkernel handle, CUfunc_cache config, CUdevice d
 
 SIM_API(cuLibraryGetKernel, CUkernel *out, CUlibrary handle, const char *name)
 {
-    struct library *library;
+    SCOPED_OBJECT struct library *library = NULL;
     SIM_TRY(library_get(handle, &library));
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     if (out && name) {
@@ -352,33 +346,30 @@ SIM_API(cuLibraryGetKernel, CUkernel *out, CUlibrary handle, const char *name)
         if (!result)
             *out = library->kernels[index];
     }
-    object_put(&library->object);
     return result;
 }
 
 SIM_API(cuLibraryGetKernelCount, unsigned int *count, CUlibrary handle)
 {
-    struct library *library;
+    SCOPED_OBJECT struct library *library = NULL;
     SIM_TRY(library_get(handle, &library));
     if (count)
         *count = (unsigned)library->kernel_count;
-    object_put(&library->object);
     return count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuLibraryEnumerateKernels, CUkernel *kernels, unsigned int count, CUlibrary handle)
 {
-    struct library *library;
+    SCOPED_OBJECT struct library *library = NULL;
     SIM_TRY(library_get(handle, &library));
     for (size_t i = 0; kernels && i < count && i < library->kernel_count; i++)
         kernels[i] = library->kernels[i];
-    object_put(&library->object);
     return kernels ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuLibraryGetModule, CUmodule *out, CUlibrary handle)
 {
-    struct library *library;
+    SCOPED_OBJECT struct library *library = NULL;
     struct module *module;
     SIM_TRY(library_get(handle, &library));
     CUresult result = out ? current_module(library, &module) : CUDA_ERROR_INVALID_VALUE;
@@ -386,13 +377,12 @@ SIM_API(cuLibraryGetModule, CUmodule *out, CUlibrary handle)
         *out = object_handle(&module->object);
         object_put(&module->object);
     }
-    object_put(&library->object);
     return result;
 }
 
 SIM_API(cuLibraryGetGlobal, CUdeviceptr *address, size_t *size, CUlibrary handle, const char *name)
 {
-    struct library *library;
+    SCOPED_OBJECT struct library *library = NULL;
     struct module *module;
     SIM_TRY(library_get(handle, &library));
     CUresult result = name && (address || size) ? current_module(library, &module)
@@ -401,7 +391,6 @@ SIM_API(cuLibraryGetGlobal, CUdeviceptr *address, size_t *size, CUlibrary handle
         result = module_variable(module, name, address, size);
         object_put(&module->object);
     }
-    object_put(&library->object);
     return result;
 }
 

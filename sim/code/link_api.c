@@ -111,7 +111,7 @@ static CUresult link_api_add_data(struct ptx_linker *link, CUjitInputType type, 
 static CUresult link_api_add(CUlinkState handle, CUjitInputType type, const void *data, size_t size,
                              unsigned count, const CUjit_option *options, void **values)
 {
-    struct ptx_linker *link;
+    SCOPED_OBJECT struct ptx_linker *link = NULL;
     struct jit ignored;
     SIM_TRY(link_get(handle, &link));
     CUresult result = jit_begin(&ignored, count, options, values);
@@ -119,7 +119,6 @@ static CUresult link_api_add(CUlinkState handle, CUjitInputType type, const void
         SCOPED_LOCK(&link->lock);
         result = link_api_add_data(link, type, data, size);
     }
-    object_put(&link->object);
     return result;
 }
 
@@ -159,7 +158,7 @@ static CUresult link_api_complete(struct ptx_linker *link)
 // The image lives until the link state is destroyed; its NUL counts as part of it.
 SIM_API(cuLinkComplete, CUlinkState handle, void **image, size_t *size)
 {
-    struct ptx_linker *link;
+    SCOPED_OBJECT struct ptx_linker *link = NULL;
     SIM_TRY(link_get(handle, &link));
     pthread_mutex_lock(&link->lock);
     CUresult result = image ? link_api_complete(link) : CUDA_ERROR_INVALID_VALUE;
@@ -169,7 +168,6 @@ SIM_API(cuLinkComplete, CUlinkState handle, void **image, size_t *size)
             *size = link->size + 1;
     }
     pthread_mutex_unlock(&link->lock);
-    object_put(&link->object);
     return result;
 }
 

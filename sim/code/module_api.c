@@ -67,11 +67,9 @@ SIM_API(cuModuleLoad, CUmodule *out, const char *path)
 
 SIM_API(cuModuleUnload, CUmodule handle)
 {
-    struct module *module;
+    SCOPED_OBJECT struct module *module = NULL;
     SIM_TRY(module_get(handle, &module));
-    CUresult result = module_remove(module);
-    object_put(&module->object);
-    return result;
+    return module_remove(module);
 }
 
 SIM_API(cuModuleGetLoadingMode, CUmoduleLoadingMode *mode)
@@ -85,7 +83,7 @@ SIM_API(cuModuleGetLoadingMode, CUmoduleLoadingMode *mode)
 
 SIM_API(cuModuleGetFunction, CUfunction *out, CUmodule handle, const char *name)
 {
-    struct module *module;
+    SCOPED_OBJECT struct module *module = NULL;
     SIM_TRY(module_get(handle, &module));
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     if (out && name) {
@@ -94,37 +92,33 @@ SIM_API(cuModuleGetFunction, CUfunction *out, CUmodule handle, const char *name)
         if (!result)
             *out = module->functions[index];
     }
-    object_put(&module->object);
     return result;
 }
 
 SIM_API(cuModuleGetFunctionCount, unsigned int *count, CUmodule handle)
 {
-    struct module *module;
+    SCOPED_OBJECT struct module *module = NULL;
     SIM_TRY(module_get(handle, &module));
     if (count)
         *count = (unsigned)module->function_count;
-    object_put(&module->object);
     return count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuModuleEnumerateFunctions, CUfunction *functions, unsigned int count, CUmodule handle)
 {
-    struct module *module;
+    SCOPED_OBJECT struct module *module = NULL;
     SIM_TRY(module_get(handle, &module));
     for (size_t i = 0; functions && i < count && i < module->function_count; i++)
         functions[i] = module->functions[i];
-    object_put(&module->object);
     return functions ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuModuleGetGlobal_v2, CUdeviceptr *address, size_t *size, CUmodule handle, const char *name)
 {
-    struct module *module;
+    SCOPED_OBJECT struct module *module = NULL;
     SIM_TRY(module_get(handle, &module));
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     if (name && (address || size))
         result = module_variable(module, name, address, size);
-    object_put(&module->object);
     return result;
 }

@@ -43,14 +43,13 @@ int occupancy_blocks(const struct function *function, int block_size, size_t dyn
 SIM_API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, CUfunction handle,
         int block_size, size_t dynamic_shared, unsigned flags)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     SIM_TRY(function_get(handle, &function));
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     if (blocks && block_size > 0 && !(flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)) {
         *blocks = occupancy_blocks(function, block_size, dynamic_shared);
         result = CUDA_SUCCESS;
     }
-    function_put(function);
     return result;
 }
 
@@ -77,7 +76,7 @@ SIM_API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid_size, int *block_si
         CUfunction handle, CUoccupancyB2DSize shared_of, size_t dynamic_shared, int limit,
         unsigned flags)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     SIM_TRY(function_get(handle, &function));
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     if (grid_size && block_size && limit >= 0 &&
@@ -90,14 +89,13 @@ SIM_API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid_size, int *block_si
         *grid_size = blocks * DEVICE_MULTIPROCESSORS;
         result = *block_size ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
-    function_put(function);
     return result;
 }
 
 SIM_API(cuOccupancyAvailableDynamicSMemPerBlock, size_t *bytes, CUfunction handle, int blocks,
         int block_size)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     SIM_TRY(function_get(handle, &function));
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     if (bytes && blocks > 0 && block_size > 0 && block_size <= MAX_BLOCK) {
@@ -109,6 +107,5 @@ SIM_API(cuOccupancyAvailableDynamicSMemPerBlock, size_t *bytes, CUfunction handl
             *bytes = most;
         result = CUDA_SUCCESS;
     }
-    function_put(function);
     return result;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Implements the launch functions from before CUDA 4 (cuFuncSetBlockShape, cuLaunchGrid, ...) with
 // cuLaunchKernel.
+#include "common/base/scope.h"
 #include "common/driver/old_launch.h"
 
 #include "sim/engine/context.h"
@@ -10,51 +11,42 @@
 // Looks up a function of the current context. The caller calls function_put.
 static CUresult old_launch_api_find_function(CUfunction handle, struct function **out)
 {
+    SCOPED_OBJECT struct function *function = NULL;
     struct context *context;
     SIM_TRY(context_require(&context));
-    CUresult result = function_get(handle, out);
-    if (!result && (*out)->module->context != context) {
-        function_put(*out);
-        result = CUDA_ERROR_INVALID_HANDLE;
-    }
-    return result;
+    SIM_TRY(function_get(handle, &function));
+    SIM_RETURN_IF(function->module->context != context, CUDA_ERROR_INVALID_HANDLE);
+    *out = scoped_take(&function);
+    return CUDA_SUCCESS;
 }
 
 SIM_API(cuFuncSetBlockShape, CUfunction handle, int x, int y, int z)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     SIM_TRY(old_launch_api_find_function(handle, &function));
-    CUresult result = old_launch_block(&function->old_launch, x, y, z);
-    function_put(function);
-    return result;
+    return old_launch_block(&function->old_launch, x, y, z);
 }
 
 SIM_API(cuFuncSetSharedSize, CUfunction handle, unsigned int bytes)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     SIM_TRY(old_launch_api_find_function(handle, &function));
-    CUresult result = old_launch_shared(&function->old_launch, bytes);
-    function_put(function);
-    return result;
+    return old_launch_shared(&function->old_launch, bytes);
 }
 
 SIM_API(cuParamSetSize, CUfunction handle, unsigned int bytes)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     SIM_TRY(old_launch_api_find_function(handle, &function));
-    CUresult result = old_launch_size(&function->old_launch, bytes);
-    function_put(function);
-    return result;
+    return old_launch_size(&function->old_launch, bytes);
 }
 
 static CUresult old_launch_api_set_parameter(CUfunction handle, int offset, const void *value,
                                              unsigned int size)
 {
-    struct function *function;
+    SCOPED_OBJECT struct function *function = NULL;
     SIM_TRY(old_launch_api_find_function(handle, &function));
-    CUresult result = old_launch_parameter(&function->old_launch, offset, value, size);
-    function_put(function);
-    return result;
+    return old_launch_parameter(&function->old_launch, offset, value, size);
 }
 
 SIM_API(cuParamSeti, CUfunction handle, int offset, unsigned int value)

@@ -104,13 +104,11 @@ SIM_API(cuCtxAttach, CUcontext *out, unsigned int flags)
 
 SIM_API(cuCtxPushCurrent_v2, CUcontext handle)
 {
-    struct context *context;
+    SCOPED_OBJECT struct context *context = NULL;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(context_get(handle, &context));
-    CUresult result = context_stack_push(context);
-    object_put(&context->object);
-    return result;
+    return context_stack_push(context);
 }
 
 SIM_API(cuCtxPopCurrent_v2, CUcontext *out)
@@ -121,14 +119,12 @@ SIM_API(cuCtxPopCurrent_v2, CUcontext *out)
 
 SIM_API(cuCtxSetCurrent, CUcontext handle)
 {
-    struct context *context;
+    SCOPED_OBJECT struct context *context = NULL;
     SIM_TRY(sim_check_ready());
     if (!handle)
         return context_stack_set(NULL);
     SIM_TRY(context_get(handle, &context));
-    CUresult result = context_stack_set(context);
-    object_put(&context->object);
-    return result;
+    return context_stack_set(context);
 }
 
 SIM_API(cuCtxGetCurrent, CUcontext *out)
@@ -142,11 +138,10 @@ SIM_API(cuCtxGetCurrent, CUcontext *out)
 
 static CUresult context_api_get_device(CUdevice *out, CUcontext handle)
 {
-    struct context *context;
+    SCOPED_OBJECT struct context *context = NULL;
     SIM_TRY(context_get(handle, &context));
     if (out)
         *out = context->device->index;
-    object_put(&context->object);
     return out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -180,23 +175,19 @@ SIM_API(cuCtxSetFlags, unsigned int flags)
 
 SIM_API(cuCtxGetId, CUcontext handle, unsigned long long *id)
 {
-    struct context *context;
+    SCOPED_OBJECT struct context *context = NULL;
     SIM_TRY(context_get(handle, &context));
     if (id)
         *id = atomic_load(&context->id);
-    object_put(&context->object);
     return id ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult context_api_synchronize(CUcontext handle)
 {
-    struct context *context;
+    SCOPED_OBJECT struct context *context = NULL;
     SIM_TRY(context_get(handle, &context));
-    CUresult result = capture_refuse_context(context);
-    if (!result)
-        result = context_finish_work(context);
-    object_put(&context->object);
-    return result;
+    SIM_TRY(capture_refuse_context(context));
+    return context_finish_work(context);
 }
 
 SIM_API(cuCtxSynchronize, void)
@@ -279,11 +270,10 @@ SIM_API(cuCtxSetSharedMemConfig, CUsharedconfig config)
 
 SIM_API(cuCtxGetApiVersion, CUcontext handle, unsigned int *version)
 {
-    struct context *context;
+    SCOPED_OBJECT struct context *context = NULL;
     SIM_TRY(context_get(handle, &context));
     if (version)
         *version = context->api_version;
-    object_put(&context->object);
     return version ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

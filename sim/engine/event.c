@@ -230,7 +230,7 @@ static CUresult capture_external(struct stream *stream, CUgraphNodeType type, st
 
 static CUresult record_by_handle(CUevent event_handle, CUstream stream_handle, unsigned flags)
 {
-    struct event *event;
+    SCOPED_OBJECT struct event *event = NULL;
     struct stream *stream;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL, CUDA_ERROR_INVALID_VALUE);
@@ -242,7 +242,6 @@ static CUresult record_by_handle(CUevent event_handle, CUstream stream_handle, u
                      : event_record(event, stream);
         object_put(&stream->object);
     }
-    event_put(event);
     return result;
 }
 
@@ -252,7 +251,7 @@ SIM_CALL(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned int f
 
 SIM_API(cuEventQuery, CUevent handle)
 {
-    struct event *event;
+    SCOPED_OBJECT struct event *event = NULL;
     SIM_TRY(event_get(handle, &event));
     struct record *record = last_record(event);
     CUresult result = capture_check_event(&event->captured, true);
@@ -261,13 +260,12 @@ SIM_API(cuEventQuery, CUevent handle)
     if (!result && !record_done(record))
         result = CUDA_ERROR_NOT_READY;
     record_put(record);
-    event_put(event);
     return result;
 }
 
 SIM_API(cuEventSynchronize, CUevent handle)
 {
-    struct event *event;
+    SCOPED_OBJECT struct event *event = NULL;
     SIM_TRY(event_get(handle, &event));
     struct record *record = last_record(event);
     CUresult result = capture_check_event(&event->captured, true);
@@ -280,7 +278,6 @@ SIM_API(cuEventSynchronize, CUevent handle)
         context_flush_print(event->object.context);
         result = context_status(event->object.context);
     }
-    event_put(event);
     return result;
 }
 
@@ -363,7 +360,7 @@ static CUresult wait_for_event(struct stream *stream, struct event *event, unsig
 SIM_API(cuStreamWaitEvent, CUstream stream_handle, CUevent event_handle, unsigned flags)
 {
     struct event *event;
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(stream_handle, &stream));
     CUresult result = flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL ? CUDA_ERROR_INVALID_VALUE
                                                                 : event_get(event_handle, &event);
@@ -371,6 +368,5 @@ SIM_API(cuStreamWaitEvent, CUstream stream_handle, CUevent event_handle, unsigne
         result = wait_for_event(stream, event, flags);
         event_put(event);
     }
-    object_put(&stream->object);
     return result;
 }

@@ -228,19 +228,17 @@ SIM_API(cuGreenCtxDestroy, CUgreenCtx handle)
 
 SIM_API(cuCtxFromGreenCtx, CUcontext *out, CUgreenCtx handle)
 {
-    struct green_context *green;
+    SCOPED_OBJECT struct green_context *green = NULL;
     SIM_TRY(green_context_find(handle, CUDA_ERROR_CONTEXT_IS_DESTROYED, &green));
     if (out)
         *out = (CUcontext)(void *)handle;
-    object_put(&green->object);
     return out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuGreenCtxGetDevResource, CUgreenCtx handle, CUdevResource *resource,
         CUdevResourceType type)
 {
-    struct green_context *green;
+    SCOPED_OBJECT struct green_context *green = NULL;
     SIM_TRY(green_context_find(handle, CUDA_ERROR_CONTEXT_IS_DESTROYED, &green));
-    object_put(&green->object);
     return resource_of((CUcontext)(void *)handle, resource, type);
 }

@@ -48,6 +48,16 @@ void object_init(struct sim_object *object, enum object_kind kind, struct contex
 void object_hold(struct sim_object *object);
 void object_put(struct sim_object *object);
 
+// Drops the reference in the variable, a pointer to a struct that begins with its object, when its
+// scope ends (common/base/scope.h). NULL: none.
+#define SCOPED_OBJECT __attribute__((cleanup(object_scope_ends)))
+static inline void object_scope_ends(void *variable)
+{
+    struct sim_object *object = *(struct sim_object **)variable;
+    if (object)
+        object_put(object);
+}
+
 // Creates the object's handle and adds the object to its context's list. Returns OUT_OF_MEMORY.
 CUresult handle_publish(struct sim_object *object);
 

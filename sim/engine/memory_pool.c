@@ -261,7 +261,7 @@ SIM_API(cuDeviceGetMemPool, CUmemoryPool *out, CUdevice index)
 SIM_API(cuDeviceSetMemPool, CUdevice index, CUmemoryPool handle)
 {
     struct device *device;
-    struct memory_pool *pool;
+    SCOPED_OBJECT struct memory_pool *pool = NULL;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(device_get(index, &device), CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(own_pool_get(handle, &pool));
@@ -270,7 +270,6 @@ SIM_API(cuDeviceSetMemPool, CUdevice index, CUmemoryPool handle)
     if (fits)
         device->current_pool = pool->is_default ? NULL : pool;
     pthread_mutex_unlock(&device->lock);
-    object_put(&pool->object);
     return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
@@ -352,14 +351,13 @@ SIM_API(cuMemPoolDestroy, CUmemoryPool handle)
 
 SIM_API(cuMemPoolTrimTo, CUmemoryPool handle, size_t keep)
 {
-    struct memory_pool *pool;
+    SCOPED_OBJECT struct memory_pool *pool = NULL;
     SIM_TRY(sim_check_ready());
     SIM_TRY(capture_check_unsafe());
     SIM_TRY(own_pool_get(handle, &pool));
     pthread_mutex_lock(&pool->lock);
     memory_pool_trim(pool, keep); // without waiting for work, as on an H100
     pthread_mutex_unlock(&pool->lock);
-    object_put(&pool->object);
     return CUDA_SUCCESS;
 }
 
@@ -416,23 +414,21 @@ static CUresult get_attribute(const struct memory_pool *pool, CUmemPool_attribut
 
 SIM_API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
 {
-    struct memory_pool *pool;
+    SCOPED_OBJECT struct memory_pool *pool = NULL;
     SIM_TRY(own_pool_get(handle, &pool));
     pthread_mutex_lock(&pool->lock);
     CUresult result = value ? set_attribute(pool, attribute, value) : CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_unlock(&pool->lock);
-    object_put(&pool->object);
     return result;
 }
 
 SIM_API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
 {
-    struct memory_pool *pool;
+    SCOPED_OBJECT struct memory_pool *pool = NULL;
     SIM_TRY(own_pool_get(handle, &pool));
     pthread_mutex_lock(&pool->lock);
     CUresult result = value ? get_attribute(pool, attribute, value) : CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_unlock(&pool->lock);
-    object_put(&pool->object);
     return result;
 }
 
@@ -454,18 +450,17 @@ static CUresult set_access(struct memory_pool *pool, const CUmemAccessDesc *acce
 
 SIM_API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t count)
 {
-    struct memory_pool *pool;
+    SCOPED_OBJECT struct memory_pool *pool = NULL;
     SIM_TRY(pool_get(handle, &pool));
     CUresult result = map || !count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; !result && i < count; i++)
         result = set_access(pool, &map[i]);
-    object_put(&pool->object);
     return result;
 }
 
 SIM_API(cuMemPoolGetAccess, CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocation *location)
 {
-    struct memory_pool *pool;
+    SCOPED_OBJECT struct memory_pool *pool = NULL;
     struct device *device;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE,
@@ -475,6 +470,5 @@ SIM_API(cuMemPoolGetAccess, CUmemAccess_flags *flags, CUmemoryPool handle, CUmem
     pthread_mutex_lock(&pool->lock);
     *flags = pool->access[device->index];
     pthread_mutex_unlock(&pool->lock);
-    object_put(&pool->object);
     return CUDA_SUCCESS;
 }

@@ -227,11 +227,10 @@ SIM_API(cuMemRelease, CUmemGenericAllocationHandle handle)
 SIM_API(cuMemGetAllocationPropertiesFromHandle, CUmemAllocationProp *properties,
         CUmemGenericAllocationHandle handle)
 {
-    struct sim_physical *physical;
+    SCOPED_OBJECT struct sim_physical *physical = NULL;
     SIM_RETURN_IF(!properties, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(sim_physical_get(handle, &physical));
     *properties = physical->properties;
-    sim_physical_put(physical);
     return CUDA_SUCCESS;
 }
 

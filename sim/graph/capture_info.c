@@ -62,7 +62,7 @@ static CUresult capture_info_answer(struct stream *stream, const struct question
 
 static CUresult capture_info(CUstream handle, const struct question *question)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     if (question->status) {
@@ -71,7 +71,6 @@ static CUresult capture_info(CUstream handle, const struct question *question)
         if (!result)
             result = capture_info_answer(stream, question);
     }
-    object_put(&stream->object);
     return result;
 }
 
@@ -106,11 +105,10 @@ static CUresult capture_info_update(struct stream *stream, const CUgraphNode *no
 SIM_API(cuStreamUpdateCaptureDependencies_v2, CUstream handle, const CUgraphNode *nodes,
         const CUgraphEdgeData *edges, size_t count, unsigned flags)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     pthread_mutex_lock(&graph_mutex);
     CUresult result = capture_info_update(stream, nodes, edges, count, flags);
     pthread_mutex_unlock(&graph_mutex);
-    object_put(&stream->object);
     return result;
 }

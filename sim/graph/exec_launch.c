@@ -137,20 +137,19 @@ SIM_API(cuGraphLaunch, CUgraphExec handle, CUstream stream_handle)
 {
     struct stream *stream;
     SIM_TRY(sim_check_ready());
-    struct exec *exec = handle_get(OBJECT_EXEC, handle);
+    SCOPED_OBJECT struct exec *exec = handle_get(OBJECT_EXEC, handle);
     SIM_RETURN_IF(!exec, CUDA_ERROR_INVALID_VALUE);
     CUresult result = stream_get(stream_handle, &stream);
     if (!result) {
         result = launch_in(exec, stream);
         object_put(&stream->object);
     }
-    object_put(&exec->object);
     return result;
 }
 
 CUresult exec_upload(CUgraphExec handle, CUstream stream_handle)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     struct exec *exec;
     SIM_TRY(sim_check_ready());
     {
@@ -165,7 +164,6 @@ CUresult exec_upload(CUgraphExec handle, CUstream stream_handle)
         if (!result)
             result = memory_claim_upload(exec->plan);
     }
-    object_put(&stream->object);
     return result;
 }
 

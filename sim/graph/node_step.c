@@ -24,14 +24,13 @@ struct node_step {
 
 static CUresult take_context(struct node_step *step, CUcontext handle)
 {
-    struct context *context;
+    SCOPED_OBJECT struct context *context = NULL;
     SIM_TRY(context_get(handle, &context));
     CUresult result = context_status(context);
     if (!result) {
         step->stream = context->legacy;
         object_hold(&step->stream->object);
     }
-    object_put(&context->object);
     return result;
 }
 

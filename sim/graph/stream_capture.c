@@ -102,12 +102,11 @@ static CUresult stream_capture_begin(struct stream *stream, CUstreamCaptureMode 
 
 SIM_API(cuStreamBeginCapture_v2, CUstream handle, CUstreamCaptureMode mode)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     pthread_mutex_lock(&graph_mutex);
     CUresult result = stream_capture_begin(stream, mode);
     pthread_mutex_unlock(&graph_mutex);
-    object_put(&stream->object);
     return result;
 }
 
@@ -140,12 +139,11 @@ SIM_API(cuStreamBeginCaptureToGraph, CUstream handle, CUgraph graph,
         const CUgraphNode *dependencies, const CUgraphEdgeData *data, size_t count,
         CUstreamCaptureMode mode)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     pthread_mutex_lock(&graph_mutex);
     CUresult result = stream_capture_begin_in_graph(stream, graph, dependencies, data, count, mode);
     pthread_mutex_unlock(&graph_mutex);
-    object_put(&stream->object);
     return result;
 }
 
@@ -217,14 +215,13 @@ static CUresult stream_capture_end(struct stream *stream, CUgraph *out)
 
 SIM_API(cuStreamEndCapture, CUstream handle, CUgraph *out)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     if (out)
         *out = NULL;
     pthread_mutex_lock(&graph_mutex);
     CUresult result = stream_capture_end(stream, out);
     pthread_mutex_unlock(&graph_mutex);
-    object_put(&stream->object);
     return result;
 }
 

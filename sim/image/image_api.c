@@ -80,21 +80,19 @@ static CUDA_RESOURCE_DESC still_there(const CUDA_RESOURCE_DESC *resource)
 
 SIM_API(cuTexObjectGetResourceDesc, CUDA_RESOURCE_DESC *out, CUtexObject handle)
 {
-    struct texture_object *texture;
+    SCOPED_OBJECT struct texture_object *texture = NULL;
 
     SIM_TRY(image_api_look_up(out, handle, &texture));
     *out = still_there(&texture->resource);
-    object_put(&texture->object);
     return CUDA_SUCCESS;
 }
 
 SIM_API(cuTexObjectGetTextureDesc, CUDA_TEXTURE_DESC *out, CUtexObject handle)
 {
-    struct texture_object *texture;
+    SCOPED_OBJECT struct texture_object *texture = NULL;
 
     SIM_TRY(image_api_look_up(out, handle, &texture));
     *out = texture->sampler;
-    object_put(&texture->object);
     return CUDA_SUCCESS;
 }
 

@@ -153,7 +153,7 @@ SIM_API(cuMemMap, CUdeviceptr address, size_t size, size_t offset,
         CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
     size_t least = sim_physical_granularity(CU_MEM_ALLOC_GRANULARITY_MINIMUM);
-    struct sim_physical *physical;
+    SCOPED_OBJECT struct sim_physical *physical = NULL;
     SIM_TRY(sim_physical_get(handle, &physical));
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     // A pool of tiles is for arrays only.
@@ -166,7 +166,6 @@ SIM_API(cuMemMap, CUdeviceptr address, size_t size, size_t offset,
         result = address_ranges_map(address, size, offset, physical);
         pthread_mutex_unlock(&space.lock);
     }
-    sim_physical_put(physical);
     return result;
 }
 

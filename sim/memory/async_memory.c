@@ -70,7 +70,7 @@ static CUresult capture_free(struct stream *stream, CUdeviceptr address)
 
 SIM_API(cuMemAllocAsync, CUdeviceptr *out, size_t size, CUstream handle)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     struct memory_pool *pool;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = out ? device_current_pool(stream->context->device, &pool)
@@ -80,14 +80,13 @@ SIM_API(cuMemAllocAsync, CUdeviceptr *out, size_t size, CUstream handle)
     else if (!result)
         result = capture_contains(stream) ? capture_allocation(pool, stream, size, out)
                                           : allocate_from(pool, stream, size, out);
-    object_put(&stream->object);
     return result;
 }
 
 SIM_API(cuMemAllocFromPoolAsync, CUdeviceptr *out, size_t size, CUmemoryPool handle,
         CUstream stream_handle)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(stream_handle, &stream));
     struct sim_object *pool = handle_get(OBJECT_POOL, handle);
     CUresult result = CUDA_ERROR_INVALID_VALUE;
@@ -101,7 +100,6 @@ SIM_API(cuMemAllocFromPoolAsync, CUdeviceptr *out, size_t size, CUmemoryPool han
     }
     if (pool)
         object_put(pool);
-    object_put(&stream->object);
     return result;
 }
 
@@ -135,12 +133,11 @@ static CUresult submit_free(struct stream *stream, CUdeviceptr address)
 
 SIM_API(cuMemFreeAsync, CUdeviceptr address, CUstream handle)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = CUDA_SUCCESS;
     if (address)
         result = capture_contains(stream) ? capture_free(stream, address)
                                           : submit_free(stream, address);
-    object_put(&stream->object);
     return result;
 }

@@ -277,13 +277,12 @@ static CUresult copy_capture(struct stream *stream, const struct copy_box *box,
 
 CUresult copy_submit(CUstream handle, const struct copy_box *box, enum copy_manner manner)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = CUDA_SUCCESS;
     if (capture_contains(stream))
         result = copy_capture(stream, box, manner);
     else if (box->width && box->height && box->depth)
         result = submit(stream, box, manner);
-    object_put(&stream->object);
     return result;
 }

@@ -157,7 +157,7 @@ static CUresult memory_operations_capture(struct stream *stream, unsigned count,
 static CUresult memory_operations_batch(CUstream handle, unsigned count,
                                         const CUstreamBatchMemOpParams *items, unsigned flags)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     struct operation *operation;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
@@ -168,7 +168,6 @@ static CUresult memory_operations_batch(CUstream handle, unsigned count,
         if (!result)
             result = stream_submit(stream, operation, NULL);
     }
-    object_put(&stream->object);
     return result;
 }
 
@@ -192,9 +191,8 @@ static CUresult memory_operations_write_value(CUstream stream, CUdeviceptr addre
 // off by default. Other errors come first.
 static CUresult first_form(CUstream handle, unsigned count)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
-    object_put(&stream->object);
     return count > 256 ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
 }
 

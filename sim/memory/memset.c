@@ -121,7 +121,7 @@ static CUresult memset_capture(struct stream *stream, const CUDA_MEMSET_NODE_PAR
 static CUresult fill_memory(CUdeviceptr address, size_t pitch, uint32_t value, unsigned size,
                             size_t width, size_t height, CUstream handle, bool sync)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     CUDA_MEMSET_NODE_PARAMS_v2 request = {.dst = address,
                                           .pitch = pitch,
@@ -135,7 +135,6 @@ static CUresult fill_memory(CUdeviceptr address, size_t pitch, uint32_t value, u
         result = memset_capture(stream, &request, sync);
     else if (width && height)
         result = memset_submit(stream, &request, sync);
-    object_put(&stream->object);
     return result;
 }
 

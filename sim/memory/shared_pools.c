@@ -38,13 +38,12 @@ static CUresult make_label(const struct pool_label *label, int *out)
 SIM_API(cuMemPoolExportToShareableHandle, void *out, CUmemoryPool handle,
         CUmemAllocationHandleType type, unsigned long long flags)
 {
-    struct memory_pool *pool;
+    SCOPED_OBJECT struct memory_pool *pool = NULL;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!out || flags || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
                   CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(pool_get(handle, &pool));
     struct pool_label label = {LABEL_MAGIC, pool_shared_id(pool), pool_device(pool)->ordinal};
-    pool_put(pool);
     return label.id ? make_label(&label, out) : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -94,13 +93,11 @@ static CUresult open_pooled(struct memory_pool *pool, const struct pooled_handle
 SIM_API(cuMemPoolImportPointer, CUdeviceptr *address, CUmemoryPool pool_handle,
         CUmemPoolPtrExportData *data)
 {
-    struct memory_pool *pool;
+    SCOPED_OBJECT struct memory_pool *pool = NULL;
     struct pooled_handle handle;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!address || !data, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(pool_get(pool_handle, &pool));
     memcpy(&handle, data, sizeof(handle));
-    CUresult result = open_pooled(pool, &handle, address);
-    pool_put(pool);
-    return result;
+    return open_pooled(pool, &handle, address);
 }

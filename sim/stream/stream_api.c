@@ -80,7 +80,7 @@ SIM_API(cuStreamDestroy_v2, CUstream handle)
 
 SIM_API(cuStreamQuery, CUstream handle)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = capture_refuse(stream);
     if (!result)
@@ -89,14 +89,13 @@ SIM_API(cuStreamQuery, CUstream handle)
         result = CUDA_ERROR_NOT_READY;
     // An earlier operation may have lost the context.
     CUresult status = context_status(stream->context);
-    object_put(&stream->object);
     return status ? status : result;
 }
 
 // The legacy default stream is done when the streams that it synchronizes with are done.
 SIM_API(cuStreamSynchronize, CUstream handle)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = capture_refuse(stream);
     if (!result)
@@ -106,58 +105,52 @@ SIM_API(cuStreamSynchronize, CUstream handle)
         context_flush_print(stream->context);
         result = context_status(stream->context);
     }
-    object_put(&stream->object);
     return result;
 }
 
 SIM_API(cuStreamGetPriority, CUstream handle, int *priority)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     if (priority)
         *priority = stream->priority;
-    object_put(&stream->object);
     return priority ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuStreamGetFlags, CUstream handle, unsigned *flags)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = capture_refuse(stream);
     if (flags && !result)
         *flags = stream->flags;
-    object_put(&stream->object);
     return flags ? result : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuStreamGetId, CUstream handle, unsigned long long *id)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     if (id)
         *id = stream->id;
-    object_put(&stream->object);
     return id ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuStreamGetDevice, CUstream handle, CUdevice *device)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     if (device)
         *device = stream->context->device->index;
-    object_put(&stream->object);
     return device ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult get_context(CUstream handle, CUcontext *context)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     if (context)
         *context = object_handle(&stream->context->object);
-    object_put(&stream->object);
     return context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -56,28 +56,26 @@ static CUresult write_attribute(struct stream *stream, CUstreamAttrID attribute,
 static CUresult stream_attribute_get(CUstream handle, CUstreamAttrID attribute,
                                      CUstreamAttrValue *value)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     if (value) {
         SCOPED_LOCK(&stream->lock);
         result = read_attribute(stream, attribute, value);
     }
-    object_put(&stream->object);
     return result;
 }
 
 static CUresult stream_attribute_set(CUstream handle, CUstreamAttrID attribute,
                                      const CUstreamAttrValue *value)
 {
-    struct stream *stream;
+    SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     if (value) {
         SCOPED_LOCK(&stream->lock);
         result = write_attribute(stream, attribute, value);
     }
-    object_put(&stream->object);
     return result;
 }
 

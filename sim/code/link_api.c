@@ -160,14 +160,13 @@ SIM_API(cuLinkComplete, CUlinkState handle, void **image, size_t *size)
 {
     SCOPED_OBJECT struct ptx_linker *link = NULL;
     SIM_TRY(link_get(handle, &link));
-    pthread_mutex_lock(&link->lock);
+    SCOPED_LOCK(&link->lock);
     CUresult result = image ? link_api_complete(link) : CUDA_ERROR_INVALID_VALUE;
     if (!result) {
         *image = link->image;
         if (size)
             *size = link->size + 1;
     }
-    pthread_mutex_unlock(&link->lock);
     return result;
 }
 

@@ -187,7 +187,7 @@ int arena_take(struct address_arena *arena, size_t size, size_t alignment, uint6
 int arena_take_at(struct address_arena *arena, uint64_t address, size_t size)
 {
     int result = -ENOMEM;
-    pthread_mutex_lock(&arena->lock);
+    SCOPED_LOCK(&arena->lock);
     for (size_t i = 0; i < arena->count && result; i++) {
         const struct span *span = &arena->spans[i];
         if (span->start <= address && address < span->end && size <= span->end - address) {
@@ -195,7 +195,6 @@ int arena_take_at(struct address_arena *arena, uint64_t address, size_t size)
             break;
         }
     }
-    pthread_mutex_unlock(&arena->lock);
     return result;
 }
 

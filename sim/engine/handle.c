@@ -166,7 +166,7 @@ void *handle_get(enum object_kind kind, const void *handle)
 void *handle_next(enum object_kind kind, uint32_t *position)
 {
     struct sim_object *found = NULL;
-    pthread_mutex_lock(&table.lock);
+    SCOPED_LOCK(&table.lock);
     while (*position < table.count && !found) {
         struct sim_object *object = table.slots[(*position)++].object;
         if (object && object->kind == kind)
@@ -174,6 +174,5 @@ void *handle_next(enum object_kind kind, uint32_t *position)
     }
     if (found)
         object_hold(found);
-    pthread_mutex_unlock(&table.lock);
     return found;
 }

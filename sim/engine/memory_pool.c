@@ -266,10 +266,9 @@ SIM_API(cuDeviceSetMemPool, CUdevice index, CUmemoryPool handle)
     SIM_RETURN_IF(device_get(index, &device), CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(own_pool_get(handle, &pool));
     bool fits = pool->device == device;
-    pthread_mutex_lock(&device->lock);
+    SCOPED_LOCK(&device->lock);
     if (fits)
         device->current_pool = pool->is_default ? NULL : pool;
-    pthread_mutex_unlock(&device->lock);
     return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
@@ -355,9 +354,8 @@ SIM_API(cuMemPoolTrimTo, CUmemoryPool handle, size_t keep)
     SIM_TRY(sim_check_ready());
     SIM_TRY(capture_check_unsafe());
     SIM_TRY(own_pool_get(handle, &pool));
-    pthread_mutex_lock(&pool->lock);
+    SCOPED_LOCK(&pool->lock);
     memory_pool_trim(pool, keep); // without waiting for work, as on an H100
-    pthread_mutex_unlock(&pool->lock);
     return CUDA_SUCCESS;
 }
 
@@ -416,20 +414,16 @@ SIM_API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribut
 {
     SCOPED_OBJECT struct memory_pool *pool = NULL;
     SIM_TRY(own_pool_get(handle, &pool));
-    pthread_mutex_lock(&pool->lock);
-    CUresult result = value ? set_attribute(pool, attribute, value) : CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_unlock(&pool->lock);
-    return result;
+    SCOPED_LOCK(&pool->lock);
+    return value ? set_attribute(pool, attribute, value) : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
 {
     SCOPED_OBJECT struct memory_pool *pool = NULL;
     SIM_TRY(own_pool_get(handle, &pool));
-    pthread_mutex_lock(&pool->lock);
-    CUresult result = value ? get_attribute(pool, attribute, value) : CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_unlock(&pool->lock);
-    return result;
+    SCOPED_LOCK(&pool->lock);
+    return value ? get_attribute(pool, attribute, value) : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult set_access(struct memory_pool *pool, const CUmemAccessDesc *access)
@@ -467,8 +461,7 @@ SIM_API(cuMemPoolGetAccess, CUmemAccess_flags *flags, CUmemoryPool handle, CUmem
                   CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(device_get(location->id, &device));
     SIM_TRY(pool_get(handle, &pool));
-    pthread_mutex_lock(&pool->lock);
+    SCOPED_LOCK(&pool->lock);
     *flags = pool->access[device->index];
-    pthread_mutex_unlock(&pool->lock);
     return CUDA_SUCCESS;
 }

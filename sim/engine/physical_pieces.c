@@ -12,6 +12,7 @@
 
 #include "sim/engine/handle.h"
 #include "sim/engine/memory_pool.h"
+#include "common/base/scope.h"
 
 #define FINE ((size_t)4096)
 #define COARSE ((size_t)2 << 20)
@@ -197,14 +198,13 @@ CUresult sim_physical_get(CUmemGenericAllocationHandle handle, struct sim_physic
 
 CUresult sim_physical_retain(struct sim_physical *physical, CUmemGenericAllocationHandle *handle)
 {
-    pthread_mutex_lock(&physical->lock);
+    SCOPED_LOCK(&physical->lock);
     CUresult result = CUDA_SUCCESS;
     if (!physical->uses)
         result = handle_publish(&physical->object);
     if (!result && !physical->uses++)
         sim_physical_hold(physical);
     *handle = physical->object.handle;
-    pthread_mutex_unlock(&physical->lock);
     return result;
 }
 

@@ -125,18 +125,15 @@ void stream_drain(struct stream *stream)
 
 uint64_t stream_promise(struct stream *stream)
 {
-    pthread_mutex_lock(&stream->lock);
-    uint64_t sequence = ++stream->submitted;
-    pthread_mutex_unlock(&stream->lock);
-    return sequence;
+    SCOPED_LOCK(&stream->lock);
+    return ++stream->submitted;
 }
 
 void stream_advance(struct stream *stream, uint64_t sequence)
 {
-    pthread_mutex_lock(&stream->lock);
+    SCOPED_LOCK(&stream->lock);
     if (!stream_reached(stream, sequence))
         note_progress(stream, sequence);
-    pthread_mutex_unlock(&stream->lock);
 }
 
 // Runs an operation; no other function does. The stream is marked running, and no lock is held.

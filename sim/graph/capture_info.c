@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/graph/graph.h"
+#include "common/base/scope.h"
 
 struct question {
     CUstreamCaptureStatus *status;
@@ -107,8 +108,6 @@ SIM_API(cuStreamUpdateCaptureDependencies_v2, CUstream handle, const CUgraphNode
 {
     SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
-    pthread_mutex_lock(&graph_mutex);
-    CUresult result = capture_info_update(stream, nodes, edges, count, flags);
-    pthread_mutex_unlock(&graph_mutex);
-    return result;
+    SCOPED_LOCK(&graph_mutex);
+    return capture_info_update(stream, nodes, edges, count, flags);
 }

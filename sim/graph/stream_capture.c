@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "sim/graph/node_add.h"
+#include "common/base/scope.h"
 
 static CUresult stream_capture_attributes_of(const struct capture_item *item,
                                              struct step_attributes *attributes,
@@ -104,10 +105,8 @@ SIM_API(cuStreamBeginCapture_v2, CUstream handle, CUstreamCaptureMode mode)
 {
     SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
-    pthread_mutex_lock(&graph_mutex);
-    CUresult result = stream_capture_begin(stream, mode);
-    pthread_mutex_unlock(&graph_mutex);
-    return result;
+    SCOPED_LOCK(&graph_mutex);
+    return stream_capture_begin(stream, mode);
 }
 
 static CUresult stream_capture_begin_in_graph(struct stream *stream, CUgraph handle,
@@ -141,10 +140,8 @@ SIM_API(cuStreamBeginCaptureToGraph, CUstream handle, CUgraph graph,
 {
     SCOPED_OBJECT struct stream *stream = NULL;
     SIM_TRY(stream_get(handle, &stream));
-    pthread_mutex_lock(&graph_mutex);
-    CUresult result = stream_capture_begin_in_graph(stream, graph, dependencies, data, count, mode);
-    pthread_mutex_unlock(&graph_mutex);
-    return result;
+    SCOPED_LOCK(&graph_mutex);
+    return stream_capture_begin_in_graph(stream, graph, dependencies, data, count, mode);
 }
 
 static void mark_before(struct node *node)
@@ -219,10 +216,8 @@ SIM_API(cuStreamEndCapture, CUstream handle, CUgraph *out)
     SIM_TRY(stream_get(handle, &stream));
     if (out)
         *out = NULL;
-    pthread_mutex_lock(&graph_mutex);
-    CUresult result = stream_capture_end(stream, out);
-    pthread_mutex_unlock(&graph_mutex);
-    return result;
+    SCOPED_LOCK(&graph_mutex);
+    return stream_capture_end(stream, out);
 }
 
 SIM_API(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)

@@ -9,6 +9,7 @@
 #include "sim/engine/arena.h"
 #include "sim/engine/memory.h"
 #include "sim/engine/physical_pieces.h"
+#include "common/base/scope.h"
 
 #define ROOM ((size_t)1 << 40)
 #define PAGE ((size_t)4096)
@@ -114,7 +115,7 @@ SIM_API(cuMemAddressReserve, CUdeviceptr *address, size_t size, size_t alignment
 SIM_API(cuMemAddressFree, CUdeviceptr address, size_t size)
 {
     SIM_TRY(sim_check_ready());
-    pthread_mutex_lock(&space.lock);
+    SCOPED_LOCK(&space.lock);
     struct sim_reservation **at = &space.first;
     while (*at && ((*at)->base != address || (*at)->size != size))
         at = &(*at)->next;
@@ -125,7 +126,6 @@ SIM_API(cuMemAddressFree, CUdeviceptr address, size_t size)
         address_ranges_give(found);
         free(found);
     }
-    pthread_mutex_unlock(&space.lock);
     return ends ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -179,10 +179,8 @@ static void address_ranges_unmap(struct memory_range *range)
 // it again. Takes the lock itself.
 static bool address_ranges_is_empty(uint64_t address, size_t size)
 {
-    pthread_mutex_lock(&space.lock);
-    bool empty = size && is_reserved(address, size) && !memory_any_mapping(address, size);
-    pthread_mutex_unlock(&space.lock);
-    return empty;
+    SCOPED_LOCK(&space.lock);
+    return size && is_reserved(address, size) && !memory_any_mapping(address, size);
 }
 
 SIM_API(cuMemUnmap, CUdeviceptr address, size_t size)
@@ -191,10 +189,8 @@ SIM_API(cuMemUnmap, CUdeviceptr address, size_t size)
     SIM_RETURN_IF(address_ranges_is_empty(address, size), CUDA_SUCCESS);
     SIM_TRY(memory_each_mapping(address, size, NULL, NULL));
     SIM_TRY(context_quiesce_all());
-    pthread_mutex_lock(&space.lock);
-    CUresult result = memory_remove_mappings(address, size, address_ranges_unmap);
-    pthread_mutex_unlock(&space.lock);
-    return result;
+    SCOPED_LOCK(&space.lock);
+    return memory_remove_mappings(address, size, address_ranges_unmap);
 }
 
 // ---- access ----
@@ -248,9 +244,8 @@ SIM_API(cuMemSetAccess, CUdeviceptr address, size_t size, const CUmemAccessDesc 
     SIM_TRY(memory_each_mapping(address, size, NULL, NULL));
     if (closes)
         SIM_TRY(context_quiesce_all());
-    pthread_mutex_lock(&space.lock);
+    SCOPED_LOCK(&space.lock);
     CUresult result = memory_each_mapping(address, size, open_mapping, &change);
-    pthread_mutex_unlock(&space.lock);
     return change.failed ? CUDA_ERROR_OUT_OF_MEMORY : result;
 }
 

@@ -5,6 +5,7 @@
 #include "daemon/worker/copy/serve_copy.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "common/base/clock.h"
@@ -221,31 +222,13 @@ void serve_copy_peer_3d(struct serve *serve, const struct args_copy_peer_3d *arg
     box_resolve_addresses(serve, &copy);
     if (!serve_require(serve, driver.cuMemcpy3DPeerAsync))
         return;
-    CUDA_MEMCPY3D_PEER peer = {
-        .srcXInBytes = copy.srcXInBytes,
-        .srcY = copy.srcY,
-        .srcZ = copy.srcZ,
-        .srcMemoryType = copy.srcMemoryType,
-        .srcHost = copy.srcHost,
-        .srcDevice = copy.srcDevice,
-        .srcArray = copy.srcArray,
-        .srcContext = src,
-        .srcPitch = copy.srcPitch,
-        .srcHeight = copy.srcHeight,
-        .dstXInBytes = copy.dstXInBytes,
-        .dstY = copy.dstY,
-        .dstZ = copy.dstZ,
-        .dstMemoryType = copy.dstMemoryType,
-        .dstHost = copy.dstHost,
-        .dstDevice = copy.dstDevice,
-        .dstArray = copy.dstArray,
-        .dstContext = dst,
-        .dstPitch = copy.dstPitch,
-        .dstHeight = copy.dstHeight,
-        .WidthInBytes = copy.WidthInBytes,
-        .Height = copy.Height,
-        .Depth = copy.Depth,
-    };
+    CUDA_MEMCPY3D_PEER peer; // laid out alike, with contexts in the place of what is reserved
+    _Static_assert(sizeof(peer) == sizeof(copy) && offsetof(CUDA_MEMCPY3D_PEER, srcContext) ==
+                                                       offsetof(CUDA_MEMCPY3D, reserved0),
+                   "copies between contexts have the layout of others");
+    memcpy(&peer, &copy, sizeof(peer));
+    peer.srcContext = src;
+    peer.dstContext = dst;
     serve_fail(serve, driver.cuMemcpy3DPeerAsync(&peer, stream));
 }
 

@@ -113,7 +113,7 @@ class Param:
 
 class Call:
     def __init__(self, line):
-        m = re.match(r'(\d+)\s+(\S+)\s+(\w+)\s+(\d+)(?:/(\d+))?((?:\+\w+@\d+)*)\s*\((.*?)\)(?: = (.*))?$',
+        m = re.match(r'(\d+)\s+(\S+)\s+(\w+)\s+(\d+)(?:/(\d+)(?:=(\w+)@(\d+))?)?((?:\+\w+@\d+)*)\s*\((.*?)\)(?: = (.*))?$',
                      line.text.rstrip())
         if not m:
             line.fail('cannot read this line')
@@ -132,17 +132,17 @@ class Call:
             line.fail(f'no such class or flag: {m.group(2)}')
         self.symbol, self.version = m.group(3), int(m.group(4))
         self.needs = needed and (needed.group(1) or self.symbol)
-        self.cupti = m.group(5)
-        self.variants = [tuple(v.split('@')) for v in m.group(6).split('+') if v]
+        self.cupti, self.runtime, self.cupti_of_runtime = m.group(5, 6, 7)
+        self.variants = [tuple(v.split('@')) for v in m.group(8).split('+') if v]
         self.is_cuda = self.symbol.startswith('cu') and self.symbol[2].isupper()
-        text = m.group(7).strip()
+        text = m.group(9).strip()
         self.text = text
         self.params = []
         if self.is_sent:
             self.params = [Param(p, line) for p in split_params(text)]
         own_stream = re.search(r'\bCUstream (\w+)', text)
         self.stream_name = own_stream.group(1) if own_stream else None
-        self.body = m.group(8)
+        self.body = m.group(10)
         if not self.body and self.is_exported:
             self.body = f'remote_{self.symbol}({self.in_stream(self.names, "stream")})'
 

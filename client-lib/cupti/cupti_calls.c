@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct call {
+static const struct known_call {
     const char *driver; // in the order of these names
     uint32_t driver_number;
     const char *runtime; // NULL: profilers see no call of the runtime
@@ -19,23 +19,23 @@ enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
 
 static int compare_name(const void *name, const void *call)
 {
-    return strcmp(name, ((const struct call *)call)->driver);
+    return strcmp(name, ((const struct known_call *)call)->driver);
 }
 
-static const struct call *call_find(const char *name)
+static const struct known_call *call_find(const char *name)
 {
     return bsearch(name, calls, CALLS, sizeof(calls[0]), compare_name);
 }
 
 uint32_t driver_call_number(const char *name)
 {
-    const struct call *call = call_find(name);
+    const struct known_call *call = call_find(name);
     return call ? call->driver_number : 0;
 }
 
 uint32_t runtime_call_number(const char *name)
 {
-    const struct call *call = call_find(name);
+    const struct known_call *call = call_find(name);
     return call ? call->runtime_number : 0;
 }
 

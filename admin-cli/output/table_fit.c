@@ -11,7 +11,8 @@ static bool begins_character(char c)
     return ((unsigned char)c & 0xc0) != 0x80;
 }
 
-size_t text_width(const char *text)
+// Returns the number of characters of a UTF-8 text.
+static size_t text_width(const char *text)
 {
     size_t width = 0;
 

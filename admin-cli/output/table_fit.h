@@ -20,8 +20,6 @@ struct table_grid {
 // characters.
 void table_fit(struct table_grid *grid, unsigned width);
 
-// Returns the number of characters of a UTF-8 text.
-size_t text_width(const char *text);
 // Shortens to `width` characters, with ".." in the middle, or at the end if `at_end` is set.
 void text_shorten(char *text, size_t width, bool at_end);
 

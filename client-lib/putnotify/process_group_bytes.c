@@ -7,7 +7,8 @@
 
 #include "common/base/clock.h"
 
-int bytes_await(int fd, short what, uint64_t deadline)
+// Waits until an event of WHAT (POLLIN or POLLOUT) occurs.
+static int bytes_await(int fd, short what, uint64_t deadline)
 {
     struct pollfd poller = {.fd = fd, .events = what};
     int ready = poll(&poller, 1, deadline_left(deadline));

@@ -8,8 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Waits until an event of WHAT (POLLIN or POLLOUT) occurs.
-int bytes_await(int fd, short what, uint64_t deadline);
 // Sends all SIZE bytes.
 int bytes_send(int fd, const void *data, size_t size, uint64_t deadline);
 // Receives exactly SIZE bytes. Returns -ECONNRESET if the other side has closed the connection.

@@ -38,12 +38,6 @@ static inline void cursor_fail(struct cursor_reader *reader)
     reader->failed = true;
 }
 
-// Returns true if all reads were within bounds and nothing is left.
-static inline bool cursor_finished(const struct cursor_reader *reader)
-{
-    return !reader->failed && reader->next == reader->end;
-}
-
 // Returns a pointer to the next SIZE bytes of the source, or NULL (a failure) if there are fewer.
 static inline const void *cursor_take(struct cursor_reader *reader, size_t size)
 {

@@ -84,7 +84,7 @@ CUresult graph_memory_create(struct device *device, size_t size, struct graph_me
     return CUDA_SUCCESS;
 }
 
-struct graph_memory *graph_memory_hold(struct graph_memory *memory)
+static struct graph_memory *graph_memory_hold(struct graph_memory *memory)
 {
     atomic_fetch_add(&memory->references, 1);
     return memory;

@@ -13,8 +13,7 @@ struct exec_plan;
 // The caller holds graph_mutex.
 CUresult graph_memory_create(struct device *device, size_t size, struct graph_memory **out);
 struct graph_memory *graph_memory_find(CUdeviceptr address); // new reference; NULL if there is none
-struct graph_memory *graph_memory_hold(struct graph_memory *memory);
-void graph_memory_put(struct graph_memory *memory); // needs no lock
+void graph_memory_put(struct graph_memory *memory);          // needs no lock
 CUdeviceptr graph_memory_address(const struct graph_memory *memory);
 
 // Prepares the memory of a launch when it is queued: charges the device, and records which memory

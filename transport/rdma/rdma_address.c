@@ -35,7 +35,7 @@ int rdma_address_parse(const char *text, uint16_t port, struct rdma_address *out
     return 0;
 }
 
-void rdma_address_text(const struct sockaddr *address, char *out, size_t room)
+static void rdma_address_text(const struct sockaddr *address, char *out, size_t room)
 {
     const struct rdma_address *any = (const void *)address;
 

@@ -18,7 +18,6 @@ struct rdma_address {
 
 // Parses a numeric address; PORT in host byte order. Returns 0 or -EINVAL.
 int rdma_address_parse(const char *text, uint16_t port, struct rdma_address *out);
-void rdma_address_text(const struct sockaddr *address, char *out, size_t room);
 
 // An address of this machine and its device port.
 struct rdma_place {

@@ -95,12 +95,6 @@ bool graph_copy_is_here(const struct wire_copy_node *wire)
     return wire->callback && !wire->copy.WidthInBytes;
 }
 
-void graph_copy_abandon(const struct wire_copy_node *wire)
-{
-    if (wire->callback)
-        callback_drop(wire->callback);
-}
-
 bool graph_copy_wanted(struct box_session *session, CUstream stream, bool wait, CUresult *result)
 {
     CUstreamCaptureStatus status;

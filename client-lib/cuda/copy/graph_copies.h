@@ -11,14 +11,12 @@
 #include "proto/wire.h"
 
 // Describes a copy node of a graph of SESSION for a request. *PROGRAM is copied, for the program's
-// later queries. The caller sends *OUT, or calls graph_copy_abandon.
+// later queries. The caller sends *OUT, or drops its callback.
 CUresult graph_copy_describe(struct box_session *session, const CUDA_MEMCPY3D *program,
                              struct wire_copy_node *out);
 // Returns true if both sides are memory of this process, so that the node calls a callback instead
 // of copying.
 bool graph_copy_is_here(const struct wire_copy_node *wire);
-// Frees the callback of WIRE, which was not sent.
-void graph_copy_abandon(const struct wire_copy_node *wire);
 
 // Returns true if STREAM is under capture, or if the query of its status fails. Then *RESULT is
 // CUDA_SUCCESS if the caller must capture the copy, else the error that the caller returns. WAIT:

@@ -192,7 +192,8 @@ static int save_history(struct broker_orders *orders)
     return err == -ENOENT ? 0 : err;
 }
 
-void broker_orders_save(struct broker_orders *orders)
+// Writes pending changes to disk.
+static void broker_orders_save(struct broker_orders *orders)
 {
     int err = 0;
 

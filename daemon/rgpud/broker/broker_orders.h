@@ -58,8 +58,6 @@ void broker_orders_reclaim_unknown(struct broker_orders *orders);
 bool broker_orders_take_verdicts(struct broker_orders *orders, const json_t *answer);
 // Accepts revoked leases in LIST again, because the broker reports that they are live.
 void broker_orders_restore(struct broker_orders *orders, const json_t *list);
-// Writes pending changes to disk.
-void broker_orders_save(struct broker_orders *orders);
 // Adds the last known point of the history to a registration.
 void broker_orders_put_point(const struct broker_orders *orders, json_t *body);
 

@@ -144,7 +144,7 @@ static void forget_if_child(void *argument, uint64_t handle, void *object)
     }
 }
 
-void serve_forget_children(uint64_t parent)
+static void serve_forget_children(uint64_t parent)
 {
     if (parent)
         handle_table_each(session.handles, 0, forget_if_child, &parent);

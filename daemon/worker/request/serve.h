@@ -102,7 +102,6 @@ uint32_t serve_reply_room(const struct serve *serve, uint32_t wanted);
 bool serve_device_range(struct serve *serve, uint64_t address, uint64_t size);
 // Finds the GPU memory that contains ADDRESS. A context must be current.
 bool serve_find_range(uint64_t address, uint64_t *start, uint64_t *end);
-void serve_forget_children(uint64_t parent);
 uint64_t serve_handle_of(enum handle_kind kind, const void *object); // 0: none
 // Returns true if the driver has that function; else notes NOT_SUPPORTED.
 bool serve_require(struct serve *serve, const void *function);

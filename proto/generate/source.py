@@ -18,11 +18,22 @@ class Line:
         sys.exit(f'{self.place}: {text}')
 
 
+    def go_on(self, more):
+        self.text += ' ' + ' '.join(more.words)
+        self.words += more.words
+
+
 def read(path):
-    """All lines that say something."""
+    """All lines that say something. One that begins with `=` goes on with the line before."""
     with open(path, encoding='ascii') as source:
         lines = [Line(path, number, text) for number, text in enumerate(source, 1)]
-    return [line for line in lines if line.words]
+    kept = []
+    for line in lines:
+        if kept and line.words[:1] == ['=']:
+            kept[-1].go_on(line)
+        elif line.words:
+            kept.append(line)
+    return kept
 
 
 class Protocol:

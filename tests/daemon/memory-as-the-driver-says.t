@@ -71,6 +71,14 @@ else
 fi
 stop "$BOX_PID" KILL
 
+suspend() { "$BUILD/bin/rgpuctl" suspend lease-1 --socket "$TMP/admin.sock"; }
+launch light
+hold kept
+ok "a lease is suspended" suspend
+more_rounds 6
+unlike "$(cat "$BOX_LOG")" 'has more memory|suspended was=suspended' "its context stays on the GPU, as the driver says"
+stop "$BOX_PID" KILL
+
 export LEAK=104857600
 launch leaks
 hold leaking
@@ -80,6 +88,10 @@ more_rounds 40
 told=$(grep -c 'more memory than its account' "$BOX_LOG")
 [ "$told" -ge 2 ] && [ "$told" -lt 12 ] && pass "again and again, and ever more rarely" ||
     fail "again and again, and ever more rarely ($told lines in $(rounds) readings)"
+ok "its lease is suspended" suspend
+await "the driver" log_has 'suspension=suspended was=suspended'
+pass "and since more is left on the GPU than its context, the driver moves all"
+ok "it is resumed" "$BUILD/bin/rgpuctl" resume lease-1 --socket "$TMP/admin.sock"
 pid=$(pgrep -P "$BOX_PID" rgpu-monitor)
 kill -KILL "$pid"
 await "the end of rgpu-monitor" log_has 'rgpu-monitor ended how="killed by signal 9'

@@ -54,8 +54,9 @@ static void compare_session(struct worker_process *worker, const struct box_devi
     if (!comparison_has_budget(&session->grant, device) ||
         !accounts_read(box, session->grant.lease, session->id, device->ordinal, &account, &counted))
         return;
-    uint64_t allowed = account + (counted ? 0 : context_bytes(device));
-    bool more = exceeds(box, driver, allowed), less = exceeds(box, allowed, driver);
+    bool away = worker->pause.away;
+    uint64_t allowed = away ? worker->pause.rest : account + (counted ? 0 : context_bytes(device));
+    bool more = exceeds(box, driver, allowed), less = !away && exceeds(box, allowed, driver);
     *rounds = more || less ? *rounds + 1 : 0;
     if (comparison_is_due(*rounds))
         log_at(
@@ -116,7 +117,9 @@ static bool expected_of_workers(const struct box_device *device, uint64_t *sum)
                                                      device->ordinal, &account, &counted))
                 return false;
         }
-        if (uses)
+        if (uses && worker->pause.away)
+            *sum += worker->pause.rest;
+        else if (uses)
             *sum += account + (counted ? 0 : context_bytes(device));
     }
     return true;

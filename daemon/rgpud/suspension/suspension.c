@@ -199,6 +199,8 @@ void suspension_move(struct suspension *s, enum suspension_state state)
              state_words[s->state], (unsigned long long)s->bytes, *s->problem ? " reason=\"" : "",
              s->problem, *s->problem ? "\"" : "");
     for (size_t i = 0; i < count; i++) {
+        if (list[i]->pause.away != (state == SUSPENSION_AWAY))
+            memset(list[i]->differs, 0, sizeof(list[i]->differs));
         list[i]->pause.away = state == SUSPENSION_AWAY;
         list[i]->pause.rest = list[i]->pause.away && s->light ? worker_images_rest(list[i]) : 0;
         list[i]->unkept = true;

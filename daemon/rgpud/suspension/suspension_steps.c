@@ -109,14 +109,26 @@ static bool others_use_its_gpus(const struct suspension *s)
     return false;
 }
 
-// Returns true if the memory that a light suspension leaves on the GPUs is needed there, or has to
-// move to others.
+// Returns true if the driver says that a worker still has more memory than it should.
+static bool keeps_too_much(const struct suspension *s)
+{
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+
+    for (size_t i = 0; i < count; i++)
+        if (list[i]->device && list[i]->differs[list[i]->device - s->box->devices] >= 2)
+            return true;
+    return false;
+}
+
+// Returns true if the memory that a light suspension leaves on the GPUs is needed there, has to
+// move to others, or is too much.
 static bool needs_deep(const struct suspension *s)
 {
     if (!s->light || s->cannot_deepen)
         return false;
     return move_is_pending(s->box, s->lease) || (s->away_wanted && s->must_deepen) ||
-           (suspension_gives_way(s) && others_use_its_gpus(s));
+           (suspension_gives_way(s) && others_use_its_gpus(s)) || keeps_too_much(s);
 }
 
 static void deepen(struct suspension *s)

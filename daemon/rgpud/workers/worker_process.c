@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "daemon/rgpud/workers/worker_process.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "common/base/assert.h"
@@ -83,11 +84,14 @@ void worker_end(struct worker_process *worker, enum control_end_reason reason, c
     if (worker->state == WORKER_ENDING || worker->state == WORKER_DEAD)
         return;
     snprintf(end.text, sizeof(end.text), "%s", text);
-    snprintf(worker->reason, sizeof(worker->reason), "%s", text);
-    worker->asked_to_end = true;
-    // A worker that does not receive it is killed after the grace time.
-    if (control_send_packet(worker->control_fd, CONTROL_END, &end, -1))
+    // A worker that does not receive it is killed after the grace time. One that has died before
+    // failed by itself.
+    int err = control_send_packet(worker->control_fd, CONTROL_END, &end, -1);
+    if (err)
         log_debug("worker pid=%d does not take the request to end", (int)worker->pid);
+    worker->asked_to_end = err != -EPIPE && err != -ECONNRESET;
+    if (worker->asked_to_end)
+        snprintf(worker->reason, sizeof(worker->reason), "%s", text);
     worker_process_move(worker, WORKER_ENDING);
     worker_process_set_timer(worker, worker->box->settings.worker_stop_grace);
 }

@@ -25,7 +25,7 @@ like "$(at last_error <<<"$SAID")" 'see that key_file holds the key of box box2'
 is "$(at broker_heard <<<"$SAID")" -1 "its broker has never answered"
 is "$(registered "$BOX_LOG")" 0 "its metrics say that it is not registered"
 
-kill -KILL "$BROKER_PID"
+stop "$BROKER_PID" KILL
 is_away() { health "$TMP/box1.sock"; [ "$(at broker <<<"$SAID")" = away ]; }
 ok "without the broker" await "the health" is_away
 is $HEALTH 1 "a box is not healthy"
@@ -35,8 +35,7 @@ is_back() { health "$TMP/box1.sock"; [ $HEALTH = 0 ]; }
 ok "with it, it is again" await "the health" is_back
 is "$(at last_error <<<"$SAID")" "" "and names no error"
 for _ in 1 2 3; do
-    kill -KILL "$BROKER_PID"
-    wait "$BROKER_PID" 2>"$TMP/killed" || true # its lock goes with it
+    stop "$BROKER_PID" KILL
     start_broker --listen "$BROKER"
     await "the health" is_back
 done

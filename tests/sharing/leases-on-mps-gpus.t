@@ -32,7 +32,7 @@ more=$(take 1000 ', "compute": 50')
 [ "$(gpu <<<"$more")" != "$(gpu <<<"$first")" ] && pass "parts of one GPU are not more than the whole" || fail "parts of one GPU are not more than the whole"
 is "$(take 1000 ', "compute": 60' | at error.code)" busy "of no GPU"
 is "$(take 1000 ', "compute": 101' | at error.code)" bad-request "nobody has more than the whole"
-ok "a broker that is started anew" kill -KILL "$BROKER_PID"
+ok "a broker that is started anew" stop "$BROKER_PID" KILL
 wait "$BROKER_PID" || true
 start_broker
 await "box mpsbox in the pool" box_is mpsbox up

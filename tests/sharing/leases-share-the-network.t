@@ -51,7 +51,7 @@ for way in to from; do
     await "the end of its sessions" eval '[ -z "$(of 4 calls)" ]'
 done
 
-kill -KILL "$BROKER_PID"
+stop "$BROKER_PID" KILL
 start_broker --max-bandwidth-per-lease 8M
 await "the box in the pool" box_is box1 up
 copy bounded to 128M 1

@@ -38,6 +38,7 @@ for name in "${names[@]}"; do
     is "$LINE" "right 6" "$name has its data"
 done
 ok "the rules of the pool hold" invariants
+unlike "$(cat "$BOX_LOG")" "the driver moves the device memory" "calls that wait do not keep workers from moving the memory themselves"
 
 for name in "${names[@]}"; do look "$name" 3; done
 stop "${line_pid[a]}" KILL

@@ -146,6 +146,18 @@ static uint64_t asked(const struct box *box, const struct tenant *tenant, uint32
     return bytes;
 }
 
+// Returns true if a suspended tenant has a worker with its memory, which is ending.
+static bool overcommit_stays(const struct box *box, const struct tenant *tenant)
+{
+    const struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (overcommit_serves(worker, tenant->lease) && worker->state == WORKER_ENDING &&
+            !worker->pause.away)
+            return true;
+    return false;
+}
+
 // Computes the memory that a tenant has and wants. The context of its first process is beside the
 // budget, as the broker counts it. Other contexts are within the budget.
 static void put_needs(const struct box *box, const struct tenant *tenant, bool begun,
@@ -161,8 +173,9 @@ static void put_needs(const struct box *box, const struct tenant *tenant, bool b
         uint64_t held = overcommit_used(box, tenant, i) + context;
         if (tenant->in)
             out->has[i] = larger(tenant->quota[i] + context, measured(box, tenant, i));
-        else if (s)
-            out->has[i] = suspension_rest(s, i);
+        else
+            out->has[i] = (s ? suspension_rest(s, i) : 0) +
+                          (overcommit_stays(box, tenant) ? held : 0);
         held = larger(held, s ? s->needed[i] : 0);
         out->wants[i] = more + (!tenant->in && held > out->has[i] ? held - out->has[i] : 0);
     }

@@ -164,6 +164,7 @@ static void put_needs(const struct box *box, const struct tenant *tenant, bool b
                       struct turn_tenant *out)
 {
     const struct suspension *s = suspension_find(box, tenant->lease);
+    bool stays = !tenant->in && overcommit_stays(box, tenant);
 
     for (uint32_t i = 0; i < box->device_count; i++) {
         uint64_t context = box->devices[i].info.context_cost;
@@ -174,8 +175,7 @@ static void put_needs(const struct box *box, const struct tenant *tenant, bool b
         if (tenant->in)
             out->has[i] = larger(tenant->quota[i] + context, measured(box, tenant, i));
         else
-            out->has[i] = (s ? suspension_rest(s, i) : 0) +
-                          (overcommit_stays(box, tenant) ? held : 0);
+            out->has[i] = (s ? suspension_rest(s, i) : 0) + (stays ? held : 0);
         held = larger(held, s ? s->needed[i] : 0);
         out->wants[i] = more + (!tenant->in && held > out->has[i] ? held - out->has[i] : 0);
     }

@@ -4,10 +4,9 @@
 //
 // A lease is suspended only if a waiting lease fits afterwards. Leases are served in the order in
 // which they began to wait, those first whose quantum has not ended, and no lease gets memory that
-// one before it waits for. Idle leases are
-// suspended first, then waiting leases that are served later, then leases whose quantum has ended;
-// in each group, the one that has been present longest. If that is not enough, suspended leases
-// give back what they still have.
+// one before it waits for. Idle leases are suspended first, then waiting leases that are served
+// later, then leases whose quantum has ended; in each group, the one that has been present longest.
+// If that is not enough, suspended leases give back what they still have.
 #ifndef RGPU_DAEMON_OVERCOMMIT_TURNS_H
 #define RGPU_DAEMON_OVERCOMMIT_TURNS_H
 

@@ -66,15 +66,16 @@ static void driver_steps_is_settled(void *argument, enum suspender_outcome outco
     note_moved(s, moved);
     s->retry_ms = clock_ms() + SUSPENSION_RETRY_MS;
     snprintf(why, sizeof(why), "%.200s; it runs on", s->problem);
-    if (outcome == SUSPENDER_DONE)
+    if (outcome == SUSPENDER_DONE) {
         suspension_restore(s, s->away_wanted ? why : "");
-    else if (outcome == SUSPENDER_LATER) {
+    } else if (outcome == SUSPENDER_LATER) {
         s->light = false;
         suspension_move(s, SUSPENSION_AWAY);
-    } else if (outcome == SUSPENDER_LOST)
+    } else if (outcome == SUSPENDER_LOST) {
         suspension_lose(s, text);
-    else
+    } else {
         log_debug("lease=%s is still in doubt reason=\"%s\"", s->lease, text);
+    }
 }
 
 // The driver has moved what a light suspension had left on the GPUs, or has refused to.

@@ -82,12 +82,16 @@ bool suspension_gives_way(const struct suspension *s)
            (s->cause != SUSPENSION_IDLE || s->reported);
 }
 
-bool suspension_has_rest_on(const struct suspension *s, const struct session_grant *grant)
+device_set suspension_rests_on(const struct suspension *s)
 {
-    for (uint32_t i = 0; i < grant->device_count; i++)
-        if (suspension_rest(s, (uint32_t)(grant->devices[i] - s->box->devices)))
-            return true;
-    return false;
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+    device_set set = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (list[i]->pause.rest)
+            set |= device_set_of(&list[i]->session.grant);
+    return set;
 }
 
 // Lets the contexts of suspended leases leave the GPUs of the grant. Returns true if there are any.
@@ -97,7 +101,7 @@ static bool make_way(struct box *box, const struct session_grant *grant)
     bool any = false;
 
     TAILQ_FOREACH(s, &box->suspensions, link) {
-        if (!suspension_gives_way(s) || !suspension_has_rest_on(s, grant))
+        if (!suspension_gives_way(s) || !(suspension_rests_on(s) & device_set_of(grant)))
             continue;
         any = true;
         if (!s->must_deepen)

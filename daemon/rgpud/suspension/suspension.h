@@ -81,8 +81,8 @@ unsigned suspension_sessions(const struct box *box, const struct box_device *dev
 void suspension_wake(struct suspension *s);
 // Returns true if only the driver can bring the sessions back, or is at work on them.
 bool suspension_needs_driver(const struct suspension *s);
-// Returns true if its workers have memory on a GPU of the grant.
-bool suspension_has_rest_on(const struct suspension *s, const struct session_grant *grant);
+// Returns the GPUs on which its suspended workers have memory.
+device_set suspension_rests_on(const struct suspension *s);
 // Returns true if a light suspension leaves its GPUs altogether once others use them. It does not
 // if leases take turns, or if the GPUs stay those of the idle session.
 bool suspension_gives_way(const struct suspension *s);

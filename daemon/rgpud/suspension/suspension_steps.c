@@ -101,10 +101,11 @@ static void review_returning(struct suspension *s, struct worker_process **list,
 static bool others_use_its_gpus(const struct suspension *s)
 {
     const struct worker_process *worker;
+    device_set gpus = suspension_rests_on(s);
 
     TAILQ_FOREACH(worker, &s->box->workers, link)
         if (worker->session.id && !worker->pause.away &&
-            suspension_has_rest_on(s, &worker->session.grant))
+            gpus & device_set_of(&worker->session.grant))
             return true;
     return false;
 }

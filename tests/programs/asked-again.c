@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions about functions that are asked again and again, before each launch: the answers are
-// right, also after something was set. tests/session/watched-calls.t counts how often the box was
-// asked.
+// Questions about functions and limits that are asked again and again, before each launch: the
+// answers are right, also after something was set. tests/session/watched-calls.t counts how often
+// the box was asked.
 #include "tests/programs/driver.h"
 
 enum { TIMES = 300 };
@@ -88,6 +88,33 @@ static void of_kernels(const struct gpu *gpu)
           "nothing is known of the kernel when its library has ended");
 }
 
+static void limits(void)
+{
+    const CUlimit heap = CU_LIMIT_MALLOC_HEAP_SIZE, texts = CU_LIMIT_PRINTF_FIFO_SIZE;
+    size_t first, value = 0;
+    int other = 0;
+    CHECK(cuCtxGetLimit(&first, heap));
+    for (int i = 0; i < TIMES; i++) {
+        CHECK(cuCtxGetLimit(&value, heap));
+        other += value != first;
+    }
+    is_int(other, 0, "a limit is the same each time");
+    CHECK(cuCtxSetLimit(texts, 2 << 20));
+    CHECK(cuCtxGetLimit(&value, texts));
+    is_int(value, 2 << 20, "until it is set");
+    gives(cuCtxGetLimit(NULL, heap), CUDA_ERROR_INVALID_VALUE, "it needs a place");
+    gives(cuCtxGetLimit(&value, (CUlimit)99), CUDA_ERROR_INVALID_VALUE, "there is no limit 99");
+    CUcontext other_context;
+    CUdevice device;
+    CHECK(cuCtxGetDevice(&device));
+    CHECK(cuCtxCreate_v2(&other_context, 0, device));
+    CHECK(cuCtxGetLimit(&value, texts));
+    ok(value != 2 << 20, "another context has its own");
+    CHECK(cuCtxDestroy(other_context));
+    CHECK(cuCtxGetLimit(&value, texts));
+    is_int(value, 2 << 20, "which changes nothing in the first");
+}
+
 int main(void)
 {
     struct gpu gpu = open_gpu(0);
@@ -95,6 +122,7 @@ int main(void)
     occupancy(shared);
     settings(shared, beside);
     of_kernels(&gpu);
+    limits();
     close_gpu(&gpu);
     return done();
 }

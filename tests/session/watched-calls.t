@@ -32,6 +32,7 @@ done
 most() { [ "$(field "$1" 2)" -ge 300 ] && [ "$(field "$1" 4)" -le "$2" ]; }
 ok "a program asks of functions again and again" runs on_box RGPU_STATS=1 RGPU_TRANSPORT=tcp "$programs/asked-again"
 ok "of occupancy it hears without asking the box again" most cuOccupancyMaxActiveBlocksPerMultiprocessor 4
+ok "of limits too" most cuCtxGetLimit 8
 ok "of attributes too" most cuFuncGetAttribute 12
 ok "and what has a value already is not set again" most cuFuncSetAttribute 7
 ok "nor that of a kernel" most cuKernelSetAttribute 2

@@ -11,6 +11,7 @@
 #include "client-lib/cuda/managed/managed_memory.h"
 #include "client-lib/cuda/memory/arrays.h"
 #include "client-lib/cuda/memory/device_memory.h"
+#include "client-lib/cuda/memory/kept_memory.h"
 #include "client-lib/cuda/memory/memory_pools.h"
 #include "client-lib/cuda/memory/opened_memory.h"
 #include "client-lib/cuda/memory/opened_pools.h"

@@ -61,6 +61,11 @@ static void context_gone(uint64_t context)
     compared_context_gone(context);
 }
 
+static void memory_ends(uint64_t base)
+{
+    (void)mirror_remove(base);
+}
+
 void coherence_begin(void)
 {
     static const struct before_work duties = {.sent = work_goes,
@@ -68,6 +73,7 @@ void coherence_begin(void)
                                               .wait_ended = wait_ended,
                                               .read = before_read,
                                               .context_ends = context_ends,
-                                              .context_gone = context_gone};
+                                              .context_gone = context_gone,
+                                              .memory_ends = memory_ends};
     atomic_store_explicit(&before_work, &duties, memory_order_release);
 }

@@ -16,7 +16,7 @@ CUresult managed_block_make(size_t size, struct allocation *block)
                                  .context = block->context,
                                  .fresh = true};
     coherence_begin();
-    result = mirror_add(&place);
+    result = mirror_renew(block->base) ? CUDA_SUCCESS : mirror_add(&place);
     if (result != CUDA_SUCCESS)
         (void)device_memory_give_pages(block);
     return result;
@@ -24,6 +24,5 @@ CUresult managed_block_make(size_t size, struct allocation *block)
 
 CUresult managed_block_free(const struct allocation *block)
 {
-    (void)mirror_remove(block->base);
     return device_memory_give_pages(block);
 }

@@ -10,7 +10,8 @@
 // Allocates SIZE bytes in the current context and describes them in *BLOCK. The caller enters BLOCK
 // into the address book.
 CUresult managed_block_make(size_t size, struct allocation *block);
-// Removes the mirror and frees the block. The caller has removed BLOCK from the address book.
+// Frees the block with its mirror, or keeps both for the next block of this size. The caller has
+// removed BLOCK from the address book.
 CUresult managed_block_free(const struct allocation *block);
 
 #endif

@@ -439,6 +439,28 @@ bool mirror_knows(uint64_t base)
     return mirror_find(base) != NULL;
 }
 
+static bool is_fresh(const struct mirror *mirror)
+{
+    size_t i = 0;
+    while (i < mirror->count && mirror->chunks[i] == CHUNK_FRESH)
+        i++;
+    return i == mirror->count;
+}
+
+bool mirror_renew(uint64_t base)
+{
+    SCOPED_LOCK(&lock);
+    struct mirror *mirror = mirror_find(base);
+    if (!mirror || is_fresh(mirror))
+        return mirror != NULL;
+    guard->close(base, mirror->place.size);
+    madvise(mirror->library_view, mirror->place.size, MADV_REMOVE);
+    set_chunks(mirror, 0, mirror->count, CHUNK_FRESH);
+    mirror->ahead_end = mirror->expect_end = 0;
+    mirror->stream = 0;
+    return true;
+}
+
 CUresult mirror_add_part(uint64_t address, uint64_t size)
 {
     SCOPED_LOCK(&lock);

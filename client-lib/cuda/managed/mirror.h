@@ -41,6 +41,9 @@ bool mirror_remove(uint64_t base);
 
 // Returns true if a mirror begins at BASE.
 bool mirror_knows(uint64_t base);
+// Makes the memory of a mirror FRESH again, for its next owner. Returns false if no mirror begins
+// at BASE.
+bool mirror_renew(uint64_t base);
 
 // Adds or removes one part of a mirror that has place.in_parts. SIZE: bytes.
 CUresult mirror_add_part(uint64_t address, uint64_t size);

@@ -211,29 +211,30 @@ static CUresult release_plain(struct allocation_request *request, CUdeviceptr dp
 }
 
 // Enters kept memory as a new allocation.
-static bool allocate_kept(CUdeviceptr *dptr, size_t size)
+static bool allocate_kept(struct allocation_request *request, CUdeviceptr *dptr)
 {
     struct object *context;
-    if (!dptr || thread_context_object(&context) != CUDA_SUCCESS)
+    if (!dptr || context_of_request(request, &context) != CUDA_SUCCESS)
         return false;
-    struct allocation kept = {.size = size, .context = context->ctx.root};
-    if (!kept_take(&kept))
+    struct allocation kept = {.size = request->size,
+                              .context = context->ctx.root,
+                              .ordered = request->ordered,
+                              .pool = request->pool};
+    if (!kept_take(&kept, request->stream))
         return false;
     *dptr = kept.base;
     if (!memory_add(&kept))
         return true;
-    (void)remote_memory_free(kept.base);
+    (void)request->release(request, kept.base);
     return false;
 }
 
 CUresult device_memory_allocate(CUdeviceptr *dptr, size_t size)
 {
-    if (allocate_kept(dptr, size))
-        return CUDA_SUCCESS;
     struct allocation_request request = {.allocate = allocate_plain,
                                          .release = release_plain,
                                          .size = size};
-    return allocate(&request, dptr);
+    return allocate_kept(&request, dptr) ? CUDA_SUCCESS : allocate(&request, dptr);
 }
 
 // Allocates whole pages. Large allocations usually begin at a page; small ones begin anywhere, so a
@@ -257,22 +258,18 @@ static CUresult allocate_pages(struct allocation_request *request, CUdeviceptr *
 
 CUresult device_memory_take_pages(size_t size, struct allocation *pages)
 {
+    struct object *context;
+    if (thread_context_object(&context) == CUDA_SUCCESS) {
+        *pages = (struct allocation){.size = size, .context = context->ctx.root, .managed = true};
+        if (kept_take(pages, NULL))
+            return CUDA_SUCCESS;
+    }
     CUdeviceptr base;
     struct allocation_request request = {
         .allocate = allocate_pages, .release = release_plain, .size = size, .managed = true};
     CUresult result = allocate(&request, &base);
     if (result == CUDA_SUCCESS && !memory_remove(base, pages))
         result = CUDA_ERROR_UNKNOWN;
-    return result;
-}
-
-CUresult device_memory_give_pages(const struct allocation *pages)
-{
-    bool entered;
-    CUresult result = memory_enter(pages, &entered);
-    if (result == CUDA_SUCCESS)
-        result = remote_cuMemFree_v2(pages->whole);
-    memory_leave(entered);
     return result;
 }
 
@@ -344,7 +341,14 @@ CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPo
         return result;
     }
     CUresult result = ask_captured(stream, &request.captured);
-    return result == CUDA_SUCCESS ? allocate(&request, dptr) : result;
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct box_session *session;
+    if (call_check_stream(stream, &session, &request.stream) != CUDA_SUCCESS)
+        request.stream = stream; // the box's answer is the driver's
+    else if (allocate_kept(&request, dptr))
+        return CUDA_SUCCESS;
+    return allocate(&request, dptr);
 }
 
 CUresult device_memory_of_graph(CUdeviceptr dptr, size_t size, struct box_session *session,
@@ -380,9 +384,8 @@ static bool device_memory_forget(CUdeviceptr dptr, struct allocation *gone)
 // work of the GPU has to be waited for.
 static bool is_sure(const struct allocation *gone)
 {
-    return !gone->pool && !gone->of_graph && !gone->imported && !before_work_duties() &&
-           !captures_any() && !session_expecting(gone->session) &&
-           session_knows(gone->session, OP_memory_free);
+    return !gone->pool && !gone->of_graph && !gone->imported && !captures_any() &&
+           !session_expecting(gone->session) && session_knows(gone->session, OP_memory_free);
 }
 
 static bool is_of_current_context(const struct allocation *gone)
@@ -391,24 +394,47 @@ static bool is_of_current_context(const struct allocation *gone)
     return thread_context_object(&context) == CUDA_SUCCESS && context->ctx.root == gone->context;
 }
 
+static uint64_t whole_of(const struct allocation *gone)
+{
+    return gone->managed ? gone->whole : gone->base;
+}
+
 static CUresult free_and_wait(const struct allocation *gone)
 {
     uint64_t mark = idle_mark(gone->session);
     bool keep = is_sure(gone) && kept_suits(gone) && is_of_current_context(gone);
-    CUresult result = keep ? remote_cuCtxSynchronize() : remote_cuMemFree_v2(gone->base);
+    CUresult result = keep ? remote_cuCtxSynchronize() : CUDA_SUCCESS;
     if (result != CUDA_SUCCESS)
         return result;
-    idle_note_context(gone->session, mark);
-    if (!keep || (idle_is_known(gone->session) && kept_give(gone)))
+    if (keep)
+        idle_note_context(gone->session, mark);
+    if (keep && idle_is_known(gone->session) && kept_give(gone, NULL))
         return CUDA_SUCCESS;
-    return remote_cuMemFree_v2(gone->base);
+    before_work_memory_ends(gone);
+    result = remote_cuMemFree_v2(whole_of(gone));
+    if (result == CUDA_SUCCESS)
+        idle_note_context(gone->session, mark);
+    return result;
 }
 
 static CUresult free_one(const struct allocation *gone)
 {
     if (!is_sure(gone) || !idle_is_known(gone->session))
         return free_and_wait(gone);
-    return kept_give(gone) ? CUDA_SUCCESS : remote_memory_free(gone->base);
+    if (kept_give(gone, NULL))
+        return CUDA_SUCCESS;
+    before_work_memory_ends(gone);
+    return remote_memory_free(whole_of(gone));
+}
+
+CUresult device_memory_give_pages(const struct allocation *pages)
+{
+    bool entered;
+    CUresult result = memory_enter(pages, &entered);
+    if (result == CUDA_SUCCESS)
+        result = free_one(pages);
+    memory_leave(entered);
+    return result;
 }
 
 CUresult device_memory_free(CUdeviceptr dptr)
@@ -429,16 +455,29 @@ CUresult device_memory_free(CUdeviceptr dptr)
     return result;
 }
 
+// Keeps memory for later allocations in the same stream of its context.
+static bool keep_in_order(const struct allocation *gone, CUstream stream)
+{
+    const struct allocation_request request = {.stream = stream};
+    struct object *context;
+    return gone->ordered && kept_suits(gone) && !session_expecting(gone->session) &&
+           context_of_request(&request, &context) == CUDA_SUCCESS &&
+           context->ctx.root == gone->context && kept_give(gone, stream);
+}
+
 CUresult device_memory_free_async(CUdeviceptr dptr, CUstream stream)
 {
     struct allocation gone;
-    CUresult result = device_memory_check_stream(stream);
+    struct box_session *session;
+    CUstream resolved = stream;
+    CUresult result = call_check_stream(stream, &session, &resolved);
     if (result != CUDA_SUCCESS || !dptr)
         return result;
     if (chosen_free_in(dptr, stream, &result))
         return result;
+    if (!device_memory_forget(dptr, &gone))
+        return CUDA_ERROR_INVALID_VALUE;
     // The box handles requests in order, so it cannot reuse this address before it has freed it.
-    return device_memory_forget(dptr, &gone)
-               ? remote_cuMemFreeAsync(gone.managed ? gone.whole : dptr, stream)
-               : CUDA_ERROR_INVALID_VALUE;
+    return keep_in_order(&gone, resolved) ? CUDA_SUCCESS
+                                          : remote_cuMemFreeAsync(whole_of(&gone), stream);
 }

@@ -263,7 +263,7 @@ static CUresult free_whole(const struct allocation *allocation)
     CUresult result = CUDA_SUCCESS;
     bool over = kept_suits(allocation) && host_slabs_await_work(allocation, mark, &result);
     over = over && result == CUDA_SUCCESS && idle_is_known(allocation->session);
-    return over && kept_give(allocation) ? CUDA_SUCCESS : page_locked_unmake(allocation);
+    return over && kept_give(allocation, NULL) ? CUDA_SUCCESS : page_locked_unmake(allocation);
 }
 
 static CUresult free_made(const struct allocation *allocation)
@@ -274,7 +274,7 @@ static CUresult free_made(const struct allocation *allocation)
 static CUresult make_whole(struct allocation *allocation)
 {
     CUresult result;
-    if (kept_take(allocation))
+    if (kept_take(allocation, NULL))
         return CUDA_SUCCESS;
     do
         result = page_locked_make(allocation);

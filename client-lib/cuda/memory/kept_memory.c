@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "client-lib/cuda/memory/page_locked.h"
+#include "client-lib/cuda/objects/before_work.h"
 #include "client-lib/cuda/objects/call.h"
 #include "client-lib/cuda/objects/known_idle.h"
 #include "client-lib/cuda/objects/thread.h"
@@ -25,8 +26,9 @@ enum { KEPT_MAX = 128 };
 struct kept {
     TAILQ_ENTRY(kept) link;
     struct allocation memory;
-    uint64_t wire;  // the context's handle on the wire
-    uint64_t since; // ns of the monotonic clock
+    CUstream stream; // of ordered memory: where it was freed
+    uint64_t wire;   // the context's handle on the wire
+    uint64_t since;  // ns of the monotonic clock
 };
 TAILQ_HEAD(kept_list, kept);
 
@@ -58,21 +60,23 @@ static void kept_take_out(struct kept *one)
     TAILQ_INSERT_HEAD(&spare, one, link);
 }
 
-static bool is_wanted(const struct kept *one, const struct allocation *wanted)
+static bool is_wanted(const struct kept *one, const struct allocation *wanted, CUstream stream)
 {
-    return one->memory.size == wanted->size && one->memory.context == wanted->context &&
-           one->memory.host == wanted->host && one->memory.host_flags == wanted->host_flags &&
-           !kept_is_gone(one);
+    const struct allocation *memory = &one->memory;
+    return memory->size == wanted->size && memory->context == wanted->context &&
+           memory->host == wanted->host && memory->host_flags == wanted->host_flags &&
+           memory->managed == wanted->managed && memory->ordered == wanted->ordered &&
+           memory->pool == wanted->pool && one->stream == stream && !kept_is_gone(one);
 }
 
-bool kept_take(struct allocation *wanted)
+bool kept_take(struct allocation *wanted, CUstream stream)
 {
     if (is_failed(wanted->context) || captures_any())
         return false;
     SCOPED_LOCK(&lock);
     struct kept *one;
     TAILQ_FOREACH_REVERSE(one, &kept, kept_list, link)
-        if (is_wanted(one, wanted)) {
+        if (is_wanted(one, wanted, stream)) {
             *wanted = one->memory;
             kept_take_out(one);
             return true;
@@ -99,19 +103,40 @@ static bool free_device_memory(const struct allocation *memory)
     return idle;
 }
 
+// Returns true if the memory can be freed in the order of its stream, which may have ended.
+static bool frees_in_order(const struct kept *one)
+{
+    return one->memory.ordered &&
+           (one->stream <= CU_STREAM_LEGACY || object_find(HANDLE_STREAM, one->stream));
+}
+
+// Frees memory in its context, which is current. The box waits for the GPU unless it is in order.
+static void kept_release(const struct kept *old)
+{
+    const struct allocation *memory = &old->memory;
+    before_work_memory_ends(memory);
+    if (frees_in_order(old))
+        (void)remote_cuMemFreeAsync(memory->base, old->stream);
+    else
+        (void)remote_memory_free(memory->managed ? memory->whole : memory->base);
+}
+
 static bool give_back_if_idle(const struct kept *old)
 {
-    bool idle = idle_is_known(old->memory.session);
-    if (kept_is_gone(old) && !old->memory.host)
+    const struct allocation *memory = &old->memory;
+    bool ready = frees_in_order(old) || idle_is_known(memory->session);
+    if (kept_is_gone(old) && !memory->host)
         return true;
-    if (!idle || thread_push_context((CUcontext)(uintptr_t)old->memory.context) != CUDA_SUCCESS)
-        return idle;
-    if (old->memory.host)
-        (void)page_locked_unmake(&old->memory);
+    if (!ready || thread_push_context((CUcontext)(uintptr_t)memory->context) != CUDA_SUCCESS)
+        return ready;
+    if (memory->host)
+        (void)page_locked_unmake(memory);
+    else if (memory->ordered || memory->managed)
+        kept_release(old);
     else
-        idle = free_device_memory(&old->memory);
+        ready = free_device_memory(memory);
     thread_pop_context(NULL);
-    return idle;
+    return ready;
 }
 
 // Gives the memory back, and waits for the GPU. The caller holds the lock.
@@ -121,23 +146,19 @@ static void kept_give_back(struct kept *old)
     if (old->memory.host) {
         (void)page_locked_unmake(&old->memory);
     } else if (!kept_is_gone(old) && memory_enter(&old->memory, &entered) == CUDA_SUCCESS) {
-        (void)remote_memory_free(old->memory.base);
+        kept_release(old);
         memory_leave(entered);
     }
     kept_take_out(old);
 }
 
-bool kept_make_room(CUresult result)
+// Returns true if any was kept. The caller holds the lock.
+static bool give_back_all(bool only_ordered)
 {
-    struct object *context;
-    struct kept *one, *next;
     bool any = false;
-    if (result != CUDA_ERROR_OUT_OF_MEMORY || thread_context_object(&context) != CUDA_SUCCESS)
-        return false;
-    SCOPED_LOCK(&lock);
-    for (one = TAILQ_FIRST(&kept); one; one = next) {
+    for (struct kept *one = TAILQ_FIRST(&kept), *next; one; one = next) {
         next = TAILQ_NEXT(one, link);
-        if (one->memory.session != context->session)
+        if (only_ordered && !one->memory.ordered)
             continue;
         kept_give_back(one);
         any = true;
@@ -145,20 +166,40 @@ bool kept_make_room(CUresult result)
     return any;
 }
 
+void kept_give_back_ordered(void)
+{
+    SCOPED_LOCK(&lock);
+    (void)give_back_all(true);
+}
+
+bool kept_make_room(CUresult result)
+{
+    if (result != CUDA_ERROR_OUT_OF_MEMORY)
+        return false;
+    SCOPED_LOCK(&lock);
+    // A pool gives memory back to the GPU when its work has been waited for.
+    bool ordered = give_back_all(true);
+    if (ordered && !captures_any())
+        (void)remote_cuCtxSynchronize();
+    return give_back_all(false) || ordered;
+}
+
 // Gives memory back that has been kept for KEPT_NS. Returns how long to wait until the next look;
 // while the GPU is busy, twice as long as the last time.
 static uint64_t give_back_old(uint64_t waited)
 {
-    struct kept *oldest;
-    while ((oldest = TAILQ_FIRST(&kept))) {
-        uint64_t age = clock_ns() - oldest->since;
+    bool busy = false;
+    for (struct kept *one = TAILQ_FIRST(&kept), *next; one; one = next) {
+        next = TAILQ_NEXT(one, link);
+        uint64_t age = clock_ns() - one->since;
         if (age < KEPT_NS)
             return KEPT_NS - age;
-        if (!give_back_if_idle(oldest))
-            return waited < SECOND_NS ? 2 * waited : waited;
-        kept_take_out(oldest);
+        if (give_back_if_idle(one))
+            kept_take_out(one);
+        else
+            busy = true;
     }
-    return 0;
+    return busy && waited < SECOND_NS ? 2 * waited : waited;
 }
 
 static void *kept_watch(void *unused)
@@ -183,9 +224,9 @@ static void *kept_watch(void *unused)
 
 static bool kept_is_plain(const struct allocation *freed)
 {
-    return !freed->pool && !freed->ordered && !freed->of_graph && !freed->of_module &&
-           !freed->imported && !freed->exported && !freed->sync_copies && !freed->managed &&
-           !freed->memory && session_knows(freed->session, OP_memory_free);
+    return (freed->ordered || !freed->pool) && !freed->of_graph && !freed->of_module &&
+           !freed->imported && !freed->exported && !freed->sync_copies && !freed->memory &&
+           session_knows(freed->session, OP_memory_free);
 }
 
 static bool is_plain_on_host(const struct allocation *freed)
@@ -196,6 +237,7 @@ static bool is_plain_on_host(const struct allocation *freed)
 bool kept_suits(const struct allocation *freed)
 {
     return freed->size <= KEPT_BYTES_MAX / 4 && session_count == 1 && !captures_any() &&
+           !is_failed(freed->context) &&
            (freed->host ? is_plain_on_host(freed) : kept_is_plain(freed));
 }
 
@@ -214,7 +256,7 @@ static bool kept_watch_begins(void)
     return true;
 }
 
-bool kept_give(const struct allocation *freed)
+bool kept_give(const struct allocation *freed, CUstream stream)
 {
     if (!kept_suits(freed))
         return false;
@@ -225,6 +267,7 @@ bool kept_give(const struct allocation *freed)
         kept_give_back(TAILQ_FIRST(&kept));
     struct kept *one = TAILQ_FIRST(&spare);
     one->memory = *freed;
+    one->stream = stream;
     one->wire = context_wire(freed->context);
     one->since = clock_ns();
     bytes += freed->size;
@@ -238,12 +281,13 @@ bool kept_give(const struct allocation *freed)
 size_t kept_bytes(CUdevice device)
 {
     size_t sum = 0;
-    struct kept *one;
     SCOPED_LOCK(&lock);
-    while ((one = TAILQ_FIRST(&kept)) && give_back_if_idle(one))
-        kept_take_out(one);
-    TAILQ_FOREACH(one, &kept, link)
-        if (!one->memory.host && one->memory.device == device && !kept_is_gone(one))
+    for (struct kept *one = TAILQ_FIRST(&kept), *next; one; one = next) {
+        next = TAILQ_NEXT(one, link);
+        if (give_back_if_idle(one))
+            kept_take_out(one);
+        else if (!one->memory.host && one->memory.device == device)
             sum += one->memory.size;
+    }
     return sum;
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client-lib/cuda/objects/addresses.h"
 #include "client-lib/cuda/session/box_session.h"
 
 // The caller of a hook must not have reserved a request of the session (send.h).
@@ -25,6 +26,8 @@ struct before_work {
     // Called before CONTEXT (a handle) ends, to stop prefetching from it, and after it has ended.
     void (*context_ends)(uint64_t context);
     void (*context_gone)(uint64_t context);
+    // Called before the managed memory that begins at BASE is freed.
+    void (*memory_ends)(uint64_t base);
 };
 
 // The hooks of this process; NULL: none. Set once, before the first such memory exists.
@@ -59,6 +62,13 @@ static inline void before_work_wait_ended(struct box_session *session)
     const struct before_work *duties = before_work_duties();
     if (duties)
         duties->wait_ended(session);
+}
+
+static inline void before_work_memory_ends(const struct allocation *memory)
+{
+    const struct before_work *duties = before_work_duties();
+    if (duties && memory->managed)
+        duties->memory_ends(memory->base);
 }
 
 static inline void before_work_read(const void *memory, size_t size)

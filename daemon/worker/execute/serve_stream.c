@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Creates and destroys streams, whose memory counts against the budget.
+// Creates and destroys streams, whose memory counts against the budget, and answers whether streams
+// and events are done.
 #include "daemon/worker/account/passage.h"
 #include "daemon/worker/account/stream_cost.h"
+#include "daemon/worker/copy/parts/wait_for_gpu.h"
 #include "daemon/worker/execute/serve_green.h"
 #include "daemon/worker/core/session.h"
 #include "worker_driver.h"
@@ -67,4 +69,29 @@ void serve_cuStreamDestroy_v2(struct serve *serve, const struct args_cuStreamDes
     else
         stream_cost_end(stream, passage);
     serve_unbind(serve, HANDLE_STREAM, args->hStream);
+}
+
+// ---- questions ----
+
+static CUresult ask_stream(struct serve *serve, const void *stream)
+{
+    return driver.cuStreamQuery((CUstream)stream);
+}
+
+void serve_cuStreamQuery(struct serve *serve, const struct args_cuStreamQuery *args,
+                         CUstream stream)
+{
+    if (serve_require(serve, driver.cuStreamQuery))
+        serve_fail(serve, serve_ask_for_change(serve, ask_stream, stream));
+}
+
+static CUresult ask_event(struct serve *serve, const void *event)
+{
+    return driver.cuEventQuery((CUevent)event);
+}
+
+void serve_cuEventQuery(struct serve *serve, const struct args_cuEventQuery *args, CUevent event)
+{
+    if (serve_require(serve, driver.cuEventQuery))
+        serve_fail(serve, serve_ask_for_change(serve, ask_event, event));
 }

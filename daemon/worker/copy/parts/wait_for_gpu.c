@@ -38,6 +38,32 @@ CUresult serve_ask_a_while(struct serve *serve,
     return result;
 }
 
+enum { AT_ONCE_NS = 40000, CHANGE_NS = 4000 };
+
+// Returns true if the previous question was the same, AT_ONCE_NS ago or later.
+static bool is_asked_again(const void *subject, uint64_t now)
+{
+    static const void *asked;
+    static uint64_t when;
+    bool again = subject == asked && now - when < AT_ONCE_NS;
+    asked = subject;
+    when = now;
+    return again;
+}
+
+CUresult serve_ask_for_change(struct serve *serve,
+                              CUresult (*query)(struct serve *serve, const void *subject),
+                              const void *subject)
+{
+    CUresult result = query(serve, subject);
+    uint64_t end = result == CUDA_ERROR_NOT_READY ? clock_ns() : 0;
+    if (end && is_asked_again(subject, end))
+        end += CHANGE_NS;
+    while (result == CUDA_ERROR_NOT_READY && clock_ns() < end && !link_pending(session.link))
+        result = query(serve, subject);
+    return result;
+}
+
 void serve_note_wait(uint64_t ns)
 {
     wait_estimate_add(&estimate, ns);

@@ -18,6 +18,11 @@ CUresult serve_wait_stream_for(struct serve *serve, CUstream stream, int timeout
 CUresult serve_ask_a_while(struct serve *serve,
                            CUresult (*query)(struct serve *serve, const void *args),
                            const void *args);
+// Asks QUERY about SUBJECT. To a program that asks the same again and again, the answer NOT_READY
+// goes only after some microseconds, so that it gets a change at once. The reading thread calls.
+CUresult serve_ask_for_change(struct serve *serve,
+                              CUresult (*query)(struct serve *serve, const void *subject),
+                              const void *subject);
 // Adds a wait of NS nanoseconds to the prediction of the next wait.
 void serve_note_wait(uint64_t ns);
 // Must surround a driver call that synchronizes implicitly (semaphores.h), unless the request has

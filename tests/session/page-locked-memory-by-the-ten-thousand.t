@@ -19,7 +19,7 @@ run_program "shm: in a child of a fork" "$memory" forked
 echo 400 >"$TMP/few"
 fewer=(unshare -rm bash -c 'mount --bind "$1" /proc/sys/vm/max_map_count && shift && exec "$@"' sh "$TMP/few")
 if "${fewer[@]}" true 2>/dev/null; then
-    run_program "shm: a quarter of the mappings is kept for all else" "${fewer[@]}" "$memory" until-refused 300 69632
+    run_program "shm: a quarter of the mappings is kept for all else" "${fewer[@]}" "$memory" until-refused 300 1052672
 else
     skip "no mounts of its own can be had"
 fi

@@ -238,19 +238,21 @@ CUresult device_memory_allocate(CUdeviceptr *dptr, size_t size)
 }
 
 // Allocates whole pages. Large allocations usually begin at a page; small ones begin anywhere, so a
-// page more is allocated, and the bytes around the pages stay unused. Nothing small is freed here,
-// as that waits for all of the GPU's work.
+// page more is allocated, and the bytes around the pages stay unused. Two of more than half of the
+// driver's page would not fit into one, so each gets a whole one. Nothing small is freed here, as
+// that waits for all of the GPU's work.
 static CUresult allocate_pages(struct allocation_request *request, CUdeviceptr *dptr)
 {
     size_t size;
     if (__builtin_add_overflow(request->size, 2 * PAGE, &size))
         return CUDA_ERROR_OUT_OF_MEMORY;
     size = (request->size + PAGE - 1) & ~(size_t)(PAGE - 1);
-    bool small = size < DRIVER_PAGE;
-    CUresult result = remote_cuMemAlloc_v2(&request->whole, small ? size + PAGE : size);
+    bool small = size + PAGE <= DRIVER_PAGE / 2;
+    size_t whole = small ? size + PAGE : size < DRIVER_PAGE ? DRIVER_PAGE : size;
+    CUresult result = remote_cuMemAlloc_v2(&request->whole, whole);
     if (result == CUDA_SUCCESS && !small && request->whole % PAGE) {
         (void)remote_cuMemFree_v2(request->whole);
-        result = remote_cuMemAlloc_v2(&request->whole, size + PAGE);
+        result = remote_cuMemAlloc_v2(&request->whole, whole + PAGE);
     }
     *dptr = (request->whole + PAGE - 1) & ~(CUdeviceptr)(PAGE - 1);
     return result;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A context's first slab is small, and each further one has twice the size of the one before, up to
-// 2 MiB. One slab without pieces is kept, so that programs that allocate and free in a loop make no
-// request. A freed piece is used again when the work that may use it is done. While streams are
+// 16 MiB: the box maps one large block in much less time than many small ones. One small slab
+// without pieces stays, and larger ones are kept for a while (kept_memory.h), so that programs that
+// allocate and free in a loop make no request. A freed piece is used again when the work that may use it is done. While streams are
 // captured nothing can be waited for, so pieces rest until then.
 #include "client-lib/cuda/memory/host_slabs.h"
 
@@ -18,7 +19,7 @@
 #include "client_calls.h"
 #include "common/base/scope.h"
 
-enum { PAGE = 4096, PIECE_MAX = 16, PAGES_FIRST = 64, PAGES_MAX = 512 };
+enum { PAGE = 4096, PIECE_MAX = 256, PAGES_FIRST = 64, PAGES_STAY = 512, PAGES_MAX = 4096 };
 enum page_state { PAGE_FREE, PAGE_TAKEN, PAGE_RESTS };
 
 struct host_slab {
@@ -97,11 +98,11 @@ static bool host_slabs_take_of_any(struct allocation *wanted)
     return slab != NULL;
 }
 
-static size_t next_count(uint64_t context)
+static size_t next_count(const struct allocation *wanted)
 {
-    size_t count = PAGES_FIRST;
+    size_t count = wanted->size / PAGE > PAGES_FIRST ? wanted->size / PAGE : PAGES_FIRST;
     for (const struct host_slab *slab = slabs; slab; slab = slab->following)
-        if (slab->block.context == context && 2 * slab->count > count)
+        if (slab->block.context == wanted->context && 2 * slab->count > count)
             count = 2 * slab->count;
     return count < PAGES_MAX ? count : PAGES_MAX;
 }
@@ -124,7 +125,7 @@ static void drop_orphans(void)
 static CUresult host_slabs_make_slab(const struct allocation *wanted)
 {
     drop_orphans();
-    size_t count = next_count(wanted->context);
+    size_t count = next_count(wanted);
     struct host_slab *slab = calloc(1, sizeof(*slab) + count);
     if (!slab)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -132,7 +133,7 @@ static CUresult host_slabs_make_slab(const struct allocation *wanted)
     slab->block.size = count * PAGE;
     slab->count = count;
     slab->wire = context_wire(wanted->context);
-    CUresult result = page_locked_make(&slab->block);
+    CUresult result = kept_take(&slab->block, NULL) ? CUDA_SUCCESS : page_locked_make(&slab->block);
     if (result != CUDA_SUCCESS) {
         free(slab);
         return result;
@@ -205,7 +206,7 @@ static bool host_slabs_is_kept(const struct host_slab *empty)
     for (const struct host_slab *slab = slabs; slab; slab = slab->following)
         if (slab != empty && !slab->used && slab->block.context == empty->block.context)
             return false;
-    return !is_orphan(empty);
+    return empty->count <= PAGES_STAY && !is_orphan(empty);
 }
 
 // The caller holds the lock.
@@ -248,10 +249,9 @@ static CUresult give_piece(const struct allocation *piece)
         SCOPED_LOCK(&lock);
         gone = host_slabs_put_back(piece, over, mark);
     }
-    if (gone) {
+    if (gone && !kept_give(&gone->block, NULL))
         (void)page_locked_unmake(&gone->block);
-        free(gone);
-    }
+    free(gone);
     return result;
 }
 

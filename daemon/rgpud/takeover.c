@@ -16,6 +16,7 @@
 #include "daemon/rgpud/broker/broker_agent.h"
 #include "daemon/rgpud/clients/admission.h"
 #include "daemon/rgpud/gpus/accounts.h"
+#include "daemon/rgpud/gpus/exported_kept.h"
 #include "daemon/rgpud/supervision/kept_session.h"
 #include "daemon/rgpud/supervision/worker_life.h"
 #include "daemon/rgpud/suspension/lease_places.h"
@@ -273,10 +274,11 @@ void takeover_sessions(struct box *box)
     bool any = false;
 
     while ((kept = spawner_take_kept(box))) {
-        if (kept->number < SPAWNER_STORES)
-            spawner_store(box, kept->number, NULL, 0);
-        else
+        // The spawner lists processes first.
+        if (kept->number >= SPAWNER_PROCESSES)
             take_one(box, kept);
+        else
+            exports_take_over(box, kept);
         any = true;
         spawner_kept_free(&kept);
     }
@@ -292,7 +294,7 @@ void takeover_abandon(struct box *box)
     struct spawner_kept *kept;
 
     while (box->spawner && (kept = spawner_take_kept(box))) {
-        if (kept->number >= SPAWNER_STORES) {
+        if (kept->number >= SPAWNER_PROCESSES) {
             spawner_end(box, kept->number);
             if (!spawner_await(box, kept->number, deadline))
                 log_error("worker pid=%d of an earlier rgpud does not end", (int)kept->pid);

@@ -270,6 +270,7 @@ struct worker_process *worker_take_over(struct box *box, struct box_device *devi
         worker_free(worker);
         return NULL;
     }
+    worker->taken_over = true;
     worker->number = kept->number;
     worker->pid = kept->pid;
     worker->user = kept->user;

@@ -22,6 +22,7 @@
 #include "daemon/rgpud/suspension/lease_places.h"
 #include "daemon/rgpud/suspension/suspension_orders.h"
 #include "daemon/rgpud/workers/exclusion.h"
+#include "daemon/rgpud/workers/mps_daemon.h"
 
 enum { ABANDON_MS = 10000 };
 
@@ -214,7 +215,7 @@ static void give_up(struct box *box, struct spawner_kept *kept,
         spawner_end(box, kept->number);
         return;
     }
-    worker = worker_take_over(box, &box->devices[0], kept, -1, session);
+    worker = worker_take_over(box, &box->devices[0], kept, -1, false, session);
     snprintf(text, sizeof(text), "the box's daemon was restarted, and %.200s", problem);
     if (worker)
         worker_end(worker, CONTROL_END_REASON_SHUTDOWN, text);
@@ -237,6 +238,8 @@ static const char *examine(struct box *box, const struct spawner_kept *kept,
     const char *of_grant = take_grant(box, record, &session->grant);
     const char *of_account = take_account(box, record, &session->grant, account);
     problem = takeover_check(record) ?: of_grant ?: of_account;
+    if (!problem && record->mps && !session->grant.devices[0]->mps)
+        problem = "its MPS daemon is gone";
     if (!problem && exclusion_find(box, &session->grant))
         problem = "another lease has its GPU for itself";
     if (problem)
@@ -257,7 +260,7 @@ static void take_one(struct box *box, struct spawner_kept *kept)
         give_up(box, kept, session, problem);
     } else {
         struct worker_process *worker =
-            worker_take_over(box, session->grant.devices[0], kept, filter, session);
+            worker_take_over(box, session->grant.devices[0], kept, filter, record->mps, session);
         if (worker)
             go_on(worker, record);
         else
@@ -268,16 +271,27 @@ static void take_one(struct box *box, struct spawner_kept *kept)
     explicit_bzero(record, sizeof(*record));
 }
 
+// Sessions that are clients of MPS need their daemon.
+static void takeover_mps(struct box *box)
+{
+    const struct spawner_kept *kept;
+
+    TAILQ_FOREACH(kept, spawner_list_kept(box), link)
+        if (kept->kind == SPAWNER_MPS)
+            mps_take_over(box, kept);
+}
+
 void takeover_sessions(struct box *box)
 {
     struct spawner_kept *kept;
     bool any = false;
 
+    takeover_mps(box);
     while ((kept = spawner_take_kept(box))) {
         // The spawner lists processes first.
-        if (kept->number >= SPAWNER_PROCESSES)
+        if (kept->kind == SPAWNER_WORKER)
             take_one(box, kept);
-        else
+        else if (!kept->kind)
             exports_take_over(box, kept);
         any = true;
         spawner_kept_free(&kept);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""usage: alter_record.py SOCKET HOW [export]: in place of rgpud, changes what rgpu-spawner keeps of the first session, or of
-the last memory that one shares."""
+"""usage: alter_record.py SOCKET HOW [WHAT]: in place of rgpud, changes what rgpu-spawner keeps of the first session, of the
+last memory that one shares (export), or of the first MPS supervisor (mps)."""
 import fcntl
 import os
 import socket
@@ -9,8 +9,10 @@ import sys
 import time
 
 ORDER, REPLY = struct.Struct("=IIQIIIIII16sII2048s"), struct.Struct("=IIQIiiIII")
-LIST, STORE, STORED, LIST_END = 3, 5, 6, 7
-VERSION, EXPORTS, PROCESSES = 2, 33, 1 << 40
+LIST, STORE = 3, 5
+LISTED, STORED, LIST_END = 5, 6, 7
+WORKER, MPS = 1, 2
+VERSION, EXPORTS = 2, 33
 SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 
 
@@ -72,6 +74,14 @@ def alter_export(how, data, others):
     return [file_of(changed)] + others
 
 
+def alter_mps(how, data, others):
+    if how == "garbage":
+        return [file_of(os.urandom(len(data)))] + others
+    if how == "descriptor":
+        return [file_of(data), others[1], others[0], others[2]]
+    return [file_of(data[:8] + b"\1" * 8 + data[16:] if how == "release" else data.replace(b"GPU-", b"GPU+"))] + others
+
+
 def main(path, how, what="session"):
     spawner = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     while spawner.connect_ex(path):
@@ -82,17 +92,19 @@ def main(path, how, what="session"):
         socket.send_fds(spawner, [ORDER.pack(VERSION, verb, number, 0, 0, 0, 0, 0, 0, b"", 0, 0, b"")], list(fds))
 
     order(LIST)
-    kept = []
+    kinds, kept = {}, []
     while True:
         packet, fds, _, _ = socket.recv_fds(spawner, 4096, 8)
-        _, word, number = REPLY.unpack(packet)[:3]
+        _, word, number, kind = REPLY.unpack(packet)[:4]
         if word == LIST_END:
             break
-        if word == STORED and (number >= PROCESSES if what == "session" else EXPORTS <= number < PROCESSES):
+        if word == LISTED:
+            kinds[number] = kind
+        elif what == {WORKER: "session", MPS: "mps"}.get(kinds.get(number), "export" if number >= EXPORTS else ""):
             kept.append((number, fds))
-    number, fds = kept[0] if what == "session" else max(kept)
+    number, fds = max(kept) if what == "export" else kept[0]
     data = os.pread(fds[0], 1 << 20, 0)
-    order(STORE, number, (alter if what == "session" else alter_export)(how, data, fds[1:]))
+    order(STORE, number, {"session": alter, "export": alter_export, "mps": alter_mps}[what](how, data, fds[1:]))
 
 
 main(*sys.argv[1:])

@@ -47,6 +47,7 @@ static struct spawner_kept *spawner_kept_add(struct spawner_kept_list *list,
     if (!kept)
         return NULL;
     *kept = (struct spawner_kept){.number = reply->number,
+                                  .kind = reply->kind,
                                   .pid = reply->pid,
                                   .user = reply->user,
                                   .proc_fd = -1,
@@ -64,8 +65,7 @@ static int spawner_kept_copy(int fd)
 void spawner_kept_listed(struct spawner_kept_list *list, const struct spawner_reply *reply,
                          const int *fds, size_t count)
 {
-    struct spawner_kept *kept = reply->kind == SPAWNER_WORKER ? spawner_kept_add(list, reply)
-                                                              : NULL;
+    struct spawner_kept *kept = spawner_kept_add(list, reply);
 
     if (!kept || count != 2 + SPAWNER_KEPT)
         return;

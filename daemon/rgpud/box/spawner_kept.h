@@ -13,13 +13,14 @@
 enum { KEPT_CONTROL, KEPT_REFUSALS, KEPT_OUTPUT };
 _Static_assert((int)KEPT_OUTPUT + 1 == (int)SPAWNER_KEPT, "one for each end");
 
-// A worker, or a number below SPAWNER_PROCESSES.
+// A process, or a number below SPAWNER_PROCESSES.
 struct spawner_kept {
     TAILQ_ENTRY(spawner_kept) link;
     uint64_t number;
-    pid_t pid; // 0: no worker
+    uint32_t kind; // enum spawner_kind; 0: no process
+    pid_t pid;     // 0: no process
     uid_t user;
-    int proc_fd;            // directory /proc/PID; -1: none
+    int proc_fd;            // directory /proc/PID of a worker; -1: none
     int ends[SPAWNER_KEPT]; // the earlier rgpud's ends of the worker's sockets and pipe
     int stored[SPAWNER_STORE_MAX];
     size_t stored_count;

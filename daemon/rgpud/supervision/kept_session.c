@@ -23,8 +23,6 @@ static const char *obstacle_of(const struct worker_process *worker)
 
     if (s && suspension_needs_driver(s))
         return "its lease is suspended";
-    if (worker->mps)
-        return "it is a client of MPS";
     return worker->window ? "its client is in a virtual machine" : "";
 }
 
@@ -82,6 +80,7 @@ static void kept_put_session(const struct worker_process *worker, struct control
                                          .waited = session->waited,
                                          .epoch = (uint64_t)grant->epoch,
                                          .owner = (uint64_t)grant->owner,
+                                         .mps = worker->mps,
                                          .compute = grant->part.compute,
                                          .memory_limit = grant->part.memory,
                                          .time_share = grant->time_share,

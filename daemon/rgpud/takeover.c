@@ -193,9 +193,10 @@ static void go_on(struct worker_process *worker, const struct control_kept_sessi
     log_info("session=%llu is taken over pid=%d client=\"%s\" lease=%s",
              (unsigned long long)worker->session.id, (int)worker->pid, worker->session.client,
              *kept->lease ? kept->lease : "none");
-    bool away = kept->pause && !suspension_take_over(worker, (enum suspension_cause)kept->cause,
-                                                     kept->pause, kept->saved);
-    if (takeover_greet(worker, away ? kept->pause : 0))
+    bool away = kept->pause && !suspension_take_over(worker, kept);
+    if (kept->deep && !away)
+        worker_process_kill(worker, "is suspended in a way that cannot be taken over");
+    else if (takeover_greet(worker, away ? kept->pause : 0))
         worker_process_kill(worker, "does not hear of the next rgpud");
     worker->unkept = true;
 }

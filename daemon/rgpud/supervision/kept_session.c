@@ -21,8 +21,8 @@ static const char *obstacle_of(const struct worker_process *worker)
 {
     const struct suspension *s = suspension_of(worker);
 
-    if (s && suspension_needs_driver(s))
-        return "its lease is suspended";
+    if (s && suspension_needs_driver(s) && suspension_moves(s, worker))
+        return "its lease was being moved to another GPU";
     return worker->window ? "its client is in a virtual machine" : "";
 }
 
@@ -60,11 +60,17 @@ static void kept_put_suspension(const struct worker_process *worker,
 {
     const struct suspension *s = suspension_of(worker);
 
-    if (!s || s->state != SUSPENSION_AWAY || suspension_needs_driver(s))
+    if (!s || (s->state != SUSPENSION_AWAY && !suspension_needs_driver(s)))
         return;
     out->pause = s->number;
     out->cause = (uint8_t)s->cause;
+    out->deep = suspension_needs_driver(s);
+    out->wanted = s->away_wanted;
+    out->image = worker->pause.image != IMAGE_NONE;
     out->saved = worker->pause.saved;
+    out->images = s->bytes;
+    for (uint32_t i = 0; i < out->devices_count; i++)
+        out->devices[i].needed = s->needed[worker->session.grant.devices[i] - worker->box->devices];
 }
 
 static void kept_put_session(const struct worker_process *worker, struct control_kept_session *out)

@@ -213,8 +213,6 @@ class Checks(threading.Thread):
     def all(self):
         campaign = self.campaign
         try:
-            if campaign.replicated:
-                campaign.count("brokers started again", sum(replica.revive() for replica in campaign.broker.replicas))
             for lock, database in campaign.broker.databases:
                 with lock:  # nobody exchanges the database meanwhile
                     self.take("database", invariants.check_database(database))

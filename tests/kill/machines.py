@@ -192,7 +192,7 @@ class Replica(Broker):
     """One of three brokers. A broker that does not lead any more ends, and is started again, as by systemd."""
 
     def __init__(self, directory, number, key):
-        self.number = number
+        self.number, self.finished = number, False
         super().__init__(directory, "broker%d" % number, key)
 
     def command(self):
@@ -200,12 +200,25 @@ class Replica(Broker):
             "--replication", ",".join("http://127.0.0.1:%d" % (7400 + n) for n in range(3))]
 
     def revive(self):
+        while True:
+            time.sleep(0.2)
+            with self.lock:
+                if self.finished:
+                    return
+                if not self.alive():
+                    self.process.stdout.close()
+                    self.start()
+
+    def start(self):
+        first = self.process is None
+        super().start()
+        if first:
+            threading.Thread(target=self.revive, daemon=True).start()
+
+    def finish(self):
         with self.lock:
-            if not self.alive():
-                self.process.stdout.close()
-                self.start()
-                return True
-        return False
+            self.finished = True
+            super().finish()
 
 
 class Brokers:

@@ -10,6 +10,7 @@
 #include "broker/replication/replication.h"
 #include "broker/store/store.h"
 #include "broker/store/store_changes.h"
+#include "broker/store/store_sound.h"
 #include "common/base/log.h"
 #include "common/base/log_limit.h"
 #include "common/base/scope.h"
@@ -38,13 +39,14 @@ static void close_copy(struct follower *self)
     self->database = NULL;
 }
 
-// Opens the database if there is one. Without a position in it, a snapshot replaces it.
+// Opens the database if there is one. If it is damaged or has no position, a snapshot replaces it.
 static void open_copy(struct follower *self)
 {
     self->position = (struct log_position){0};
     if (sqlite3_open_v2(self->path, &self->database, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
         sqlite3_busy_timeout(self->database, TIMEOUT_MS) == SQLITE_OK &&
         sqlite3_exec(self->database, COPY_SETTINGS, NULL, NULL, NULL) == SQLITE_OK &&
+        store_sound_check(self->database) == OUTCOME_DONE &&
         store_position(self->database, &self->position))
         return;
     close_copy(self);

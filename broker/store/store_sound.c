@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +23,7 @@ static enum outcome store_sound_refuse(const char *why)
     return OUTCOME_DATABASE_DAMAGED;
 }
 
-static enum outcome look_through(sqlite3 *database)
+enum outcome store_sound_check(sqlite3 *database)
 {
     sqlite3_stmt *statement = NULL;
     enum outcome error = OUTCOME_DONE;
@@ -44,7 +43,7 @@ static void *store_sound_run(void *argument)
 {
     struct store_sound *self = argument;
 
-    self->verdict = look_through(self->database);
+    self->verdict = store_sound_check(self->database);
     return NULL;
 }
 

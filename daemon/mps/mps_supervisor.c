@@ -8,6 +8,7 @@
 //
 //     look                     check the daemon now (as does any other line)
 //     terminate PID            end a client and its work on the GPU
+//     again                    report the state as at the start: another rgpud has taken over
 //
 // Lines on standard output:
 //
@@ -276,6 +277,14 @@ static void mps_supervisor_terminate(int client)
     kill(client, SIGKILL);
 }
 
+// The next check reports the server.
+static void mps_supervisor_report(void)
+{
+    say("daemon %d", (int)supervisor.daemon);
+    say("ready");
+    *supervisor.server_status = '\0';
+}
+
 // Executes pending commands. is_wanted() detects the end of the input.
 static void mps_supervisor_obey(void)
 {
@@ -292,6 +301,8 @@ static void mps_supervisor_obey(void)
     while ((end = strchr(line, '\n'))) {
         if (sscanf(line, "terminate %d", &client) == 1)
             mps_supervisor_terminate(client);
+        else if (!strncmp(line, "again\n", 6))
+            mps_supervisor_report();
         used -= (size_t)(end + 1 - line);
         memmove(line, end + 1, used + 1);
     }
@@ -367,6 +378,7 @@ static int mps_supervisor_keep(void)
     }
     say("daemon %d", (int)supervisor.daemon);
     mps_supervisor_watch();
+    take_signals(); // rgpud may have noticed the server's end before
     if (!supervisor.daemon) {
         spawn_describe_status(supervisor.status, how, sizeof(how));
         say("ends the MPS daemon ended by itself: %s", how);

@@ -16,11 +16,13 @@
 #include "daemon/rgpud/broker/broker_agent.h"
 #include "daemon/rgpud/clients/admission.h"
 #include "daemon/rgpud/gpus/accounts.h"
+#include "daemon/rgpud/gpus/exported_kept.h"
 #include "daemon/rgpud/supervision/kept_session.h"
 #include "daemon/rgpud/supervision/worker_life.h"
 #include "daemon/rgpud/suspension/lease_places.h"
 #include "daemon/rgpud/suspension/suspension_orders.h"
 #include "daemon/rgpud/workers/exclusion.h"
+#include "daemon/rgpud/workers/mps_daemon.h"
 
 enum { ABANDON_MS = 10000 };
 
@@ -191,9 +193,10 @@ static void go_on(struct worker_process *worker, const struct control_kept_sessi
     log_info("session=%llu is taken over pid=%d client=\"%s\" lease=%s",
              (unsigned long long)worker->session.id, (int)worker->pid, worker->session.client,
              *kept->lease ? kept->lease : "none");
-    bool away = kept->pause && !suspension_take_over(worker, (enum suspension_cause)kept->cause,
-                                                     kept->pause, kept->saved);
-    if (takeover_greet(worker, away ? kept->pause : 0))
+    bool away = kept->pause && !suspension_take_over(worker, kept);
+    if (kept->deep && !away)
+        worker_process_kill(worker, "is suspended in a way that cannot be taken over");
+    else if (takeover_greet(worker, away ? kept->pause : 0))
         worker_process_kill(worker, "does not hear of the next rgpud");
     worker->unkept = true;
 }
@@ -213,7 +216,7 @@ static void give_up(struct box *box, struct spawner_kept *kept,
         spawner_end(box, kept->number);
         return;
     }
-    worker = worker_take_over(box, &box->devices[0], kept, -1, session);
+    worker = worker_take_over(box, &box->devices[0], kept, -1, false, session);
     snprintf(text, sizeof(text), "the box's daemon was restarted, and %.200s", problem);
     if (worker)
         worker_end(worker, CONTROL_END_REASON_SHUTDOWN, text);
@@ -236,6 +239,8 @@ static const char *examine(struct box *box, const struct spawner_kept *kept,
     const char *of_grant = take_grant(box, record, &session->grant);
     const char *of_account = take_account(box, record, &session->grant, account);
     problem = takeover_check(record) ?: of_grant ?: of_account;
+    if (!problem && record->mps && !session->grant.devices[0]->mps)
+        problem = "its MPS daemon is gone";
     if (!problem && exclusion_find(box, &session->grant))
         problem = "another lease has its GPU for itself";
     if (problem)
@@ -256,7 +261,7 @@ static void take_one(struct box *box, struct spawner_kept *kept)
         give_up(box, kept, session, problem);
     } else {
         struct worker_process *worker =
-            worker_take_over(box, session->grant.devices[0], kept, filter, session);
+            worker_take_over(box, session->grant.devices[0], kept, filter, record->mps, session);
         if (worker)
             go_on(worker, record);
         else
@@ -267,16 +272,28 @@ static void take_one(struct box *box, struct spawner_kept *kept)
     explicit_bzero(record, sizeof(*record));
 }
 
+// Sessions that are clients of MPS need their daemon.
+static void takeover_mps(struct box *box)
+{
+    const struct spawner_kept *kept;
+
+    TAILQ_FOREACH(kept, spawner_list_kept(box), link)
+        if (kept->kind == SPAWNER_MPS)
+            mps_take_over(box, kept);
+}
+
 void takeover_sessions(struct box *box)
 {
     struct spawner_kept *kept;
     bool any = false;
 
+    takeover_mps(box);
     while ((kept = spawner_take_kept(box))) {
-        if (kept->number < SPAWNER_STORES)
-            spawner_store(box, kept->number, NULL, 0);
-        else
+        // The spawner lists processes first.
+        if (kept->kind == SPAWNER_WORKER)
             take_one(box, kept);
+        else if (!kept->kind)
+            exports_take_over(box, kept);
         any = true;
         spawner_kept_free(&kept);
     }
@@ -292,7 +309,7 @@ void takeover_abandon(struct box *box)
     struct spawner_kept *kept;
 
     while (box->spawner && (kept = spawner_take_kept(box))) {
-        if (kept->number >= SPAWNER_STORES) {
+        if (kept->number >= SPAWNER_PROCESSES) {
             spawner_end(box, kept->number);
             if (!spawner_await(box, kept->number, deadline))
                 log_error("worker pid=%d of an earlier rgpud does not end", (int)kept->pid);

@@ -219,12 +219,6 @@ static void spawner_take_connection(void)
     order_socket_greet(&spawner);
 }
 
-static void forget_stores(void)
-{
-    for (int i = 0; i < SPAWNER_STORES; i++)
-        spawner_store_clear(&spawner.stores[i]);
-}
-
 // Returns the time until the next action in milliseconds; -1 if there is none.
 static int be_alone(void)
 {
@@ -241,7 +235,7 @@ static int be_alone(void)
                      spawner.process_count);
         TAILQ_FOREACH(process, &spawner.processes, link)
             spawned_give_up(process);
-        forget_stores();
+        spawner_store_forget_own(&spawner);
         spawner.gave_up = true;
     }
     if (!spawner.process_count)

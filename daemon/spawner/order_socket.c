@@ -101,14 +101,16 @@ static void order_socket_list_store(struct spawner *spawner, uint64_t number,
 static void order_socket_list(struct spawner *spawner)
 {
     const struct spawned *process;
+    const struct own_store *own;
     struct spawner_reply reply;
 
     TAILQ_FOREACH(process, &spawner->processes, link) {
         order_socket_list_one(spawner, process);
         order_socket_list_store(spawner, process->number, &process->store);
     }
-    for (uint64_t i = 0; i < SPAWNER_STORES; i++)
-        order_socket_list_store(spawner, i, &spawner->stores[i]);
+    for (int i = 0; i < SPAWNER_CHAINS; i++)
+        LIST_FOREACH(own, &spawner->stores[i], link)
+            order_socket_list_store(spawner, own->number, &own->store);
     reply = (struct spawner_reply){.version = SPAWNER_VERSION, .word = SPAWNER_LIST_END};
     order_socket_answer(spawner, &reply, NULL, 0);
 }
@@ -117,11 +119,10 @@ static void order_socket_list(struct spawner *spawner)
 static int order_socket_store(struct spawner *spawner, uint64_t number, const int *fds,
                               size_t count)
 {
-    struct spawned *process = number < SPAWNER_STORES ? NULL : spawned_find(spawner, number);
-    struct spawner_store *store = number < SPAWNER_STORES ? &spawner->stores[number]
-                                  : process               ? &process->store
-                                                          : NULL;
-    int err = store ? spawner_store_set(store, fds, count) : 0;
+    struct spawned *process = number < SPAWNER_PROCESSES ? NULL : spawned_find(spawner, number);
+    int err = number < SPAWNER_PROCESSES ? spawner_store_set_own(spawner, number, fds, count)
+              : process                  ? spawner_store_set(&process->store, fds, count)
+                                         : 0;
 
     if (err)
         log_error("cannot store descriptors of rgpud number=%llu error=\"%s\"",

@@ -98,7 +98,7 @@ static int processes_check(const struct spawner *spawner, const struct spawner_o
 {
     if (spawner->process_count == SPAWNER_PROCESSES_MAX)
         return -EAGAIN;
-    if (order->number < SPAWNER_STORES)
+    if (order->number < SPAWNER_PROCESSES)
         return -EINVAL;
     return spawned_find(spawner, order->number) ? -EEXIST : 0;
 }
@@ -148,7 +148,7 @@ void spawned_kill_all(const struct spawner *spawner)
         spawned_kill(process);
 }
 
-void spawner_store_clear(struct spawner_store *store)
+static void spawner_store_clear(struct spawner_store *store)
 {
     while (store->count)
         close(store->fds[--store->count]);
@@ -171,6 +171,51 @@ int spawner_store_set(struct spawner_store *store, const int *fds, size_t count)
     spawner_store_clear(store);
     *store = fresh;
     return 0;
+}
+
+static void spawner_store_drop_own(struct own_store *own)
+{
+    LIST_REMOVE(own, link);
+    spawner_store_clear(&own->store);
+    free(own);
+}
+
+static struct own_store *find_own(const struct spawner *spawner, uint64_t number)
+{
+    struct own_store *own;
+
+    LIST_FOREACH(own, &spawner->stores[number % SPAWNER_CHAINS], link)
+        if (own->number == number)
+            return own;
+    return NULL;
+}
+
+int spawner_store_set_own(struct spawner *spawner, uint64_t number, const int *fds, size_t count)
+{
+    struct own_store *own = find_own(spawner, number);
+
+    if (!own && !count)
+        return 0;
+    if (!own) {
+        own = calloc(1, sizeof(*own));
+        if (!own)
+            return -ENOMEM;
+        own->number = number;
+        LIST_INSERT_HEAD(&spawner->stores[number % SPAWNER_CHAINS], own, link);
+    }
+    int err = spawner_store_set(&own->store, fds, count);
+    if (!own->store.count)
+        spawner_store_drop_own(own);
+    return err;
+}
+
+void spawner_store_forget_own(struct spawner *spawner)
+{
+    struct own_store *own;
+
+    for (int i = 0; i < SPAWNER_CHAINS; i++)
+        while ((own = LIST_FIRST(&spawner->stores[i])))
+            spawner_store_drop_own(own);
 }
 
 void spawned_give_up(struct spawned *process)

@@ -20,6 +20,13 @@ struct spawner_store {
     size_t count;
 };
 
+// The same under one of rgpud's own numbers.
+struct own_store {
+    LIST_ENTRY(own_store) link;
+    uint64_t number;
+    struct spawner_store store;
+};
+
 struct spawned {
     TAILQ_ENTRY(spawned) link;
     uint64_t number; // number that rgpud has given to it
@@ -33,6 +40,8 @@ struct spawned {
     struct spawner_store store;
 };
 TAILQ_HEAD(spawned_list, spawned);
+
+enum { SPAWNER_CHAINS = 1024 };
 
 struct spawner {
     struct box_settings settings;
@@ -52,7 +61,7 @@ struct spawner {
     int connection;         // socket to rgpud; -1: none
     int64_t alone_since_ms; // time since when there is no rgpud
     bool gave_up;           // rgpud's ends of the workers' sockets are closed
-    struct spawner_store stores[SPAWNER_STORES]; // rgpud's own
+    LIST_HEAD(, own_store) stores[SPAWNER_CHAINS]; // rgpud's own, by the last bits of their numbers
 };
 
 // ---- kinds.c ----
@@ -80,10 +89,13 @@ int spawned_start(struct spawner *spawner, const struct spawner_order *order, co
 int spawned_open_proc(pid_t pid);
 void spawned_kill(const struct spawned *process);
 void spawned_kill_all(const struct spawner *spawner);
-void spawner_store_clear(struct spawner_store *store);
 // Replaces the descriptors in a store by copies of FDS. Returns 0 or -errno.
 int spawner_store_set(struct spawner_store *store, const int *fds, size_t count)
     __attribute__((warn_unused_result));
+// The same for one of rgpud's own numbers, of which nothing is left without descriptors.
+int spawner_store_set_own(struct spawner *spawner, uint64_t number, const int *fds, size_t count)
+    __attribute__((warn_unused_result));
+void spawner_store_forget_own(struct spawner *spawner);
 // Closes rgpud's ends of a worker's sockets, and what rgpud has stored for it.
 void spawned_give_up(struct spawned *process);
 // Reaps an ended process and removes it from the list. Returns NULL if there is none. The caller

@@ -104,6 +104,16 @@ stop "${BROKER_OF[$waiting]}" KILL
 rm "$TMP/state$waiting"/pool.sqlite*
 cp "$TMP/old.sqlite" "$TMP/state$waiting/pool.sqlite"
 comes_back "$waiting"
+stop "${BROKER_OF[$waiting]}"
+python3 - "$TMP/state$waiting/pool.sqlite" <<'END'
+import sqlite3, sys
+page = sqlite3.connect(sys.argv[1]).execute("SELECT rootpage FROM sqlite_schema WHERE name = 'leases_ended'").fetchone()[0]
+with open(sys.argv[1], "r+b") as file:
+    file.seek((page - 1) * 4096)
+    file.write(b"damage" * 8)
+END
+comes_back "$waiting"
+like "$(replica_log "$waiting")" 'integrity check: ' "as a damaged database is replaced"
 stop "${BROKER_OF[$waiting]}" KILL
 # It led once and wrote what the log never got.
 python3 -c "

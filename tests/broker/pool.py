@@ -59,6 +59,44 @@ class Api:
         return answer
 
 
+class AnyApi(Api):
+    """Asks the brokers one after the other until one takes the request."""
+
+    ELSEWHERE = ("waiting", "no-majority", "stopping", "restarted")
+
+    def __init__(self, paths, timeout=3):
+        super().__init__(paths[0], timeout)
+        self.paths, self.at = paths, 0
+
+    def turn(self):
+        self.close()
+        self.at = (self.at + 1) % len(self.paths)
+        self.path = self.paths[self.at]
+
+    def call(self, method, path, body=None):
+        try:
+            return super().call(method, path, body)
+        except Refused as error:
+            if error.code in self.ELSEWHERE:
+                self.turn()
+            raise
+        except (OSError, http.client.HTTPException, ValueError):
+            self.turn()
+            raise
+
+    def insist(self, method, path, body=None):
+        """The answer, or the refusal of a broker that leads. Keys make the repeated request the same one."""
+        while True:
+            try:
+                return self.call(method, path, body)
+            except Refused as error:
+                if error.code not in self.ELSEWHERE:
+                    raise
+            except (OSError, http.client.HTTPException, ValueError):
+                pass
+            time.sleep(0.02)
+
+
 class FakeBox(threading.Thread):
     """Registers, reports, and confirms ends, as rgpud does; its sessions are a set of leases."""
 

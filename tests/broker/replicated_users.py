@@ -9,57 +9,19 @@ Reads orders from standard input, and answers each with a line:
               The answer has the longest time without an answer since users went on
     go        users go on
 Writes "violation: ..." to standard error for whatever does not hold. Ends with its input."""
-import http.client
 import random
 import sys
 import threading
 import time
 
-from pool import Api, FakeBox, Refused
+from pool import AnyApi, FakeBox, Refused
 
 SOCKETS = sys.argv[1:]
 BOXES, GPUS, USERS, KEEP = 2, 16, 6, 3
-ELSEWHERE = ("waiting", "no-majority", "stopping", "restarted")
 
 
 def violation(text):
     print("violation: " + text, file=sys.stderr, flush=True)
-
-
-class AnyApi(Api):
-    """Asks the brokers one after the other until one takes the request."""
-
-    def __init__(self, timeout=3):
-        super().__init__(SOCKETS[0], timeout)
-        self.at = 0
-
-    def turn(self):
-        self.close()
-        self.at = (self.at + 1) % len(SOCKETS)
-        self.path = SOCKETS[self.at]
-
-    def call(self, method, path, body=None):
-        try:
-            return super().call(method, path, body)
-        except Refused as error:
-            if error.code in ELSEWHERE:
-                self.turn()
-            raise
-        except (OSError, http.client.HTTPException, ValueError):
-            self.turn()
-            raise
-
-    def insist(self, method, path, body=None):
-        """The answer, or the refusal of a broker that leads. Keys make the repeated request the same one."""
-        while True:
-            try:
-                return self.call(method, path, body)
-            except Refused as error:
-                if error.code not in ELSEWHERE:
-                    raise
-            except (OSError, http.client.HTTPException, ValueError):
-                pass
-            time.sleep(0.02)
 
 
 class Journal:
@@ -106,7 +68,7 @@ class User(threading.Thread):
     def __init__(self, number, journal, running):
         super().__init__(daemon=True)
         self.number, self.journal, self.running = number, journal, running
-        self.api, self.has, self.idle = AnyApi(), [], threading.Event()
+        self.api, self.has, self.idle = AnyApi(SOCKETS), [], threading.Event()
 
     def take(self, turn):
         try:
@@ -147,7 +109,7 @@ class User(threading.Thread):
 
 def compare(journal):
     """What users have were the brokers' words: the leader must say the same."""
-    leases = AnyApi(10).insist("GET", "/v1/leases")["leases"]
+    leases = AnyApi(SOCKETS, 10).insist("GET", "/v1/leases")["leases"]
     there = {lease["id"]: lease for lease in leases}
     for gpu, lease in journal.held.items():
         known = there.get(lease)
@@ -161,7 +123,7 @@ def compare(journal):
 def main():
     boxes = [FakeBox(SOCKETS[0], "box%d" % i, GPUS) for i in range(BOXES)]
     for box in boxes:
-        box.api = AnyApi(4)
+        box.api = AnyApi(SOCKETS, 4)
         box.start()
     for box in boxes:
         box.ready.wait()

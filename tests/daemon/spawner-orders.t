@@ -18,6 +18,7 @@ START, END, LIST, MEMBER, STORE = 1, 2, 3, 4, 5
 WORKER, MPS, SUSPENDER = 1, 2, 3
 HELLO, STARTED, FAILED, ENDED, LISTED, STORED, LIST_END = 1, 2, 3, 4, 5, 6, 7
 ROOT = os.geteuid() == 0
+PROCESSES = 1 << 40  # the first number of a process
 REASONS = ["the user is not one of worker_uids", "the GPU is not shared by MPS", "an MPS supervisor's descriptors are pipes",
            "a suspender's output is a pipe", "a worker's descriptors are sockets and a pipe"]
 count = failures = 0
@@ -72,7 +73,7 @@ def worker_fds():
 
 def refused(rgpud, what, **fields):
     control, fds, refusals = worker_fds()
-    reply = rgpud.ask(START, 90, fds=fields.pop("fds", fds), **fields)
+    reply = rgpud.ask(START, PROCESSES + 20, fds=fields.pop("fds", fds), **fields)
     check(reply and reply["word"] == FAILED, what, reply)
 
 
@@ -129,8 +130,8 @@ def run(path, spawner):
     refused(rgpud, "a suspender without workers", kind=SUSPENDER, fds=[0, 1])
 
     control, fds, refusals = worker_fds()
-    started = rgpud.ask(START, 70, kind=WORKER, user=user, fds=fds)
-    check(started["word"] == STARTED and started["number"] == 70 and started["fds"], "a worker is started", started)
+    started = rgpud.ask(START, PROCESSES, kind=WORKER, user=user, fds=fds)
+    check(started["word"] == STARTED and started["number"] == PROCESSES and started["fds"], "a worker is started", started)
     status = open(f"/proc/{started['pid']}/status", encoding="utf-8").read()
     check(f"Uid:\t{user}\t{user}\t{user}\t{user}" in status, "as its user", status)
     check("CapPrm:\t0000000000000000" in status and "NoNewPrivs:\t1" in status, "without a capability", status)
@@ -140,13 +141,13 @@ def run(path, spawner):
     command = open(f"/proc/{started['pid']}/cmdline", encoding="utf-8").read().split("\0")
     check(command[1].endswith("libcuda-sim.so") and command[2:] == ["", "", "refuse", ""],
           "its libraries and its filter are those of the spawner's settings", command)
-    rgpud.send(order(MEMBER, 70))
+    rgpud.send(order(MEMBER, PROCESSES))
     refused(rgpud, "a file in place of a suspender's pipe", kind=SUSPENDER, fds=[null, null])
     control_twice, fds_twice, refusals_twice = worker_fds()
-    twice = rgpud.ask(START, 70, kind=WORKER, user=user, fds=fds_twice)
+    twice = rgpud.ask(START, PROCESSES, kind=WORKER, user=user, fds=fds_twice)
     check(twice["word"] == FAILED, "a number serves once", twice)
     control_low, fds_low, refusals_low = worker_fds()
-    check(rgpud.ask(START, 31, kind=WORKER, user=user, fds=fds_low)["word"] == FAILED, "a number of rgpud's own is no process's")
+    check(rgpud.ask(START, PROCESSES - 1, kind=WORKER, user=user, fds=fds_low)["word"] == FAILED, "a number of rgpud's own is no process's")
 
     other = Rgpud(path)
     check(other.receive() is None, "a second rgpud is turned away while there is one")
@@ -157,12 +158,12 @@ def run(path, spawner):
                              check=False).returncode == 0, "another user does not get in")
 
     record, box = os.memfd_create("record"), os.memfd_create("box")
-    rgpud.send(order(STORE, 70), [null])
-    rgpud.send(order(STORE, 70), [record, null])
+    rgpud.send(order(STORE, PROCESSES), [null])
+    rgpud.send(order(STORE, PROCESSES), [record, null])
     rgpud.send(order(STORE, 3), [box])
     rgpud.send(order(STORE, 4), [box])
     rgpud.send(order(STORE, 4))
-    rgpud.send(order(STORE, 80), [box])
+    rgpud.send(order(STORE, PROCESSES + 10), [box])
     # It ends in the middle of an answer that it does not read.
     rgpud.send(order(LIST))
     rgpud.send(order(STORE, 5), [box])
@@ -171,13 +172,13 @@ def run(path, spawner):
     again.receive()
     again.send(order(LIST))
     listed, stored, own, last, end = [again.receive() for _ in range(5)]
-    check(stored["word"] == STORED and stored["number"] == 70 and
+    check(stored["word"] == STORED and stored["number"] == PROCESSES and
           [os.fstat(fd).st_ino for fd in stored["fds"]] == [os.fstat(fd).st_ino for fd in (record, null)],
           "and what was stored for it last", stored)
     check(own["word"] == STORED and own["number"] == 3 and os.fstat(own["fds"][0]).st_ino == os.fstat(box).st_ino,
           "and what rgpud stored for itself", own)
     check(last["word"] == STORED and last["number"] == 5, "also with its last order", last)
-    check(listed["word"] == LISTED and (listed["number"], listed["pid"]) == (70, started["pid"]), "another rgpud finds the worker", listed)
+    check(listed["word"] == LISTED and (listed["number"], listed["pid"]) == (PROCESSES, started["pid"]), "another rgpud finds the worker", listed)
     check(end["word"] == LIST_END, "and no more", end)
     check(len(listed["fds"]) == 5, "with its pidfd and four others", listed)
     check(os.readlink(f"/proc/self/fd/{listed['fds'][1]}") == f"/proc/{started['pid']}", "its directory in /proc", listed)
@@ -187,9 +188,9 @@ def run(path, spawner):
     check(same.recv(100) == b"as before", "the same control socket")
     signal.pidfd_send_signal(listed["fds"][0], 0)
 
-    again.send(order(END, 70))
+    again.send(order(END, PROCESSES))
     ended = again.receive()
-    check(ended["word"] == ENDED and ended["number"] == 70 and os.WTERMSIG(ended["value"]) == signal.SIGKILL,
+    check(ended["word"] == ENDED and ended["number"] == PROCESSES and os.WTERMSIG(ended["value"]) == signal.SIGKILL,
           "a worker is ended, and how is reported", ended)
     again.send(order(STORE, 3))
     again.send(order(STORE, 5))

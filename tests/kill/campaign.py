@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""campaign.py --seconds N [--seed S]: users compute on a pool while everything that can break does, and
+"""campaign.py --seconds N [--seed S] [--replicated]: users compute on a pool while everything that can break does, and
 everything that must hold is checked all the time. Ends with a report; status 1 if anything did not hold.
 
 The seed decides what is done in which order, by each user and to each part; how that falls together in
@@ -16,7 +16,7 @@ import threading
 import time
 
 import invariants
-from machines import BUILD, FAKETIME, TIMEOUT, Box, Broker, processes, wait_until
+from machines import BUILD, FAKETIME, TIMEOUT, Box, Broker, Brokers, Member, processes, wait_until
 from users import Asking, Refused, User
 
 USERS, SHOWN = 4, 20
@@ -26,8 +26,8 @@ DAY = 86400
 
 
 class Campaign:
-    def __init__(self, seed):
-        self.seed = seed
+    def __init__(self, seed, replicated):
+        self.seed, self.replicated = seed, replicated
         self.directory = tempfile.mkdtemp(prefix="rgpu-kill.", dir="/tmp")
         os.chmod(self.directory, 0o755)
         self.over = threading.Event()
@@ -36,7 +36,7 @@ class Campaign:
         self.guard = threading.Lock()
         self.journal = invariants.Journal(os.path.join(self.directory, "journal"))
         self.users = []
-        self.broker = Broker(self.directory)
+        self.broker = (Brokers if replicated else Broker)(self.directory)
         self.boxes = [Box(self.directory, n, self.broker, mode) for n, mode in enumerate(MODES)]
 
     def count(self, what, number=1):
@@ -51,7 +51,7 @@ class Campaign:
 
     def start(self):
         self.broker.start()
-        ask = Asking(self.broker.socket)
+        ask = Asking(self.broker)
         for box in self.boxes:
             box.write_key(ask.call("GET", "/v1/boxes/%s/key" % box.name)["keys"])
             box.start()
@@ -86,7 +86,7 @@ class Faults(threading.Thread):
         super().__init__(name=name, daemon=True)
         self.campaign, self.kinds = campaign, kinds
         self.choice = random.Random("%d/%s" % (campaign.seed, name))
-        self.ask = Asking(campaign.broker.socket)
+        self.ask = Asking(campaign.broker)
 
     def run(self):
         while not self.campaign.over.wait(self.choice.uniform(0.05, 0.6)):
@@ -99,13 +99,13 @@ class Faults(threading.Thread):
                 self.campaign.violation("fault %s: %r" % (kind, error))
 
     def daemon(self):
-        return self.choice.choice([self.campaign.broker] + self.campaign.boxes)
+        return self.choice.choice(self.campaign.broker.daemons + self.campaign.boxes)
 
     def box(self):
         return self.choice.choice(self.campaign.boxes)
 
     def kind_of(self, daemon):
-        return "broker" if daemon is self.campaign.broker else "box"
+        return "box" if daemon in self.campaign.boxes else "etcd" if isinstance(daemon, Member) else "broker"
 
     def kill_daemon(self):
         daemon = self.daemon()
@@ -160,6 +160,8 @@ class Faults(threading.Thread):
 
     def disk(self):
         daemon, seconds = self.daemon(), self.choice.uniform(0.2, 2)
+        if isinstance(daemon, Member):
+            return None  # it gives up for good
         daemon.fill_disk()
         time.sleep(seconds)
         daemon.empty_disk()
@@ -187,7 +189,8 @@ class Faults(threading.Thread):
 
 
 KILLS = ["kill_daemon", "kill_daemon", "kill_worker", "kill_worker", "kill_program", "restart_daemon"]
-TROUBLES = ["stall", "cut", "slow", "clock", "disk", "drain", "copy", "restore"]
+TROUBLES = ["stall", "cut", "slow", "clock", "disk", "drain"]
+OF_ONE_BROKER = ["copy", "restore"]
 
 
 # ---- checks ----
@@ -210,8 +213,9 @@ class Checks(threading.Thread):
     def all(self):
         campaign = self.campaign
         try:
-            with campaign.broker.lock:  # nobody exchanges the database meanwhile
-                self.take("database", invariants.check_database(campaign.broker.database))
+            for lock, database in campaign.broker.databases:
+                with lock:  # nobody exchanges the database meanwhile
+                    self.take("database", invariants.check_database(database))
             self.take("journal", campaign.journal.violations(campaign.exclusive))
             for box in campaign.boxes:
                 self.box(box)
@@ -228,21 +232,23 @@ class Checks(threading.Thread):
         self.take("budgets", invariants.check_budgets(box, before, used, after, self.limits()))
 
     def limits(self):
-        with self.campaign.broker.lock:
-            database = sqlite3.connect("file:%s?mode=ro" % self.campaign.broker.database, uri=True,
-                                       timeout=10)
-            try:
-                return {(lease, box, number): (memory, context)
-                        for lease, box, number, memory, context in database.execute(
-                            "SELECT lease, holds.box, gpus.number, holds.memory, holds.context"
-                            " FROM holds JOIN gpus ON gpu = uuid WHERE holds.mode = 'shared'")}
-            finally:
-                database.close()
+        found = {}
+        for lock, path in self.campaign.broker.databases:
+            with lock:
+                database = sqlite3.connect("file:%s?mode=ro" % path, uri=True, timeout=10)
+                try:
+                    found.update({(lease, box, number): (memory, context)
+                                  for lease, box, number, memory, context in database.execute(
+                                      "SELECT lease, holds.box, gpus.number, holds.memory, holds.context"
+                                      " FROM holds JOIN gpus ON gpu = uuid WHERE holds.mode = 'shared'")})
+                finally:
+                    database.close()
+        return found
 
 
 def idle_checks(campaign, checks):
     """Nothing is asked for any more: leases, sessions and memory come to their end by themselves."""
-    ask = Asking(campaign.broker.socket)
+    ask = Asking(campaign.broker)
     wait_until(lambda: campaign.all_there(ask), "boxes to be back")
     if campaign.counts["fault: database restored from a copy"]:
         campaign.users = []
@@ -256,7 +262,8 @@ def idle_checks(campaign, checks):
         wait_until(lambda box=box: box.sessions() == [], "sessions of %s to end" % box.name)
         wait_until(lambda box=box: warm_only(checks.books[box]), "memory of %s to be free" % box.name)
     checks.all()
-    checks.take("idle database", invariants.check_database(campaign.broker.database, idle=True))
+    for _, database in campaign.broker.databases:
+        wait_until(lambda path=database: not list(invariants.check_database(path, idle=True)), "%s to be idle" % database)
 
 
 def warm_only(books):
@@ -299,7 +306,7 @@ def run(campaign, seconds):
     campaign.start()
     checks = Checks(campaign)
     campaign.users = [User(campaign, number) for number in range(USERS)]
-    threads = [checks, Faults(campaign, "kills", KILLS), Faults(campaign, "troubles", TROUBLES),
+    threads = [checks, Faults(campaign, "kills", KILLS), Faults(campaign, "troubles", TROUBLES + ([] if campaign.replicated else OF_ONE_BROKER)),
                *campaign.users]
     for thread in threads:
         thread.start()
@@ -316,7 +323,7 @@ def run(campaign, seconds):
         campaign.violation(str(error))
     for box in campaign.boxes:
         checks.take("no session lost", ("session lost with rgpud: " + lost for lost in box.lost))
-    for daemon in campaign.boxes + [campaign.broker]:
+    for daemon in campaign.boxes + campaign.broker.daemons:
         daemon.finish()
         checks.take("event loops", invariants.check_stalls(daemon))
     checks.take("nothing left behind", left_behind(campaign))
@@ -344,15 +351,16 @@ def keep_logs(campaign):
     kept = os.path.join(BUILD, "kill-logs")
     shutil.rmtree(kept, ignore_errors=True)
     os.makedirs(kept)
-    for daemon in campaign.boxes + [campaign.broker]:
+    for daemon in campaign.boxes + campaign.broker.daemons:
         for end in ("", "-spawner"):
             if os.path.exists(daemon.log + end):
                 shutil.copy(daemon.log + end, os.path.join(kept, daemon.name + end + ".log"))
     for name in ("journal", "programs.log"):
         if os.path.exists(os.path.join(campaign.directory, name)):
             shutil.copy(os.path.join(campaign.directory, name), kept)
-    if os.path.exists(campaign.broker.database):
-        shutil.copy(campaign.broker.database, kept)
+    for number, (_, database) in enumerate(campaign.broker.databases):
+        if os.path.exists(database):
+            shutil.copy(database, os.path.join(kept, "pool%d.sqlite" % number))
     print("logs are in %s" % kept)
 
 
@@ -360,8 +368,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=int, required=True)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("--replicated", action="store_true", help="three brokers, each beside its member of etcd")
     options = parser.parse_args()
-    campaign = Campaign(options.seed)
+    campaign = Campaign(options.seed, options.replicated)
     print("seed %d" % options.seed, flush=True)
     try:
         run(campaign, options.seconds)

@@ -59,7 +59,7 @@ class Daemon:
                                             stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                             text=True)
         for line in self.process.stdout:
-            if "ready" in line:
+            if "ready" in line or "waits" in line:  # for its turn to lead
                 return True
         self.process.wait()
         return False
@@ -119,14 +119,19 @@ class Daemon:
 
 
 class Broker(Daemon):
-    def __init__(self, directory):
-        super().__init__("broker", directory)
+    def __init__(self, directory, name="broker", key=None):
+        super().__init__(name, directory)
         self.socket = os.path.join(self.directory, "socket")
         self.database = os.path.join(self.state, "pool.sqlite")
         self.program = os.path.join(BUILD, "bin", "rgpu-brokerd")
-        self.cluster_key = os.path.join(self.directory, "cluster.key")
+        self.cluster_key = key or os.path.join(self.directory, "cluster.key")
         self.copies = []
-        run(self.program, "--make-key", self.cluster_key)
+        self.sockets, self.databases, self.daemons = [self.socket], [(self.lock, self.database)], [self]
+        if not key:
+            run(self.program, "--make-key", self.cluster_key)
+
+    def address(self, host):
+        return host + ":7310"
 
     def command(self):
         return [self.program, "--listen", "0.0.0.0:7310", "--socket", self.socket,
@@ -159,6 +164,80 @@ class Broker(Daemon):
             return True
         except subprocess.CalledProcessError:
             return False
+
+
+class Member(Daemon):
+    """Of etcd, which the brokers write their changes to."""
+
+    def __init__(self, directory, number):
+        super().__init__("etcd%d" % number, directory)
+        self.number = number
+        run("mount", "-o", "remount,size=1g", self.state)
+
+    def command(self):
+        own, peer = "http://127.0.0.1:%d" % (7400 + self.number), "http://127.0.0.1:%d" % (7500 + self.number)
+        return ["etcd", "--name", "m%d" % self.number, "--data-dir", os.path.join(self.state, "data"), "--election-timeout", "500",
+                "--listen-client-urls", own, "--advertise-client-urls", own, "--listen-peer-urls", peer,
+                "--initial-advertise-peer-urls", peer, "--initial-cluster",
+                ",".join("m%d=http://127.0.0.1:%d" % (n, 7500 + n) for n in range(3))]
+
+    def launch(self):
+        with open(self.log, "a") as log:
+            self.process = subprocess.Popen(self.command(), stderr=log, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                                            env=dict(os.environ, ETCD_UNSUPPORTED_ARCH="arm64"))
+        return True
+
+
+class Replica(Broker):
+    """One of three brokers. A broker that does not lead any more ends, and is started again, as by systemd."""
+
+    def __init__(self, directory, number, key):
+        self.number, self.finished = number, False
+        super().__init__(directory, "broker%d" % number, key)
+
+    def command(self):
+        return [word.replace(":7310", ":731%d" % self.number) for word in super().command()] + [
+            "--replication", ",".join("http://127.0.0.1:%d" % (7400 + n) for n in range(3))]
+
+    def revive(self):
+        while True:
+            time.sleep(0.2)
+            with self.lock:
+                if self.finished:
+                    return
+                if not self.alive():
+                    self.process.stdout.close()
+                    self.start()
+
+    def start(self):
+        first = self.process is None
+        super().start()
+        if first:
+            threading.Thread(target=self.revive, daemon=True).start()
+
+    def finish(self):
+        with self.lock:
+            self.finished = True
+            super().finish()
+
+
+class Brokers:
+    """What a campaign does with its broker, with three of them, each beside its member of etcd."""
+
+    def __init__(self, directory):
+        self.members = [Member(directory, n) for n in range(3)]
+        self.replicas = [Replica(directory, 0, None)]
+        self.replicas += [Replica(directory, n, self.replicas[0].cluster_key) for n in (1, 2)]
+        self.sockets = [replica.socket for replica in self.replicas]
+        self.databases = [(replica.lock, replica.database) for replica in self.replicas]
+        self.daemons = self.replicas + self.members
+
+    def address(self, host):
+        return ",".join("%s:731%d" % (host, n) for n in range(3))
+
+    def start(self):
+        for daemon in self.members + self.replicas:
+            daemon.start()
 
 
 class Box(Daemon):
@@ -203,7 +282,7 @@ class Box(Daemon):
     def inside(self, program):
         return ["nsenter", "--net=/run/netns/" + self.name, os.path.join(BUILD, "bin", program), "--standalone",
                 "--name", self.name, "--auth", "ticket", "--key-file", self.key, "--broker",
-                "10.88.%d.1:7310" % self.number, "--state-dir", self.state, "--listen", self.address + ":7300", "--admin-socket", self.admin,
+                self.broker.address("10.88.%d.1" % self.number), "--state-dir", self.state, "--listen", self.address + ":7300", "--admin-socket", self.admin,
                 "--devices", "sim:2", "--gpu-mode", self.mode, "--worker-program", self.worker,
                 "--log-level", "info"]
 

@@ -12,6 +12,8 @@ check-kill:
 	@+$(MAKE) $(jobs) --no-print-directory check-kill-built
 check-kill-built: tests
 	@BUILD="$(CURDIR)/$(B)" tests/kill/in-a-machine-of-its-own $(PYTHON) tests/kill/campaign.py \
-	    --seconds $$(($(SECONDS) * 3 / 4)) $(if $(SEED),--seed $(SEED))
+	    --seconds $$(($(SECONDS) * 3 / 8)) $(if $(SEED),--seed $(SEED))
+	@BUILD="$(CURDIR)/$(B)" tests/kill/in-a-machine-of-its-own $(PYTHON) tests/kill/campaign.py --replicated \
+	    --seconds $$(($(SECONDS) * 3 / 8)) $(if $(SEED),--seed $(SEED))
 	@BUILD="$(CURDIR)/$(B)" SOAK_EVENTS=1000000 SOAK_SECONDS=$$(($(SECONDS) / 4)) \
 	    $(if $(SEED),SOAK_SEED=$$(($(SEED) % 32768))) tests/slurm/soak.t

@@ -6,7 +6,7 @@
 here=$(dirname "$0")
 command -v ip >/dev/null || { echo "1..0 # SKIP ip is not there"; exit; }
 status=0
-report=$("$here/in-a-machine-of-its-own" python3 "$here/campaign.py" --seconds "${KILL_SECONDS:-20}" --seed 1 2>&1) || status=$?
+report=$("$here/in-a-machine-of-its-own" python3 "$here/campaign.py" --seconds "${KILL_SECONDS:-20}" --seed 1 ${KILL_ARGUMENTS:-} 2>&1) || status=$?
 [ $status != 77 ] || { echo "1..0 # SKIP no right to make namespaces here"; exit; }
 sed 's/^/# /' <<<"$report" >&2
 [ $status = 0 ] || printf 'not '

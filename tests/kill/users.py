@@ -2,6 +2,7 @@
 """Users of the pool: each takes leases, runs programs under them, and gives the leases back in one of
 many ways. They repeat what got no answer, as all users of keys may."""
 import http.client
+import itertools
 import os
 import random
 import signal
@@ -13,16 +14,16 @@ import time
 from machines import BUILD, MIB, TIMEOUT
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "broker"))
-from pool import Api, Refused  # noqa: E402
+from pool import AnyApi, Refused  # noqa: E402
 
-RETRIED = ("disk-full", "database-busy", "failed", "stopping", "restarted")
+RETRIED = ("disk-full", "database-busy", "failed", *AnyApi.ELSEWHERE)
 
 
 class Asking:
     """The broker's API; what is not answered, or not now, is asked again."""
 
-    def __init__(self, socket):
-        self.api = Api(socket)
+    def __init__(self, broker):
+        self.api = AnyApi(broker.sockets, 30 if len(broker.sockets) == 1 else 6)
 
     def call(self, method, path, body=None):
         deadline = time.monotonic() + TIMEOUT
@@ -43,7 +44,7 @@ class User(threading.Thread):
         super().__init__(name="user%d" % number, daemon=True)
         self.campaign, self.number = campaign, number
         self.choice = random.Random("%d/user/%d" % (campaign.seed, number))
-        self.ask = Asking(campaign.broker.socket)
+        self.ask = Asking(campaign.broker)
         self.turn = 0
 
     def run(self):
@@ -104,6 +105,8 @@ class User(threading.Thread):
             except Refused:
                 pass  # it may have ended
         self.campaign.over.wait(hold)
+        if self.campaign.replicated:
+            self.check_known(answer["lease"]["id"])
         if ending == "under it" and not lifetime:
             self.release(key)
         for program in programs:
@@ -111,7 +114,16 @@ class User(threading.Thread):
                 program.kill()
             elif ending != "under it":
                 program.terminate()
-            self.finish(program, ending)
+            self.finish(program, ending, answer["lease"]["id"])
+
+    def check_known(self, lease):
+        """A lease that was granted is known, even if it has ended: no database is restored."""
+        try:
+            self.ask.call("GET", "/v1/leases/" + lease)
+        except Refused as error:
+            if error.code == "not-found":
+                self.campaign.violation("lease %s was granted and is lost" % lease)
+        self.campaign.count("check: lease is known")
 
     def launch(self, answer, budget, number):
         lease = answer["lease"]["id"]
@@ -131,12 +143,23 @@ class User(threading.Thread):
         self.campaign.count("programs")
         return program
 
-    def finish(self, program, ending):
+    def release_again(self, lease):
+        """A release is lost with an older database, which adopts the lease from its box by its id, without its key."""
+        try:
+            self.ask.call("DELETE", "/v1/leases/" + lease)
+        except Refused:
+            pass  # it has ended, or is not adopted yet
+
+    def finish(self, program, ending, lease):
         """A lease that ends takes its programs' sessions with it, and no program hangs."""
         deadline = time.monotonic() + TIMEOUT
-        while program.poll() is None and time.monotonic() < deadline:
+        for turn in itertools.count():
+            if program.poll() is not None or time.monotonic() > deadline:
+                break
             if ending != "under it":
                 program.terminate()
+            elif turn % 200 == 199 and not self.campaign.replicated:
+                self.release_again(lease)
             time.sleep(0.01)
         if program.poll() is None:
             self.campaign.violation("program %d does not end (%s)" % (program.pid, ending))

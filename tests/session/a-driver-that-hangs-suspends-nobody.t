@@ -59,4 +59,16 @@ like "$(grep -a 'suspension=running was=unclear' "$BOX_LOG")" 'has not answered 
     "and the reason is said"
 stop "${line_pid[busy]}"
 ok "nothing is left of the helpers" await "their end" eval '! helper_of'
+stop "$BOX_PID"
+
+start_box --devices sim:1 --admin-socket "$TMP/admin" --memory-check 200ms --suspend-timeout 1s
+hold stopped 10
+id=$(last_session)
+ok "a session whose worker moves its memory itself is suspended" ctl suspend "$id"
+kill -STOP "$(worker_of "$id")"
+ok "it is to return, and its worker does not" ctl resume --no-wait "$id"
+logs "$BOX_LOG" "session=$id ended .*reason=\"its memory did not return to the GPU within [0-9]+ ms" "that is not waited for for ever either"
+look stopped
+ok "the program gets an error" await_line stopped 'CUDA_ERROR'
+ok "and another one runs" on_box "$ENDURE" 2
 done_testing

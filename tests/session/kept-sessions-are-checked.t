@@ -61,14 +61,35 @@ ok "and the program has its data" await_line held '^right 1$'
 look held
 ok "as often as it looks" await_line held '^right 2$'
 
-# What the driver has moved is lost: only the rgpud that ordered it knows how far it came.
-start_session beside
+# The driver has moved more, and knows how far it came.
+start_session other
 ok "a session is suspended" "$BUILD/bin/rgpuctl" suspend "$number" --socket "$ADMIN"
 await "its context is away" log_has "session=$number suspension=suspended was=suspended"
 killed
 box
-logs "$BOX_LOG" "session=$number is not taken over .*reason=\"its lease is suspended" "suspended: it is not taken over"
+ok "the driver has moved its context: it stays suspended" await "the state" suspended
+logs "$BOX_LOG" "session=$number suspension=suspended was=unclear" "as the driver is asked"
 look held
-ok "suspended: the program gets an error" await_line held 'CUDA_ERROR'
-ok "suspended: the session beside it goes on" goes_on beside
+fails "the program gets no answer" read_line held 0.1
+ok "it is resumed" "$BUILD/bin/rgpuctl" resume "$number" --socket "$ADMIN"
+ok "and the program has its data" await_line held '^right 3$'
+ok "the session beside it goes on" goes_on other
+stop "${line_pid[other]}"
+
+# rgpud is killed while the driver is at work, here by a worker that does not answer it.
+state_is() { sessions | grep -q "\"session\":$number,.*\"suspension\":\"$1\""; }
+worker=$(sessions | sed -n "s/.*\"session\":$number,\"pid\":\([0-9]*\).*/\1/p")
+start_session other
+ok "a session is suspended" "$BUILD/bin/rgpuctl" suspend "$number" --socket "$ADMIN"
+await "its context is away" log_has "session=$number suspension=suspended was=suspended"
+stop "${line_pid[other]}"
+kill -STOP "$worker"
+ok "it is to return" "$BUILD/bin/rgpuctl" resume --no-wait "$number" --socket "$ADMIN"
+await "the driver is at work" state_is returning
+killed
+box
+ok "what the driver was doing is unclear to the next rgpud" await "the state" log_has "session=$number suspension=unclear"
+kill -CONT "$worker"
+look held
+ok "and the program has its data" await_line held '^right 4$'
 done_testing

@@ -3,31 +3,8 @@
 # Tokens of shared memory are good for processes of the lease that they belong to and for nobody else, as long as the
 # memory is there; and it counts once, on the account of who holds it.
 . "$(dirname "$0")/../lib.sh"
-. "$TOP/tests/session/tickets.sh"
+. "$TOP/tests/session/holders.sh"
 start_ticket_box
-MIB=$((1024 * 1024))
-
-# holder NAME LEASE [OWNER]: a process of that lease, with 256 MiB, which does what it is told.
-declare -A to pid
-holder() {
-    local in ticket
-    mkfifo "$TMP/$1.in"
-    exec {in}<>"$TMP/$1.in"
-    ticket=$("$BUILD/tests/issue-ticket" "$TMP/box.key" "$BOX" gpubox 3600 "lease=$2" "owner=${3:-1000}" shared=$((256 * MIB)) "$GPU")
-    start "$1" env LD_PRELOAD="$(preload_for_sanitizers)" LD_LIBRARY_PATH="$BUILD/lib" RGPU_TICKET="$ticket" \
-        bash -c 'exec "$1" <"$2"' - "$BUILD/tests/token-holder" "$TMP/$1.in"
-    to[$1]=$in pid[$1]=$PID
-    await_line "$1" ready
-}
-# tell NAME COMMAND...: its answer.
-tell() {
-    local name=$1
-    shift
-    echo "$*" >&"${to[$name]}"
-    await_line "$name"
-    echo "$LINE"
-}
-left() { tell "$1" left | sed 's/left //'; }
 
 holder anna one
 holder ben one
@@ -39,8 +16,7 @@ before=$(left ben)
 is "$(tell ben open "$token")" "opened 4711" "a process of the same lease opens it"
 is "$(left ben)" "$before" "and it counts no second time"
 is "$(tell carl open "$token")" "failed 400" "one of another lease does not"
-forged=${token:0:20}$([ "${token:20:1}" = 0 ] && echo 1 || echo 0)${token:21}
-is "$(tell ben open "$forged")" "failed 400" "nor does anybody a token that was never given"
+is "$(tell ben open "$(forged "$token")")" "failed 400" "nor does anybody a token that was never given"
 is "$(tell ben open "$(printf '%0128d' 0)")" "failed 1" "or what is no token at all"
 is "$(tell anna open "$token")" "failed 201" "nor who has made it"
 
@@ -75,7 +51,6 @@ holder greta seven
 size=$((16 * MIB))
 physical=$(tell finn physical $size | sed -n 's/^token //p')
 read -r pool inside <<<"$(tell finn pool $size | sed -n 's/^tokens //p')"
-forged() { echo "${1:0:20}$([ "${1:20:1}" = 0 ] && echo 1 || echo 0)${1:21}"; }
 is "$(tell greta import "$physical" $size)" "opened 4712" "physical memory is opened by another process of the lease"
 is "$(tell carl import "$physical" $size)" "failed 999" "by none of another lease"
 is "$(tell greta import "$(forged "$physical")" $size)" "failed 999" "nor by a token that was never given"

@@ -16,6 +16,8 @@ static void share(size_t bytes)
     if (!result)
         result = cuMemsetD32(mine, 4711, bytes / 4);
     if (!result)
+        result = cuCtxSynchronize(); // another process reads it
+    if (!result)
         result = cuIpcGetMemHandle(&token, mine);
     if (result) {
         printf("failed %d\n", result);

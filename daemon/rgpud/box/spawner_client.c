@@ -454,7 +454,7 @@ int spawner_open(struct box *box, const char *path, int argc, char **argv, const
     TAILQ_INIT(&client->kept);
     box->spawner = client;
     // An earlier rgpud of this boot has used smaller numbers: each process took time to start.
-    client->next_number = clock_ns();
+    client->next_number = SPAWNER_PROCESSES + clock_ns();
     err = path ? spawner_client_connect_to(path, &client->fd)
                : programs_run_spawner(box->standalone, argc, argv, config, &client->fd);
     if (!err) {

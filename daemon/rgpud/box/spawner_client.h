@@ -34,7 +34,7 @@ const struct spawner_kept_list *spawner_list_kept(const struct box *box);
 // Returns what was kept, one after the other; NULL at the end. The caller ends the use with
 // spawner_kept_free(), before the next call.
 struct spawner_kept *spawner_take_kept(struct box *box);
-// Returns the kept descriptors of this number below SPAWNER_STORES, as above, or NULL.
+// Returns the kept descriptors of this number below SPAWNER_PROCESSES, as above, or NULL.
 struct spawner_kept *spawner_take_stored(struct box *box, uint64_t number);
 // Sets the callbacks for a process of an earlier rgpud, of which only ENDED follows. Returns false
 // if the process has ended.

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "daemon/rgpud/box/spawner_kept.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "common/base/scope.h"
 #include "common/net/fdpass.h"
+#include "common/service/sealed_file.h"
 
 void spawner_kept_free(struct spawner_kept **kept)
 {
@@ -43,6 +47,7 @@ static struct spawner_kept *spawner_kept_add(struct spawner_kept_list *list,
     if (!kept)
         return NULL;
     *kept = (struct spawner_kept){.number = reply->number,
+                                  .kind = reply->kind,
                                   .pid = reply->pid,
                                   .user = reply->user,
                                   .proc_fd = -1,
@@ -60,8 +65,7 @@ static int spawner_kept_copy(int fd)
 void spawner_kept_listed(struct spawner_kept_list *list, const struct spawner_reply *reply,
                          const int *fds, size_t count)
 {
-    struct spawner_kept *kept = reply->kind == SPAWNER_WORKER ? spawner_kept_add(list, reply)
-                                                              : NULL;
+    struct spawner_kept *kept = spawner_kept_add(list, reply);
 
     if (!kept || count != 2 + SPAWNER_KEPT)
         return;
@@ -73,10 +77,42 @@ void spawner_kept_listed(struct spawner_kept_list *list, const struct spawner_re
 void spawner_kept_stored(struct spawner_kept_list *list, const struct spawner_reply *reply,
                          const int *fds, size_t count)
 {
-    struct spawner_kept *kept = spawner_kept_find(list, reply->number);
+    // There may be ten thousands of rgpud's own, which are listed once.
+    struct spawner_kept *kept = reply->number < SPAWNER_PROCESSES
+                                    ? spawner_kept_add(list, reply)
+                                    : spawner_kept_find(list, reply->number);
 
-    if (!kept && reply->number < SPAWNER_STORES)
-        kept = spawner_kept_add(list, reply);
     for (size_t i = 0; kept && i < count && i < SPAWNER_STORE_MAX; i++)
         kept->stored[kept->stored_count++] = spawner_kept_copy(fds[i]);
+}
+
+// ---- records ----
+
+int spawner_kept_pack(enum control_message_type type, const void *message)
+{
+    SCOPED_FREE uint8_t *bytes = malloc(CONTROL_PACKET_MAX);
+    int size = bytes ? control_encode(type, message, bytes, CONTROL_PACKET_MAX) : -ENOMEM;
+    int fd = size < 0 ? size : sealed_file_make("rgpu-kept", bytes, (size_t)size);
+
+    if (bytes)
+        explicit_bzero(bytes, CONTROL_PACKET_MAX);
+    return fd;
+}
+
+int spawner_kept_unpack(int fd, enum control_message_type type, void *out)
+{
+    SCOPED_FREE uint8_t *bytes = malloc(CONTROL_PACKET_MAX);
+    struct control_frame frame = {.capacity = 0};
+    int size = bytes ? sealed_file_read(fd, bytes, CONTROL_PACKET_MAX) : -ENOMEM;
+
+    if (size < CONTROL_HEADER_BYTES)
+        return size < 0 ? size : -EBADMSG;
+    int err = control_parse_header(bytes, &frame.header);
+    if (!err && frame.header.size != (size_t)size - CONTROL_HEADER_BYTES)
+        err = -EBADMSG;
+    frame.body = bytes + CONTROL_HEADER_BYTES;
+    if (!err)
+        err = control_decode(&frame, type, out);
+    explicit_bzero(bytes, CONTROL_PACKET_MAX);
+    return err;
 }

@@ -13,15 +13,17 @@ enum {
     SPAWNER_PROCESSES_MAX = 4096, // maximum number of processes
     SPAWNER_MEMBERS_MAX = 1024,   // maximum workers that one suspender handles
     SPAWNER_GPUS_MAX = 64,
-    SPAWNER_STORES = 32,   // numbers below are no processes: rgpud keeps its own descriptors there
     SPAWNER_STORE_MAX = 5, // maximum number of descriptors that rgpud keeps under one number
 };
 
 // Numbers under which rgpud stores descriptors of its own.
 enum {
-    SPAWNER_STORE_DRIVER,   // the memory file that processes of software GPUs share
-    SPAWNER_STORE_LISTENER, // the first listening socket; the others follow
+    SPAWNER_STORE_DRIVER,     // the memory file that processes of software GPUs share
+    SPAWNER_STORE_LISTENER,   // the first listening socket; the others follow
+    SPAWNER_STORE_EXPORT = 32 // the first memory that a session shares; the others follow
 };
+// Numbers below are of such stores, the others of processes.
+#define SPAWNER_PROCESSES (UINT64_C(1) << 40)
 
 enum spawner_verb {
     SPAWNER_START = 1,

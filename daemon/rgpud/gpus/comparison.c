@@ -183,7 +183,7 @@ static void leave_out_kept(const struct box *box, struct monitor_round *round)
         for (unsigned i = 0; i < round->process_count; i++) {
             const struct monitor_process *process = &round->processes[i];
             uint64_t *used = &round->gpus[process->gpu].used;
-            if (process->pid == kept->pid)
+            if (process->pid == kept->pid || mps_kept_has_process(kept, process->pid))
                 *used -= process->used < *used ? process->used : *used;
         }
 }

@@ -15,66 +15,7 @@
 #include "common/service/helper.h"
 #include "common/base/log_limit.h"
 #include "daemon/rgpud/gpus/accounts.h"
-#include "daemon/rgpud/box/limits.h"
-
-enum {
-    USES_MAX = 4096, // of one exported memory
-    CHAINS = 4096,   // a power of two
-};
-
-struct memory_use {
-    uint64_t session;
-    unsigned count;
-};
-
-struct exported_memory {
-    TAILQ_ENTRY(exported_memory) link;
-    LIST_ENTRY(exported_memory) chain;
-    uint8_t token[CONTROL_EXPORT_TOKEN_BYTES];
-    char lease[128];
-    int64_t owner;     // user of that lease; -1: not known
-    uint64_t exporter; // session; 0: it has ended, or freed the memory
-    uint64_t payer;    // session that is charged; 0: none
-    uint32_t device;
-    uint64_t size, charge;
-    enum control_export_kind kind;
-    uint8_t handle[CONTROL_EXPORT_HANDLE_BYTES];
-    int fd; // -1: none
-    struct memory_use *uses;
-    size_t use_count;
-    struct limit_holder *counted,
-        *file_counted; // limits that it counts against; NULL: none
-};
-
-// The exports of this process, hashed by token.
-static LIST_HEAD(, exported_memory) chains[CHAINS];
-
-// Hashes a token. Its secret part is random, so any of its bytes will do.
-static size_t chain_of(const uint8_t *token)
-{
-    uint32_t word;
-
-    memcpy(&word, token + CONTROL_EXPORT_SECRET_AT, sizeof(word));
-    return word % CHAINS;
-}
-
-static struct exported_memory *exported_find(const uint8_t *token)
-{
-    struct exported_memory *exported;
-
-    LIST_FOREACH(exported, &chains[chain_of(token)], chain)
-        if (!memcmp(exported->token, token, sizeof(exported->token)))
-            return exported;
-    return NULL;
-}
-
-static struct memory_use *exported_use_of(const struct exported_memory *exported, uint64_t session)
-{
-    for (size_t i = 0; i < exported->use_count; i++)
-        if (exported->uses[i].session == session)
-            return &exported->uses[i];
-    return NULL;
-}
+#include "daemon/rgpud/gpus/exported_memory.h"
 
 bool exports_has_any(const struct worker_process *worker)
 {
@@ -85,25 +26,6 @@ bool exports_has_any(const struct worker_process *worker)
             exported_use_of(exported, worker->session.id))
             return true;
     return false;
-}
-
-static void exported_give_back(struct box *box, struct exported_memory *exported)
-{
-    if (exported->file_counted)
-        limits_give(box->limits, LIMITED_EXPORT_FILES, &exported->file_counted);
-    if (exported->counted)
-        limits_give(box->limits, LIMITED_EXPORTS, &exported->counted);
-    if (exported->fd >= 0)
-        close_aside(exported->fd);
-    free(exported->uses);
-    free(exported);
-}
-
-static void exported_forget(struct box *box, struct exported_memory *exported)
-{
-    TAILQ_REMOVE(&box->exports, exported, link);
-    LIST_REMOVE(exported, chain);
-    exported_give_back(box, exported);
 }
 
 // ---- charges ----
@@ -143,7 +65,7 @@ static void tell_orphans(struct box *box, const struct exported_memory *exported
     }
 }
 
-static void exported_settle(struct box *box, struct exported_memory *exported, uint64_t gone)
+void exported_settle(struct box *box, struct exported_memory *exported, uint64_t gone)
 {
     if (exported->payer == gone && exported->kind == CONTROL_EXPORT_KIND_EVENT)
         tell_orphans(box, exported);
@@ -151,6 +73,8 @@ static void exported_settle(struct box *box, struct exported_memory *exported, u
         move_charge(box, exported);
     if (!exported->exporter && !exported->use_count)
         exported_forget(box, exported);
+    else
+        exported_store(box, exported);
 }
 
 // ---- sharing ----
@@ -168,18 +92,6 @@ bool exports_is_memory(int fd)
            S_ISCHR(status.stx_mode) && status.stx_rdev_major == NVIDIA_MAJOR;
 }
 
-// Counts an export against the limits of its creator until no session uses it.
-static bool exported_count(struct worker_process *worker, struct exported_memory *made)
-{
-    struct limits *limits = worker->box->limits;
-    uint64_t session = worker->session.id;
-    const char *lease = worker->session.grant.lease;
-
-    return !limits_take(limits, LIMITED_EXPORTS, session, lease, &made->counted) &&
-           (made->fd < 0 ||
-            !limits_take(limits, LIMITED_EXPORT_FILES, session, lease, &made->file_counted));
-}
-
 static bool make_token(const struct worker_process *worker, uint8_t *token)
 {
     memcpy(token, CONTROL_EXPORT_MAGIC, CONTROL_EXPORT_SECRET_AT);
@@ -187,13 +99,6 @@ static bool make_token(const struct worker_process *worker, uint8_t *token)
            strnlen(worker->box->name, CONTROL_EXPORT_TOKEN_BYTES - CONTROL_EXPORT_BOX_AT));
     return getrandom(token + CONTROL_EXPORT_SECRET_AT, CONTROL_EXPORT_SECRET_BYTES, 0) ==
            CONTROL_EXPORT_SECRET_BYTES;
-}
-
-// The next rgpud cannot take the session over any more.
-static void note_sharing(struct worker_process *worker)
-{
-    worker->unkept = worker->unkept || !worker->shares;
-    worker->shares = true;
 }
 
 static struct exported_memory *exported_make(struct worker_process *worker,
@@ -204,12 +109,12 @@ static struct exported_memory *exported_make(struct worker_process *worker,
     if (!made)
         return NULL;
     made->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+    memcpy(made->lease, worker->session.grant.lease, sizeof(made->lease));
     if ((fd >= 0 && made->fd < 0) || !make_token(worker, made->token) ||
-        !exported_count(worker, made)) {
-        exported_give_back(worker->box, made);
+        !exported_count(worker->box, made, worker->session.id)) {
+        exported_free(worker->box, made);
         return NULL;
     }
-    memcpy(made->lease, worker->session.grant.lease, sizeof(made->lease));
     made->owner = worker->session.grant.owner;
     made->exporter = made->payer = worker->session.id;
     made->device = exported->device;
@@ -218,16 +123,6 @@ static struct exported_memory *exported_make(struct worker_process *worker,
     made->kind = exported->kind;
     memcpy(made->handle, exported->handle, sizeof(made->handle));
     return made;
-}
-
-static bool exported_is_granted(const struct worker_process *worker, uint32_t device)
-{
-    const struct session_grant *grant = &worker->session.grant;
-
-    for (uint32_t i = 0; i < grant->device_count; i++)
-        if (grant->devices[i]->ordinal == device)
-            return true;
-    return false;
 }
 
 int exports_add(struct worker_process *worker, const struct control_export *exported, int fd)
@@ -245,10 +140,9 @@ int exports_add(struct worker_process *worker, const struct control_export *expo
     }
     struct exported_memory *made = exported_make(worker, exported, fd);
     if (made) {
-        TAILQ_INSERT_HEAD(&worker->box->exports, made, link);
-        LIST_INSERT_HEAD(&chains[chain_of(made->token)], made, chain);
+        exported_add(worker->box, made);
+        exported_store(worker->box, made);
         memcpy(answer.token, made->token, sizeof(answer.token));
-        note_sharing(worker);
     } else {
         answer.failure = CONTROL_EXPORT_FAILURE_NO_ROOM;
     }
@@ -257,22 +151,13 @@ int exports_add(struct worker_process *worker, const struct control_export *expo
 
 // ---- redeeming ----
 
-static bool is_open_to(const struct exported_memory *exported, const struct worker_process *worker)
-{
-    const struct session_grant *grant = &worker->session.grant;
-
-    return !strcmp(exported->lease, grant->lease) ||
-           (worker->box->settings.exports == EXPORTS_USER && exported->owner >= 0 &&
-            exported->owner == grant->owner);
-}
-
 // Returns the reason for refusing a token. A worker without access gets the same answer as for an
 // unknown token.
 static enum control_export_failure refusal(const struct worker_process *worker,
                                            const struct exported_memory *exported,
                                            const struct control_redeem *redeem)
 {
-    if (!exported || !is_open_to(exported, worker) || exported->kind != redeem->kind ||
+    if (!exported || !exported_is_open_to(exported, worker) || exported->kind != redeem->kind ||
         !exported->exporter)
         return CONTROL_EXPORT_FAILURE_UNKNOWN;
     if (!exported_is_granted(worker, exported->device))
@@ -281,25 +166,6 @@ static enum control_export_failure refusal(const struct worker_process *worker,
         exported->kind == CONTROL_EXPORT_KIND_ALLOCATION)
         return CONTROL_EXPORT_FAILURE_OWN;
     return CONTROL_EXPORT_FAILURE_NONE;
-}
-
-static bool exported_add_use(struct exported_memory *exported, uint64_t session)
-{
-    struct memory_use *use = exported_use_of(exported, session);
-
-    if (!use) {
-        struct memory_use *uses =
-            exported->use_count < USES_MAX
-                ? realloc(exported->uses, (exported->use_count + 1) * sizeof(*uses))
-                : NULL;
-        if (!uses)
-            return false;
-        exported->uses = uses;
-        use = &uses[exported->use_count++];
-        *use = (struct memory_use){.session = session};
-    }
-    use->count++;
-    return true;
 }
 
 int exports_redeem(struct worker_process *worker, const struct control_redeem *redeem)
@@ -311,7 +177,7 @@ int exports_redeem(struct worker_process *worker, const struct control_redeem *r
     if (!worker->session.id)
         return -EPROTO;
     answer.failure = refusal(worker, exported, redeem);
-    if (!answer.failure && !exported_add_use(exported, worker->session.id))
+    if (!answer.failure && !exported_add_use(exported, worker->session.id, 1))
         answer.failure = CONTROL_EXPORT_FAILURE_NO_ROOM;
     if (answer.failure) {
         log_limited(&wrong, LOG_LEVEL_WARN,
@@ -320,7 +186,7 @@ int exports_redeem(struct worker_process *worker, const struct control_redeem *r
                     control_export_failure_name(answer.failure));
         return control_send_packet(worker->control_fd, CONTROL_REDEEMED, &answer, -1);
     }
-    note_sharing(worker);
+    exported_store(worker->box, exported);
     answer.device = exported->device;
     answer.size = exported->size;
     answer.charge = exported->charge;
@@ -341,8 +207,9 @@ int exports_end(struct worker_process *worker, const struct control_export_end *
     uint64_t session = worker->session.id;
     struct memory_use *use = exported ? exported_use_of(exported, session) : NULL;
 
+    // An earlier rgpud's record of the export may have been damaged.
     if (!exported || !session)
-        return -EPROTO;
+        return session && worker->taken_over ? 0 : -EPROTO;
     if (end->exported) {
         if (exported->exporter != session)
             return -EPROTO;
@@ -359,6 +226,8 @@ int exports_end(struct worker_process *worker, const struct control_export_end *
     if (!--use->count) {
         exported_drop_use(exported, use);
         exported_settle(worker->box, exported, exported->exporter == session ? 0 : session);
+    } else {
+        exported_store(worker->box, exported);
     }
     return 0;
 }

@@ -7,6 +7,8 @@
 
 #include "daemon/rgpud/workers/worker_process.h"
 
+struct exported_memory;
+
 // Returns true if FD is of a kind that workers export: a memory file (software GPUs) or NVIDIA's
 // control device. Closing these does not block. The check itself never waits for a file system.
 bool exports_is_memory(int fd);
@@ -23,6 +25,9 @@ int exports_end(struct worker_process *worker, const struct control_export_end *
     __attribute__((warn_unused_result));
 // Returns true if the worker exports or imports memory or events.
 bool exports_has_any(const struct worker_process *worker);
+// Acts on the end of session GONE's part in an export; 0: none. Stores the export for the next
+// rgpud, or forgets it if no session has it.
+void exported_settle(struct box *box, struct exported_memory *exported, uint64_t gone);
 // Ends all exports and imports of a worker. Must be called before accounts_leave().
 void exports_leave(struct worker_process *worker);
 

@@ -8,13 +8,10 @@
 
 #include "common/base/log.h"
 #include "common/base/scope.h"
-#include "common/service/sealed_file.h"
 #include "daemon/rgpud/box/spawner_client.h"
 #include "daemon/rgpud/gpus/accounts.h"
 #include "daemon/rgpud/suspension/suspension.h"
 #include "daemon/rgpud/workers/refusals.h"
-
-enum { RECORD_MAX = CONTROL_PACKET_MAX };
 
 // ---- storing ----
 
@@ -24,13 +21,9 @@ static const char *obstacle_of(const struct worker_process *worker)
 {
     const struct suspension *s = suspension_of(worker);
 
-    if (s && suspension_needs_driver(s))
-        return "its lease is suspended";
-    if (worker->mps)
-        return "it is a client of MPS";
-    if (worker->window)
-        return "its client is in a virtual machine";
-    return worker->shares ? "it shares memory of a GPU with other processes" : "";
+    if (s && suspension_needs_driver(s) && suspension_moves(s, worker))
+        return "its lease was being moved to another GPU";
+    return worker->window ? "its client is in a virtual machine" : "";
 }
 
 static void kept_put_devices(const struct session_grant *grant, struct control_kept_session *out)
@@ -67,11 +60,17 @@ static void kept_put_suspension(const struct worker_process *worker,
 {
     const struct suspension *s = suspension_of(worker);
 
-    if (!s || s->state != SUSPENSION_AWAY || suspension_needs_driver(s))
+    if (!s || (s->state != SUSPENSION_AWAY && !suspension_needs_driver(s)))
         return;
     out->pause = s->number;
     out->cause = (uint8_t)s->cause;
+    out->deep = suspension_needs_driver(s);
+    out->wanted = s->away_wanted;
+    out->image = worker->pause.image != IMAGE_NONE;
     out->saved = worker->pause.saved;
+    out->images = s->bytes;
+    for (uint32_t i = 0; i < out->devices_count; i++)
+        out->devices[i].needed = s->needed[worker->session.grant.devices[i] - worker->box->devices];
 }
 
 static void kept_put_session(const struct worker_process *worker, struct control_kept_session *out)
@@ -87,6 +86,7 @@ static void kept_put_session(const struct worker_process *worker, struct control
                                          .waited = session->waited,
                                          .epoch = (uint64_t)grant->epoch,
                                          .owner = (uint64_t)grant->owner,
+                                         .mps = worker->mps,
                                          .compute = grant->part.compute,
                                          .memory_limit = grant->part.memory,
                                          .time_share = grant->time_share,
@@ -104,21 +104,6 @@ static void kept_put_session(const struct worker_process *worker, struct control
     kept_put_suspension(worker, out);
 }
 
-// Returns a sealed file with the record, or -errno.
-static int make_record(const struct worker_process *worker, const struct control_kept_session *kept)
-{
-    SCOPED_FREE uint8_t *bytes = malloc(RECORD_MAX);
-    int size = bytes ? control_encode(CONTROL_KEPT_SESSION, kept, bytes, RECORD_MAX) : -ENOMEM;
-    int fd = size < 0 ? size : sealed_file_make("rgpu-session", bytes, (size_t)size);
-
-    if (bytes)
-        explicit_bzero(bytes, RECORD_MAX);
-    if (fd < 0)
-        log_error("session=%llu is not stored for the next rgpud error=\"%s\"",
-                  (unsigned long long)worker->session.id, strerror(-fd));
-    return fd;
-}
-
 void kept_session_store(struct worker_process *worker)
 {
     const struct session_record *session = &worker->session;
@@ -134,10 +119,13 @@ void kept_session_store(struct worker_process *worker)
     kept_put_session(worker, kept);
     const int *account =
         accounts_descriptors(worker->box, session->grant.lease, session->id, &kept->account_first);
-    SCOPED_FD int record = make_record(worker, kept);
+    SCOPED_FD int record = spawner_kept_pack(CONTROL_KEPT_SESSION, kept);
     explicit_bzero(kept, sizeof(*kept));
-    if (record < 0)
+    if (record < 0) {
+        log_error("session=%llu is not stored for the next rgpud error=\"%s\"",
+                  (unsigned long long)session->id, strerror(-record));
         return;
+    }
     fds[count++] = record;
     for (int i = 0; account && i < LEDGER_FDS; i++)
         fds[count++] = account[i];
@@ -157,29 +145,12 @@ void kept_session_review(struct box *box)
 
 // ---- loading ----
 
-static int read_record(int fd, struct control_kept_session *out)
-{
-    SCOPED_FREE uint8_t *bytes = malloc(RECORD_MAX);
-    struct control_frame frame = {.capacity = 0};
-    int size = bytes ? sealed_file_read(fd, bytes, RECORD_MAX) : -ENOMEM;
-
-    if (size < CONTROL_HEADER_BYTES)
-        return size < 0 ? size : -EBADMSG;
-    int err = control_parse_header(bytes, &frame.header);
-    if (!err && frame.header.size != (size_t)size - CONTROL_HEADER_BYTES)
-        err = -EBADMSG;
-    frame.body = bytes + CONTROL_HEADER_BYTES;
-    if (!err)
-        err = control_decode(&frame, CONTROL_KEPT_SESSION, out);
-    explicit_bzero(bytes, RECORD_MAX);
-    return err;
-}
-
 int kept_session_load(const struct spawner_kept *kept, struct control_kept_session *out,
                       const int **account, int *filter)
 {
     size_t used = 1;
-    int err = kept->stored_count ? read_record(kept->stored[0], out) : -ENOENT;
+    int err = kept->stored_count ? spawner_kept_unpack(kept->stored[0], CONTROL_KEPT_SESSION, out)
+                                 : -ENOENT;
 
     if (err)
         return err;

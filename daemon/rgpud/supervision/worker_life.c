@@ -252,7 +252,7 @@ int worker_grant(struct worker_process *worker, const struct control_grant *gran
 // ---- of an earlier rgpud ----
 
 struct worker_process *worker_take_over(struct box *box, struct box_device *device,
-                                        struct spawner_kept *kept, int filter,
+                                        struct spawner_kept *kept, int filter, bool mps,
                                         const struct session_record *session)
 {
     const struct worker_ends ours = {.control = kept->ends[KEPT_CONTROL],
@@ -270,6 +270,8 @@ struct worker_process *worker_take_over(struct box *box, struct box_device *devi
         worker_free(worker);
         return NULL;
     }
+    worker->taken_over = true;
+    worker->mps = mps;
     worker->number = kept->number;
     worker->pid = kept->pid;
     worker->user = kept->user;

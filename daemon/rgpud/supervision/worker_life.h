@@ -22,7 +22,7 @@ int worker_grant(struct worker_process *worker, const struct control_grant *gran
 // of KEPT, and a copy of the filter (-1: none). Returns NULL if the worker has ended or memory is
 // exhausted.
 struct worker_process *worker_take_over(struct box *box, struct box_device *device,
-                                        struct spawner_kept *kept, int filter,
+                                        struct spawner_kept *kept, int filter, bool mps,
                                         const struct session_record *session);
 
 // Kills all workers. For the shutdown.

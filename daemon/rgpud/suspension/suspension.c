@@ -76,6 +76,16 @@ bool suspension_needs_driver(const struct suspension *s)
            (s->state == SUSPENSION_AWAY && !s->light);
 }
 
+bool suspension_moves(const struct suspension *s, const struct worker_process *worker)
+{
+    const struct session_grant *grant = &worker->session.grant;
+    bool moves = s->cause == SUSPENSION_MOVING;
+
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        moves |= worker->going[i] && worker->going[i] != grant->devices[i];
+    return moves;
+}
+
 bool suspension_gives_way(const struct suspension *s)
 {
     return s->light && !s->cannot_deepen && s->away_wanted && s->cause != SUSPENSION_TURN &&

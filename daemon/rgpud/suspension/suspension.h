@@ -81,6 +81,8 @@ unsigned suspension_sessions(const struct box *box, const struct box_device *dev
 void suspension_wake(struct suspension *s);
 // Returns true if only the driver can bring the sessions back, or is at work on them.
 bool suspension_needs_driver(const struct suspension *s);
+// Returns true if the worker's memory may be on another GPU than that of its grant.
+bool suspension_moves(const struct suspension *s, const struct worker_process *worker);
 // Returns the GPUs on which its suspended workers have memory.
 device_set suspension_rests_on(const struct suspension *s);
 // Returns true if a light suspension leaves its GPUs altogether once others use them. It does not

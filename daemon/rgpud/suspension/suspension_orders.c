@@ -206,32 +206,43 @@ void suspension_forget(struct box *box, const char *lease)
 
 // ---- taken over ----
 
-int suspension_take_over(struct worker_process *worker, enum suspension_cause cause,
-                         uint32_t number, uint64_t saved)
+static void suspension_orders_take_pause(struct suspension *s, struct worker_process *worker,
+                                         const struct control_kept_session *kept)
+{
+    s->cause = (enum suspension_cause)kept->cause;
+    s->number = kept->pause;
+    s->away_wanted = kept->wanted;
+    s->bytes = kept->images;
+    for (uint32_t i = 0; i < kept->devices_count; i++)
+        s->needed[worker->session.grant.devices[i] - s->box->devices] = kept->devices[i].needed;
+    worker->pause = (struct worker_pause){.number = kept->pause,
+                                          .saves = kept->image,
+                                          .image = kept->image ? IMAGE_SAVED : IMAGE_NONE,
+                                          .outcome = CONTROL_SAVE_OUTCOME_SAVED,
+                                          .saved = kept->saved};
+}
+
+int suspension_take_over(struct worker_process *worker, const struct control_kept_session *kept)
 {
     struct box *box = worker->box;
     const char *lease = worker->session.grant.lease;
     struct suspension *s = suspension_of(worker);
+    bool light = !kept->deep;
 
-    if (cause > SUSPENSION_IDLE || worker->session.grant.device_count != 1)
+    if (kept->cause > SUSPENSION_IDLE ||
+        (light && (!kept->image || worker->session.grant.device_count != 1)))
         return -EINVAL;
     if (!s)
         s = suspension_orders_add(box, lease, *lease ? 0 : worker->session.id);
     if (!s)
         return -ENOMEM;
-    box->pauses = number > box->pauses ? number : box->pauses;
-    s->cause = cause;
-    s->number = number;
-    s->away_wanted = s->light = true;
-    s->bytes += saved;
-    if (cause == SUSPENSION_IDLE && *lease && *box->settings.broker)
+    box->pauses = kept->pause > box->pauses ? kept->pause : box->pauses;
+    suspension_orders_take_pause(s, worker, kept);
+    if (s->cause == SUSPENSION_IDLE && *lease && *box->settings.broker)
         note_given(s);
-    worker->pause = (struct worker_pause){.number = number,
-                                          .saves = true,
-                                          .image = IMAGE_SAVED,
-                                          .outcome = CONTROL_SAVE_OUTCOME_SAVED,
-                                          .saved = saved};
-    suspension_move(s, SUSPENSION_AWAY);
+    s->light = light;
+    snprintf(s->problem, sizeof(s->problem), "%s", light ? "" : "rgpud was restarted");
+    suspension_move(s, light ? SUSPENSION_AWAY : SUSPENSION_UNCLEAR);
     return 0;
 }
 

@@ -20,10 +20,10 @@ int suspension_end(struct box *box, const char *name) __attribute__((warn_unused
 void suspension_adopt(struct box *box, const json_t *ordered, const json_t *idle);
 // Returns the suspensions for the broker.
 json_t *suspension_report(struct box *box);
-// Continues the light suspension of a session that is taken over from the last rgpud, whose pause
-// has NUMBER. The worker's image has SAVED bytes. Returns 0, or -errno: the session must go on.
-int suspension_take_over(struct worker_process *worker, enum suspension_cause cause,
-                         uint32_t number, uint64_t saved) __attribute__((warn_unused_result));
+// Continues the suspension of a session that is taken over from the last rgpud. The driver is
+// asked how far a suspension is that needs it. Returns 0, or -errno: the session is not suspended.
+int suspension_take_over(struct worker_process *worker, const struct control_kept_session *kept)
+    __attribute__((warn_unused_result));
 // Removes the suspension of an ended lease.
 void suspension_forget(struct box *box, const char *lease);
 

@@ -77,11 +77,30 @@ static void review_leaving(struct suspension *s, struct worker_process **list, s
         suspension_restore(s, strerror(-err));
 }
 
+// Ends sessions whose workers do not restore their memory in time. The others of the lease return.
+static void end_stuck(const struct suspension *s, struct worker_process **list, size_t count)
+{
+    int64_t limit = suspension_timeout_ms(s) + suspension_transfer_ms(s);
+    char text[160];
+
+    if (clock_ms() - s->since_ms < limit)
+        return;
+    snprintf(text, sizeof(text), "its memory did not return to the GPU within %lld ms",
+             (long long)limit);
+    for (size_t i = 0; i < count; i++)
+        if (worker_images_pending(&list[i], 1))
+            worker_end(list[i], CONTROL_END_REASON_SUSPENDED, text);
+}
+
 // If there is no room for an image, the rest leaves again, and all returns later.
 static void review_returning(struct suspension *s, struct worker_process **list, size_t count)
 {
-    if (s->helper || worker_images_pending(list, count))
+    if (s->helper)
         return;
+    if (worker_images_pending(list, count)) {
+        end_stuck(s, list, count);
+        return;
+    }
     int32_t result = worker_images_result(list, count);
     if (result == CONTROL_RESULT_OUT_OF_MEMORY) {
         log_info("lease=%s session=%llu finds no room on the GPU", *s->lease ? s->lease : "none",

@@ -9,12 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/scope.h"
 #include "daemon/rgpud/workers/mps_settings.h"
 #include "daemon/rgpud/box/spawner_client.h"
 #include "proto/cuda_abi.h"
@@ -24,6 +26,7 @@ enum {
     LONE_FAULT_US = 500000,
     BROKEN_AFTER = 3,   // consecutive failed starts
     FAREWELL_MS = 5000, // for all daemons, when the box ends
+    MPS_KEPT_FDS = 4,   // that are stored for the next rgpud
 };
 
 enum mps_state { MPS_DOWN, MPS_STARTING, MPS_READY, MPS_ENDING };
@@ -96,14 +99,21 @@ static void forget_server(struct mps_daemon *mps)
     mps->server = 0;
 }
 
+// Ends the supervisor. The spawner has its input, too.
+static void close_input(struct mps_daemon *mps)
+{
+    spawner_store(mps->device->box, mps->supervisor, NULL, 0);
+    if (mps->input >= 0)
+        close(mps->input);
+    mps->input = -1;
+}
+
 static void mps_daemon_let_go(struct mps_daemon *mps)
 {
     if (mps->output)
         bufferevent_free(mps->output);
     mps->output = NULL;
-    if (mps->input >= 0)
-        close(mps->input);
-    mps->input = -1;
+    close_input(mps);
     if (mps->pipe_fd >= 0)
         close(mps->pipe_fd);
     mps->pipe_fd = -1;
@@ -136,8 +146,7 @@ static void is_down(struct mps_daemon *mps)
 static void mps_daemon_stop(struct mps_daemon *mps)
 {
     mps->state = MPS_ENDING;
-    close(mps->input);
-    mps->input = -1;
+    close_input(mps);
 }
 
 // Handles the end of the server. All its clients lose their contexts, including warm workers. The
@@ -240,6 +249,29 @@ bool mps_says_farewell(const struct box_device *device, char *text, size_t room)
     return true;
 }
 
+// ---- for the next rgpud ----
+
+// The supervisor itself reports all else again.
+static void mps_daemon_store(const struct mps_daemon *mps)
+{
+    struct box *box = mps->device->box;
+    struct control_kept_mps kept = {.list = CONTROL_SESSION_DIGEST,
+                                    .ready = mps->state == MPS_READY,
+                                    .daemon = (uint32_t)mps->daemon,
+                                    .server = (uint32_t)mps->server};
+
+    if (!spawner_outlives(box) || mps->input < 0 || mps->pipe_fd < 0)
+        return;
+    snprintf(kept.uuid, sizeof(kept.uuid), "%s", mps->device->uuid);
+    SCOPED_FD int record = spawner_kept_pack(CONTROL_KEPT_MPS, &kept);
+    const int fds[] = {record, mps->input, bufferevent_getfd(mps->output), mps->pipe_fd};
+    if (record < 0)
+        log_error("gpu=%u the MPS daemon is not stored for the next rgpud error=\"%s\"",
+                  mps->device->ordinal, strerror(-record));
+    else
+        spawner_store(box, mps->supervisor, fds, MPS_KEPT_FDS);
+}
+
 // ---- output of the supervisor ----
 
 static void mps_daemon_take_line(struct mps_daemon *mps, const char *line)
@@ -277,6 +309,7 @@ static void mps_daemon_readable(struct bufferevent *output, void *argument)
         mps_daemon_take_line(mps, line);
         free(line);
     }
+    mps_daemon_store(mps);
     box_changed(mps->device->box);
 }
 
@@ -294,6 +327,7 @@ static void supervisor_started(void *argument, pid_t pid, const int *fds, size_t
 
     if (count > 1)
         mps->pipe_fd = fcntl(fds[1], F_DUPFD_CLOEXEC, 3);
+    mps_daemon_store(mps);
 }
 
 static void supervisor_ended(void *argument, int err, int status)
@@ -309,6 +343,22 @@ static void supervisor_ended(void *argument, int err, int status)
         mps->unasked = true; // even if the end of its server was seen before
     is_down(mps);
     box_changed(mps->device->box);
+}
+
+// Takes ownership of rgpud's ends of the pipes.
+static int listen_to_supervisor(struct mps_daemon *mps, int input, int output)
+{
+    mps->input = input;
+    fcntl(input, F_SETFL, O_NONBLOCK);
+    fcntl(output, F_SETFL, O_NONBLOCK);
+    mps->output = bufferevent_socket_new(mps->device->box->base, output, BEV_OPT_CLOSE_ON_FREE);
+    if (!mps->output) {
+        close(output);
+        return -ENOMEM;
+    }
+    bufferevent_setcb(mps->output, mps_daemon_readable, NULL, mps_daemon_closed, mps);
+    bufferevent_enable(mps->output, EV_READ);
+    return 0;
 }
 
 static int spawn_supervisor(struct mps_daemon *mps)
@@ -327,13 +377,8 @@ static int spawn_supervisor(struct mps_daemon *mps)
     int err = spawner_start(box, &order, fds, SPAWNER_MPS_FDS, &owner, &mps->supervisor);
     close(in[0]);
     close(out[1]);
-    mps->input = in[1];
-    fcntl(in[1], F_SETFL, O_NONBLOCK);
-    fcntl(out[0], F_SETFL, O_NONBLOCK);
-    mps->output = bufferevent_socket_new(box->base, out[0], BEV_OPT_CLOSE_ON_FREE);
-    if (!mps->output)
-        close(out[0]);
-    return err ? err : mps->output ? 0 : -ENOMEM;
+    int listening = listen_to_supervisor(mps, in[1], out[0]);
+    return err ? err : listening;
 }
 
 static void mps_daemon_start(struct mps_daemon *mps)
@@ -347,10 +392,7 @@ static void mps_daemon_start(struct mps_daemon *mps)
         if (mps->supervisor)
             spawner_forget(mps->device->box, mps->supervisor);
         is_down(mps);
-        return;
     }
-    bufferevent_setcb(mps->output, mps_daemon_readable, NULL, mps_daemon_closed, mps);
-    bufferevent_enable(mps->output, EV_READ);
 }
 
 static void pause_is_over(evutil_socket_t fd, short events, void *argument)
@@ -370,6 +412,80 @@ static struct mps_daemon *mps_daemon_add(struct box_device *device)
              device->ordinal);
     mps->alone = evtimer_new(device->box->base, end_of_lone_session, mps);
     return mps;
+}
+
+// ---- taking over ----
+
+static bool is_pipe(int fd, int access)
+{
+    struct stat status;
+
+    return !fstat(fd, &status) && S_ISFIFO(status.st_mode) &&
+           (fcntl(fd, F_GETFL) & O_ACCMODE) == access;
+}
+
+// Returns why a supervisor cannot be taken over, or NULL with its GPU.
+static const char *check_kept(struct box *box, const struct spawner_kept *kept,
+                              struct control_kept_mps *record, struct box_device **device)
+{
+    const int *fds = kept->stored;
+    struct stat status;
+
+    if (kept->stored_count != MPS_KEPT_FDS ||
+        spawner_kept_unpack(fds[0], CONTROL_KEPT_MPS, record) || !is_pipe(fds[1], O_WRONLY) ||
+        !is_pipe(fds[2], O_RDONLY) || fstat(fds[3], &status) || !S_ISDIR(status.st_mode))
+        return "its record cannot be read";
+    if (record->list != CONTROL_SESSION_DIGEST)
+        return "its record is of another release than rgpud";
+    for (uint32_t i = 0; i < box->device_count; i++)
+        if (!strcmp(box->devices[i].uuid, record->uuid))
+            *device = &box->devices[i];
+    if (!*device || !mps_is_wanted(*device))
+        return "its GPU is no longer shared by MPS";
+    return (*device)->mps ? "its GPU has another one" : NULL;
+}
+
+void mps_take_over(struct box *box, const struct spawner_kept *kept)
+{
+    struct control_kept_mps record;
+    struct box_device *device = NULL;
+    const char *problem = check_kept(box, kept, &record, &device);
+    struct mps_daemon *mps = problem ? NULL : mps_daemon_add(device);
+
+    // Its clients end when they are to be taken over.
+    if (!mps) {
+        log_warn("MPS supervisor pid=%d is not taken over reason=\"%s\"", (int)kept->pid,
+                 problem ? problem : "memory is exhausted");
+        spawner_end(box, kept->number);
+        return;
+    }
+    const struct spawner_owner owner = {.ended = supervisor_ended, .argument = mps};
+    bool runs = spawner_own(box, kept->number, &owner);
+    device->mps = mps;
+    mps->supervisor = kept->number;
+    mps->daemon = (pid_t)record.daemon;
+    mps->state = record.ready ? MPS_READY : MPS_STARTING;
+    mps->pipe_fd = fcntl(kept->stored[3], F_DUPFD_CLOEXEC, 3);
+    snprintf(mps->reason, sizeof(mps->reason), "rgpu-mps ended");
+    log_info("gpu=%u the MPS daemon is taken over pid=%d server=%u", device->ordinal,
+             (int)mps->daemon, record.server);
+    if (!runs)
+        supervisor_ended(mps, 0, 0);
+    else if (listen_to_supervisor(mps, fcntl(kept->stored[1], F_DUPFD_CLOEXEC, 3),
+                                  fcntl(kept->stored[2], F_DUPFD_CLOEXEC, 3)) ||
+             dprintf(mps->input, "again\n") < 0)
+        spawner_end(box, kept->number);
+    else if (record.server)
+        watch_server(mps, (pid_t)record.server);
+}
+
+bool mps_kept_has_process(const struct spawner_kept *kept, pid_t pid)
+{
+    struct control_kept_mps record;
+
+    return kept->kind == SPAWNER_MPS && kept->stored_count &&
+           !spawner_kept_unpack(kept->stored[0], CONTROL_KEPT_MPS, &record) &&
+           (pid == (pid_t)record.server || pid == (pid_t)record.daemon);
 }
 
 static bool ends(const struct box *box)

@@ -5,9 +5,14 @@
 #define RGPU_DAEMON_MPS_DAEMON_H
 
 #include "daemon/rgpud/box/box.h"
+#include "daemon/rgpud/box/spawner_kept.h"
 
 // Starts missing daemons, except during the pause after a failure. Called by lifecycle_review().
 void mps_review(struct box *box);
+// Takes over the supervisor of an earlier rgpud, or ends it.
+void mps_take_over(struct box *box, const struct spawner_kept *kept);
+// Returns true if PID is the daemon or its server of a supervisor that is not taken over yet.
+bool mps_kept_has_process(const struct spawner_kept *kept, pid_t pid);
 // Ends all daemons and waits for their end.
 void mps_close(struct box *box);
 

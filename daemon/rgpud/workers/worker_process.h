@@ -95,7 +95,7 @@ struct worker_process {
     bool has_moved;
     bool asked_to_end;
     bool promised;    // reserved for a waiting client (refill.c)
-    bool shares;      // it has shared memory with other processes, or uses theirs
+    bool taken_over;  // from an earlier rgpud
     bool unkept;      // what the spawner keeps of its session is out of date (kept_session.c)
     char reason[512]; // why the supervisor ended it, or its own report
     struct session_record session;

@@ -6,7 +6,6 @@
 // jobs may start at once.
 #include "slurm-plugin/job_licenses.h"
 
-#include "common/base/clock.h"
 #include "slurm-plugin/job_order.h"
 #include "slurm-plugin/license_entries.h"
 #include "slurm-plugin/preempt.h"
@@ -59,27 +58,17 @@ uint64_t job_licenses_at_most(const char *name, uint64_t total)
 struct round {
     struct count *count;
     uint64_t used_gpus, used_memory;
-    uint64_t used[COUNT_CLASSES_MAX];
+    uint64_t total[COUNT_CLASSES_MAX], used[COUNT_CLASSES_MAX]; // of the classes
     bool stale;                      // a job has had its lease since the question was asked
     bool again;                      // a class is new
     bool waiting[COUNT_CLASSES_MAX]; // jobs wait for the class
-    bool returns; // a job whose lease has ended has its licences for some milliseconds more
-    const job_record_t *first; // that waits
 };
 
-static int add_used(void *x, void *argument)
+static uint64_t licenses_of(const job_record_t *job, const char *name)
 {
-    const licenses_t *entry = x;
-    struct round *round = argument;
-    const struct count_class *class = count_find(round->count, entry->name);
+    const licenses_t *entry = license_entry_find(job->license_list, name);
 
-    if (!strcmp(entry->name, "rgpu"))
-        round->used_gpus += entry->total;
-    else if (!strcmp(entry->name, "rgpu_mem"))
-        round->used_memory += entry->total;
-    else if (class)
-        round->used[class - round->count->classes] += entry->total;
-    return 0;
+    return entry ? entry->total : 0;
 }
 
 // Returns true for a class that no job has named for a while. Its licence is about to go.
@@ -90,33 +79,102 @@ static int is_forgotten(void *x, void *ignored)
     return gpu_is_class(entry->name) && !wanted_has(entry->name);
 }
 
-// A job that has its lease takes from each class what the broker says, until it ends; before, what
-// its own request says.
-static void take_by_lease(job_record_t *job, struct round *round)
+static bool is_holder(const job_record_t *job)
 {
-    struct count *count = round->count;
-    const struct count_job *asked = count_job_of(count, job->job_id, job->start_time);
-
-    if (!count_lease_of(count, job->job_id, job->start_time))
-        return;
-    round->stale |= !asked;
-    for (size_t i = 0; asked && i < count->class_count; i++)
-        license_entry_take(job, count->classes[i].name, count_takes(count, asked, i));
-    count_lent(count, job->job_id, job->start_time, preempt_lends(job));
+    return job->license_list && licenses_name_ours(job->licenses) &&
+           (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) || IS_JOB_COMPLETING(job));
 }
 
 static void licenses_add_holder(job_record_t *job, struct round *round)
 {
-    enum { RETURN_SECONDS = 5 };
     char own[GPU_CLASS_MAX];
 
-    round->returns |= IS_JOB_COMPLETING(job) && time(NULL) <= job->end_time + RETURN_SECONDS &&
-                      !count_lease_of(round->count, job->job_id, job->start_time);
     gpu_class_in(job->licenses, own);
     wanted_note(own);
-    take_by_lease(job, round);
     list_delete_all(job->license_list, is_forgotten, NULL);
-    list_for_each(job->license_list, add_used, round);
+    round->used_gpus += licenses_of(job, "rgpu");
+    round->used_memory += licenses_of(job, "rgpu_mem");
+    round->stale |= count_lease_of(round->count, job->job_id, job->start_time) &&
+                    !count_job_of(round->count, job->job_id, job->start_time);
+    count_lent(round->count, job->job_id, job->start_time, preempt_lends(job));
+}
+
+// The lists of all jobs together never name more of a class than there is.
+static void take_of_class(job_record_t *job, struct round *round, size_t class, uint64_t wanted)
+{
+    uint64_t left = round->total[class] - round->used[class], takes = MIN(wanted, left);
+
+    license_entry_take(job, round->count->classes[class].name, (uint32_t)takes);
+    round->used[class] += takes;
+}
+
+static const struct count_job *lessee(const struct round *round, const job_record_t *job)
+{
+    return count_lease_of(round->count, job->job_id, job->start_time)
+               ? count_job_of(round->count, job->job_id, job->start_time)
+               : NULL;
+}
+
+// A job that has its lease takes from each class what the broker says, until it ends.
+static int take_by_lease(void *x, void *argument)
+{
+    struct round *round = argument;
+    const struct count_job *asked = is_holder(x) ? lessee(round, x) : NULL;
+
+    for (size_t i = 0; asked && i < round->count->class_count; i++)
+        take_of_class(x, round, i, count_takes(round->count, asked, i));
+    return 0;
+}
+
+// slurmctld counts each class by itself, and would start jobs of two classes for the same GPUs. So a
+// job asks every other class, until it has its lease, for what its GPUs may take away from what is
+// left there: one for each GPU, and all of the shares.
+static uint64_t might_take(const job_record_t *job, const struct round *round, size_t class)
+{
+    uint64_t left = round->total[class] - round->used[class], gpus = licenses_of(job, "rgpu");
+
+    if (job->het_job_id) // slurmctld starts its parts together or not at all
+        return 0;
+    return gpus && !gpu_class_is_shared(round->count->classes[class].name) ? MIN(gpus, left) : left;
+}
+
+// A job that ends without a lease has given it back. One that has lost it has its GPUs until its
+// end.
+static int take_by_request(void *x, void *argument)
+{
+    struct round *round = argument;
+    job_record_t *job = x;
+    char own[GPU_CLASS_MAX];
+
+    if (!is_holder(job) || lessee(round, job))
+        return 0;
+    license_class_of(job, own);
+    for (size_t i = 0; i < round->count->class_count; i++) {
+        const char *name = round->count->classes[i].name;
+        if (IS_JOB_COMPLETING(job))
+            take_of_class(job, round, i, 0);
+        else if (IS_JOB_CONFIGURING(job) && strcmp(name, own) != 0)
+            take_of_class(job, round, i, might_take(job, round, i));
+        else
+            take_of_class(job, round, i, licenses_of(job, name));
+    }
+    return 0;
+}
+
+static int ask_of_others(void *x, void *argument)
+{
+    const struct round *round = argument;
+    job_record_t *job = x;
+    char own[GPU_CLASS_MAX];
+
+    if (!IS_JOB_PENDING(job) || !job->license_list || !licenses_name_ours(job->licenses))
+        return 0;
+    license_class_of(job, own);
+    for (size_t i = 0; i < round->count->class_count; i++)
+        if (round->waiting[i] && strcmp(round->count->classes[i].name, own) != 0)
+            license_entry_take(job, round->count->classes[i].name,
+                               (uint32_t)might_take(job, round, i));
+    return 0;
 }
 
 static void add_missing(const char *name)
@@ -160,18 +218,12 @@ static void restore_class(job_record_t *job, struct round *round)
         (void)license_text_set(&job->licenses, ours);
 }
 
-static int is_class_of_others(void *x, void *own)
-{
-    const licenses_t *entry = x;
-
-    return gpu_is_class(entry->name) && strcmp(entry->name, own) != 0;
-}
-
 // A job that waits asks for one of its own class, or for as many of any GPUs as it wants. A job
 // that has run before still has what it took of all classes.
-static void ask_for_own(job_record_t *job)
+static void ask_for_own(job_record_t *job, struct round *round)
 {
     const licenses_t *gpus = license_entry_find(job->license_list, "rgpu");
+    const struct count_class *class;
     char own[GPU_CLASS_MAX];
 
     gpu_class_in(job->licenses, own);
@@ -179,9 +231,12 @@ static void ask_for_own(job_record_t *job)
         strcpy(own, GPU_CLASS_ANY);
     if (!wanted_has(own)) // backfill ends slurmctld at a licence that is in no list but a job's
         *own = '\0';
-    list_delete_all(job->license_list, is_class_of_others, own);
+    license_entries_keep(job, own);
     if (*own)
         license_entry_take(job, own, strcmp(own, GPU_CLASS_ANY) != 0 ? 1 : gpus->total);
+    class = count_find(round->count, own);
+    if (class && job_order_waits(job))
+        round->waiting[class - round->count->classes] = true;
 }
 
 // A part of a heterogeneous job whose licences could not be given at its submission.
@@ -269,23 +324,6 @@ static void bring_forward(job_record_t *job)
     last_job_update = now;
 }
 
-static int note_waiting(void *x, void *argument)
-{
-    struct round *round = argument;
-    const struct count_class *class = count_find(round->count, ((licenses_t *)x)->name);
-
-    if (class)
-        round->waiting[class - round->count->classes] = true;
-    return 0;
-}
-
-static void note_waiting_job(job_record_t *job, struct round *round)
-{
-    if (!round->first || job_order_before(job, round->first))
-        round->first = job;
-    list_for_each(job->license_list, note_waiting, round);
-}
-
 static int visit_job(void *x, void *argument)
 {
     struct round *round = argument;
@@ -297,14 +335,12 @@ static int visit_job(void *x, void *argument)
     }
     if (!job->license_list || !licenses_name_ours(job->licenses))
         return 0;
-    if (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) || IS_JOB_COMPLETING(job)) {
+    if (is_holder(job)) {
         licenses_add_holder(job, round);
     } else if (IS_JOB_PENDING(job)) {
         restore_class(job, round);
-        ask_for_own(job);
+        ask_for_own(job, round);
         bring_forward(job);
-        if (job_order_waits(job))
-            note_waiting_job(job, round);
         if (job->priority)
             look_at_waiting(job, round);
     }
@@ -339,13 +375,12 @@ static void drop_unused(void)
 
 // The scheduler stops at the first job that waits for licences, and leaves those after it without a
 // reason.
-static int give_reason(void *x, void *argument)
+static int give_reason(void *x, void *first)
 {
-    const struct round *round = argument;
     job_record_t *job = x;
 
-    if (round->first && job != round->first && job->state_reason == WAIT_NO_REASON &&
-        job_order_waits(job) && licenses_name_ours(job->licenses)) {
+    if (job != first && job->state_reason == WAIT_NO_REASON && job_order_waits(job) &&
+        licenses_name_ours(job->licenses)) {
         job->state_reason = WAIT_PRIORITY;
         last_job_update = time(NULL);
     }
@@ -358,7 +393,7 @@ static void visit_jobs(struct round *round)
     wanted_forget();
     wanted_each(add_missing);
     list_for_each(job_list, visit_job, round);
-    list_for_each(job_list, give_reason, round);
+    list_for_each(job_list, give_reason, (void *)job_order_first());
     drop_unused();
 }
 
@@ -369,70 +404,18 @@ static uint64_t total_of(const struct round *round, const char *name, uint64_t t
     return round->stale && entry ? entry->total : total;
 }
 
-// Returns the class that the first waiting job asks for; the number of classes if there is none.
-static size_t class_of_first(const struct round *round)
-{
-    const struct count *count = round->count;
-    size_t class = 0;
-
-    while (class < count->class_count &&
-           !(round->first &&
-             license_entry_find(round->first->license_list, count->classes[class].name)))
-        class ++;
-    return class;
-}
-
-static bool first_lacks(const struct round *round, size_t class)
-{
-    const struct count_class *answered = &round->count->classes[class];
-    const licenses_t *entry = license_entry_find(round->first->license_list, answered->name);
-
-    return round->used[class] + entry->total > answered->total;
-}
-
-// Returns true for a moment after the first job has lacked nothing: it may wait for nodes.
-static bool first_starts(const struct round *round, size_t class)
-{
-    enum { MOMENT_MS = 1000 };
-    static uint64_t used;
-    static uint32_t job;
-    static int64_t since;
-
-    if (job != round->first->job_id || used != round->used[class])
-        since = clock_ms();
-    job = round->first->job_id;
-    used = round->used[class];
-    return clock_ms() - since < MOMENT_MS;
-}
-
-static bool others_may_start(const struct round *round, size_t first)
-{
-    bool may = false;
-
-    for (size_t i = 0; i < round->count->class_count; i++)
-        may |= i != first && round->waiting[i] && round->used[i] < round->count->classes[i].total;
-    return may;
-}
-
-// slurmctld takes the counts of two classes for independent of each other. If it started jobs of
-// both in one go, both might be after the same GPUs, and one would start in vain. So where jobs of
-// several classes wait, the end of a job gives licences to one class alone. What there is for
-// others then, the next round says; until then these have as much more used as they have in all.
 static bool set_classes_of(struct round *round)
 {
     const struct count *count = round->count;
-    size_t first = class_of_first(round);
-    bool waits = first < count->class_count, lacks = waits && first_lacks(round, first);
-    bool starts = waits && !lacks && first_starts(round, first);
-    bool others = lacks && others_may_start(round, first), more = false;
+    bool more = false;
 
-    for (size_t i = 0; i < count->class_count; i++) {
-        const struct count_class *class = &count->classes[i];
-        uint64_t total = total_of(round, class->name, class->total), used = round->used[i];
-        bool closed = i == first ? others : waits && round->waiting[i] && (starts || used >= total);
-        more |= set_license(class->name, total, closed ? used + total : used);
-        round->again |= closed && round->returns;
-    }
+    for (size_t i = 0; i < count->class_count; i++)
+        round->total[i] = total_of(round, count->classes[i].name, count->classes[i].total);
+    list_for_each(job_list, take_by_lease, round);
+    list_for_each(job_list, take_by_request, round);
+    list_for_each(job_list, ask_of_others, round);
+    for (size_t i = 0; i < count->class_count; i++)
+        more |= set_license(count->classes[i].name, round->total[i], round->used[i]);
     return more;
 }
 

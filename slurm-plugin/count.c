@@ -143,6 +143,22 @@ uint32_t count_takes(const struct count *count, const struct count_job *job, siz
     return count->takes ? count->takes[job->place * count->class_count + class] : 0;
 }
 
+time_t count_end_that_frees(const struct count *count, size_t class, uint64_t number)
+{
+    const struct count_job **order = calloc(count->job_count + 1, sizeof(const void *));
+    time_t end = 0;
+    uint64_t freed = 0;
+
+    for (size_t i = 0; order && i < count->job_count; i++)
+        order[count->jobs[i].place] = &count->jobs[i];
+    for (size_t i = order ? count->job_count : 0; i-- > 0 && freed < number;) {
+        freed += count_takes(count, order[i], class);
+        end = order[i]->end;
+    }
+    free(order);
+    return freed >= number ? end : 0;
+}
+
 // ---- question and answer ----
 
 // The jobs by the keys of their leases, in the order of their ends.

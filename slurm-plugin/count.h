@@ -96,6 +96,10 @@ const struct count_job *count_job_of(const struct count *count, uint32_t job, ti
 // Returns the number of licences that the job takes of a class, given by its index.
 uint32_t count_takes(const struct count *count, const struct count_job *job, size_t class);
 
+// Returns the end of the job with which jobs that end will have given back NUMBER licences of a
+// class, given by its index; 0 if all of them have fewer, or if memory is exhausted.
+time_t count_end_that_frees(const struct count *count, size_t class, uint64_t number);
+
 // Returns the body of the request for /v1/capacity, a reference that the caller owns; NULL if
 // memory is exhausted.
 json_t *count_question(const struct slurm_settings *settings, const struct count *count);

@@ -62,6 +62,9 @@ struct round {
     bool stale;                      // a job has had its lease since the question was asked
     bool again;                      // a class is new
     bool waiting[COUNT_CLASSES_MAX]; // jobs wait for the class
+    const job_record_t *large;       // that smaller jobs must not delay, see plan_large
+    uint64_t large_gpus;             // that it asks for
+    time_t large_start;              // when it has them
 };
 
 static uint64_t licenses_of(const job_record_t *job, const char *name)
@@ -161,6 +164,47 @@ static int take_by_request(void *x, void *argument)
     return 0;
 }
 
+// Slurm's backfill plans no job that lacks licences while there is any reservation
+// (job_test_resv), so that smaller jobs would pass a large one for ever. It is planned here then.
+// Jobs with a constraint need no plan: the broker keeps their GPUs.
+static void plan_large(struct round *round)
+{
+    const job_record_t *first = list_count(resv_list) > 0 ? job_order_first() : NULL;
+    char own[GPU_CLASS_MAX];
+    size_t any = 0;
+    uint64_t gpus;
+
+    if (first)
+        license_class_of(first, own);
+    if (!first || strcmp(own, GPU_CLASS_ANY) != 0 ||
+        strcmp(round->count->classes[any].name, own) != 0)
+        return;
+    gpus = licenses_of(first, own) + round->used[any];
+    if (gpus <= round->total[any])
+        return;
+    round->large_start = count_end_that_frees(round->count, any, gpus - round->total[any]);
+    round->large = round->large_start ? first : NULL;
+    round->large_gpus = licenses_of(first, own);
+}
+
+static bool delays_large(const struct round *round, const job_record_t *job)
+{
+    bool limited = job->time_limit != NO_VAL && job->time_limit != INFINITE;
+
+    return round->large && job_order_before(round->large, job) &&
+           (!limited || time(NULL) + (time_t)job->time_limit * 60 > round->large_start);
+}
+
+// A job that would delay the large one starts when there are GPUs for both.
+static void ask_beside_large(job_record_t *job, const struct round *round)
+{
+    uint64_t gpus = licenses_of(job, GPU_CLASS_ANY);
+
+    if (gpus && delays_large(round, job))
+        license_entry_take(job, GPU_CLASS_ANY,
+                           (uint32_t)MIN(gpus + round->large_gpus, round->total[0]));
+}
+
 static int ask_of_others(void *x, void *argument)
 {
     const struct round *round = argument;
@@ -174,6 +218,7 @@ static int ask_of_others(void *x, void *argument)
         if (round->waiting[i] && strcmp(round->count->classes[i].name, own) != 0)
             license_entry_take(job, round->count->classes[i].name,
                                (uint32_t)might_take(job, round, i));
+    ask_beside_large(job, round);
     return 0;
 }
 
@@ -413,6 +458,7 @@ static bool set_classes_of(struct round *round)
         round->total[i] = total_of(round, count->classes[i].name, count->classes[i].total);
     list_for_each(job_list, take_by_lease, round);
     list_for_each(job_list, take_by_request, round);
+    plan_large(round);
     list_for_each(job_list, ask_of_others, round);
     for (size_t i = 0; i < count->class_count; i++)
         more |= set_license(count->classes[i].name, round->total[i], round->used[i]);

@@ -25,7 +25,8 @@ struct count_class *count_find(struct count *count, const char *name)
 struct count_class *count_want(struct count *count, const struct gpu_request *request,
                                uint32_t nodes, double now)
 {
-    struct count_class class = {.wanted = now, .possible = true}, *known;
+    struct count_class class = {.wanted = now, .possible = true, .gpus = request->per_node * nodes},
+                       *known;
 
     gpu_request_class(request, nodes, class.name);
     known = count_find(count, class.name);
@@ -288,6 +289,7 @@ int count_answer(const struct slurm_settings *settings, const json_t *answer, st
     count->lent_gpus = count->lent_memory = 0;
     json_array_foreach(requests, i, entry) {
         count->classes[i].total = (uint32_t)count_number_of(entry, "total");
+        count->classes[i].each = (uint32_t)count_number_of(entry, "each");
         count->classes[i].possible = json_is_true(json_object_get(entry, "ever"));
     }
     return read_leases(settings, json_object_get(answer, "leases"), count);

@@ -30,6 +30,8 @@ struct count_class {
     bool possible;            // one job could run if the whole pool was in service and free
     bool waiting;             // a job of the class waits
     uint32_t total;           // jobs that could run if this cluster's jobs held nothing
+    uint32_t gpus;            // GPUs of one job, and for GPU_CLASS_ANY of one licence
+    uint32_t each;            // licences that one GPU can take away
 };
 
 // A job that holds GPUs or is acquiring them.

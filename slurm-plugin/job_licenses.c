@@ -102,10 +102,15 @@ static void licenses_add_holder(job_record_t *job, struct round *round)
     count_lent(round->count, job->job_id, job->start_time, preempt_lends(job));
 }
 
+static uint64_t left_of(const struct round *round, size_t class)
+{
+    return round->total[class] - round->used[class];
+}
+
 // The lists of all jobs together never name more of a class than there is.
 static void take_of_class(job_record_t *job, struct round *round, size_t class, uint64_t wanted)
 {
-    uint64_t left = round->total[class] - round->used[class], takes = MIN(wanted, left);
+    uint64_t takes = MIN(wanted, left_of(round, class));
 
     license_entry_take(job, round->count->classes[class].name, (uint32_t)takes);
     round->used[class] += takes;
@@ -129,38 +134,71 @@ static int take_by_lease(void *x, void *argument)
     return 0;
 }
 
-// slurmctld counts each class by itself, and would start jobs of two classes for the same GPUs. So a
-// job asks every other class, until it has its lease, for what its GPUs may take away from what is
-// left there: one for each GPU, and all of the shares.
-static uint64_t might_take(const job_record_t *job, const struct round *round, size_t class)
+// Returns the number of GPUs on which the licences that are left can be had.
+static uint64_t gpus_left(const struct round *round, size_t class)
 {
-    uint64_t left = round->total[class] - round->used[class], gpus = licenses_of(job, "rgpu");
+    const struct count_class *answered = &round->count->classes[class];
+    uint64_t each = MAX(answered->each, 1);
 
-    if (job->het_job_id) // slurmctld starts its parts together or not at all
-        return 0;
-    return gpus && !gpu_class_is_shared(round->count->classes[class].name) ? MIN(gpus, left) : left;
+    return (left_of(round, class) * answered->gpus + each - 1) / each;
 }
 
-// A job that ends without a lease has given it back. One that has lost it has its GPUs until its
-// end.
+// slurmctld counts each class by itself, and would start jobs of two classes for the same GPUs. So a
+// job asks another class, until it has its lease, for what its GPUs may take away there. The broker
+// first gives GPUs that no other class wants: there are some if its own class has more left.
+static uint64_t might_take(const job_record_t *job, const struct round *round, size_t own,
+                           size_t class)
+{
+    const struct count_class *classes = round->count->classes;
+    uint64_t whole = licenses_of(job, "rgpu"), gpus = whole ? whole : classes[own].gpus;
+    uint64_t least = gpus + gpus_left(round, class), spare = gpus_left(round, own);
+
+    if (job->het_job_id || least <= spare) // slurmctld starts its parts together or not at all
+        return 0;
+    return MIN(MIN(gpus, least - spare) * MAX(classes[class].each, 1), left_of(round, class));
+}
+
+// Returns the index of the class that the job asks for; the number of classes if it is not counted.
+static size_t index_of_own(const job_record_t *job, const struct round *round)
+{
+    const struct count *count = round->count;
+    char own[GPU_CLASS_MAX];
+    const struct count_class *class;
+
+    license_class_of(job, own);
+    class = count_find((struct count *)count, own);
+    return class ? (size_t)(class - count->classes) : count->class_count;
+}
+
+// Returns what a job without a lease takes. One that ends has given its lease back; one that has
+// lost it has its GPUs until its end.
+static uint64_t wanted_of(const job_record_t *job, const struct round *round, size_t own,
+                          size_t class)
+{
+    if (IS_JOB_COMPLETING(job))
+        return 0;
+    if (class == own) // its list has less after a round in which there were not as many
+        return strcmp(round->count->classes[own].name, GPU_CLASS_ANY) ? 1
+                                                                      : licenses_of(job, "rgpu");
+    if (IS_JOB_CONFIGURING(job) && own < round->count->class_count)
+        return might_take(job, round, own, class);
+    return licenses_of(job, round->count->classes[class].name);
+}
+
 static int take_by_request(void *x, void *argument)
 {
     struct round *round = argument;
+    size_t own, count = round->count->class_count;
     job_record_t *job = x;
-    char own[GPU_CLASS_MAX];
 
     if (!is_holder(job) || lessee(round, job))
         return 0;
-    license_class_of(job, own);
-    for (size_t i = 0; i < round->count->class_count; i++) {
-        const char *name = round->count->classes[i].name;
-        if (IS_JOB_COMPLETING(job))
-            take_of_class(job, round, i, 0);
-        else if (IS_JOB_CONFIGURING(job) && strcmp(name, own) != 0)
-            take_of_class(job, round, i, might_take(job, round, i));
-        else
-            take_of_class(job, round, i, licenses_of(job, name));
-    }
+    own = index_of_own(job, round);
+    if (own < count)
+        take_of_class(job, round, own, wanted_of(job, round, own, own));
+    for (size_t i = 0; i < count; i++)
+        if (i != own)
+            take_of_class(job, round, i, wanted_of(job, round, own, i));
     return 0;
 }
 
@@ -208,16 +246,19 @@ static void ask_beside_large(job_record_t *job, const struct round *round)
 static int ask_of_others(void *x, void *argument)
 {
     const struct round *round = argument;
+    const struct count *count = round->count;
     job_record_t *job = x;
-    char own[GPU_CLASS_MAX];
+    size_t own;
 
     if (!IS_JOB_PENDING(job) || !job->license_list || !licenses_name_ours(job->licenses))
         return 0;
-    license_class_of(job, own);
-    for (size_t i = 0; i < round->count->class_count; i++)
-        if (round->waiting[i] && strcmp(round->count->classes[i].name, own) != 0)
-            license_entry_take(job, round->count->classes[i].name,
-                               (uint32_t)might_take(job, round, i));
+    own = index_of_own(job, round);
+    if (own < count->class_count &&
+        licenses_of(job, count->classes[own].name) <= left_of(round, own))
+        for (size_t i = 0; i < count->class_count; i++)
+            if (round->waiting[i] && i != own)
+                license_entry_take(job, count->classes[i].name,
+                                   (uint32_t)might_take(job, round, own, i));
     ask_beside_large(job, round);
     return 0;
 }

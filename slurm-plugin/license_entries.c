@@ -103,10 +103,10 @@ static int is_class_of_others(void *x, void *own)
     return gpu_is_class(entry->name) && strcmp(entry->name, own) != 0;
 }
 
-void license_entries_keep(job_record_t *job, char *class)
+void license_entries_keep(job_record_t *job, const char *class)
 {
     if (job->license_list)
-        list_delete_all(job->license_list, is_class_of_others, class);
+        list_delete_all(job->license_list, is_class_of_others, (void *)class);
 }
 
 // slurmctld answers queries about licences without a lock that this plugin could take. So a licence

@@ -18,8 +18,8 @@ licenses_t *license_entry_add(slurm_list list, const char *name, uint32_t total)
 void license_entry_take(job_record_t *job, const char *name, uint32_t count);
 // Writes the name of the class that the job asks for.
 void license_class_of(const job_record_t *job, char name[GPU_CLASS_MAX]);
-// Removes all classes but one from a job's list.
-void license_entries_keep(job_record_t *job, char *class);
+// Removes all classes but one, or all for "", from a job's list.
+void license_entries_keep(job_record_t *job, const char *class);
 // Removes a licence from slurmctld's own list.
 void license_entry_remove(const char *name);
 // Sets the total and the used number of a licence in slurmctld's own list. Returns true if more are

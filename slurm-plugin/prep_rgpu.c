@@ -342,22 +342,22 @@ static void return_lent(const struct job_lease *run)
 }
 
 // slurmctld counts each class of requests by itself: it would start jobs of two classes for the
-// GPUs that come back. So a job gives back licences of the class of the first waiting job only.
-// Those of the others stay in use until the next round has counted them.
-static void return_one_class(const struct job_lease *run)
+// GPUs that come back. So a job gives back licences only if any GPUs suit the first job that waits.
+// Those of other classes stay in use until the next round has counted them.
+static void return_classes(const struct job_lease *run)
 {
     slurmctld_lock_t job_write = {.conf = READ_LOCK, .job = WRITE_LOCK};
+    char class[GPU_CLASS_MAX] = "";
     const job_record_t *first;
-    char class[GPU_CLASS_MAX];
     job_record_t *job;
 
     lock_slurmctld(job_write);
     job = find_run(run);
     first = job ? job_order_first() : NULL;
-    if (first) {
+    if (first)
         license_class_of(first, class);
-        license_entries_keep(job, class);
-    }
+    if (job)
+        license_entries_keep(job, strcmp(class, GPU_CLASS_ANY) ? "" : class);
     unlock_slurmctld(job_write);
 }
 
@@ -379,7 +379,7 @@ static void run_release(struct task *task)
     if (slurmctld_ends())
         return;
     if (!settings_error && settings.count)
-        return_one_class(&task->job);
+        return_classes(&task->job);
     prep_report(callbacks.epilog_slurmctld, 0, task->job.job);
     // Slurm looks for jobs to start when nodes report the end of one; often that was before the
     // licences came free just now.

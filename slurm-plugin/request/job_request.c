@@ -355,8 +355,7 @@ static void class_hash(const struct gpu_request *request, uint32_t count, char *
              (unsigned long long)request->memory, request->constraint);
     for (const char *at = text; *at; at++)
         hash = (hash ^ (unsigned char)*at) * 1099511628211ull;
-    snprintf(name, GPU_CLASS_MAX, "rgpu_%s%012llx", request->shared ? "share_" : "",
-             (unsigned long long)(hash >> 16));
+    snprintf(name, GPU_CLASS_MAX, "rgpu_%012llx", (unsigned long long)(hash >> 16));
 }
 
 void gpu_request_class(const struct gpu_request *request, uint32_t nodes, char name[GPU_CLASS_MAX])
@@ -383,11 +382,6 @@ void gpu_request_class(const struct gpu_request *request, uint32_t nodes, char n
 bool gpu_is_class(const char *license)
 {
     return !strncmp(license, "rgpu_", 5) && strcmp(license, "rgpu_mem") != 0;
-}
-
-bool gpu_class_is_shared(const char *class)
-{
-    return strstr(class, "share_") != NULL;
 }
 
 void gpu_class_in(const char *licenses, char name[GPU_CLASS_MAX])

@@ -54,8 +54,6 @@ void gpu_request_class(const struct gpu_request *request, uint32_t nodes, char n
 #define GPU_CLASS_ANY "rgpu_any"
 // Returns true if the licence is a class, including GPU_CLASS_ANY.
 bool gpu_is_class(const char *license);
-// Returns true if the class is one of shares of GPUs.
-bool gpu_class_is_shared(const char *class);
 // Finds the class of the job's request in the list of its licences; "" if the list has none but
 // GPU_CLASS_ANY.
 void gpu_class_in(const char *licenses, char name[GPU_CLASS_MAX]);

@@ -57,12 +57,13 @@ def draw():
     gpu = "--gres=%s:1" % arguments.gres
     constrained = [gpu] + (["--rgpu-constraint=policy=spread"] if remote else [])
     share = [gpu] + (["--rgpu-mem=" + arguments.share] if remote and arguments.share else [])
-    shapes = [("one", [gpu], 8), ("two-nodes", [gpu, "-N2"], 3), ("all-nodes", [gpu, "-N4"], 1),
+    shapes = [("one", [gpu], 8), ("two-nodes", [gpu, "-N2"], 3), ("all-nodes", [gpu, "-N4"], 0 if arguments.site else 1),
               ("array", [gpu, "--array=0-2"], 2), ("exclusive", [gpu, "--exclusive"], 1),
               ("constraint", constrained, 2),
               ("share", share, 2 if arguments.share else 0),
               ("box", [gpu, "--rgpu-constraint=box=box1" if remote else "--constraint=box1"], 2 if arguments.site else 0),
               ("urgent", [gpu, "-purgent"], 1 if arguments.site else 0)]
+    # A job of all nodes waits for the end of a reservation, and others pass it by backfill alone while it lacks GPUs of the pool.
     # Slurm looks at time limits every 30 s, and starts heterogeneous jobs by backfill alone: in a
     # trace that takes minutes either is seconds of luck for the whole queue.
     fates = [("runs", 14), ("cancelled-waiting", 1), ("cancelled", 1), ("out-of-time", 0 if arguments.spread else 1),
@@ -121,13 +122,18 @@ def sample_for_ever():
 def look_for_ever():
     """No total of a licence is above what suits, and of a kind of requests never more are used than there are."""
     global looks
+    before = set()
     while not done:
+        now = set()
         for line in call("scontrol", "-o", "show", "license", check=False).splitlines():
             found = re.match(r"LicenseName=(\S+) Total=(\d+) Used=(\d+)", line)
             name, total, in_use = found.group(1), int(found.group(2)), int(found.group(3))
             most = [number for pattern, number in arguments.suits.items() if re.fullmatch(pattern, name)]
             if most and (total > min(most) or in_use > total > 0 and name != "rgpu"):
-                excess.add(found.group(0))
+                now.add(found.group(0))
+        # slurmctld may answer with one number from before a change and one from after it, but not twice.
+        excess.update(now & before)
+        before = now
         looks += 1
         time.sleep(0.02)
 

@@ -25,7 +25,8 @@ struct count_class *count_find(struct count *count, const char *name)
 struct count_class *count_want(struct count *count, const struct gpu_request *request,
                                uint32_t nodes, double now)
 {
-    struct count_class class = {.wanted = now, .possible = true}, *known;
+    struct count_class class = {.wanted = now, .possible = true, .gpus = request->per_node * nodes},
+                       *known;
 
     gpu_request_class(request, nodes, class.name);
     known = count_find(count, class.name);
@@ -141,6 +142,22 @@ const struct count_job *count_job_of(const struct count *count, uint32_t job, ti
 uint32_t count_takes(const struct count *count, const struct count_job *job, size_t class)
 {
     return count->takes ? count->takes[job->place * count->class_count + class] : 0;
+}
+
+time_t count_end_that_frees(const struct count *count, size_t class, uint64_t number)
+{
+    const struct count_job **order = calloc(count->job_count + 1, sizeof(const void *));
+    time_t end = 0;
+    uint64_t freed = 0;
+
+    for (size_t i = 0; order && i < count->job_count; i++)
+        order[count->jobs[i].place] = &count->jobs[i];
+    for (size_t i = order ? count->job_count : 0; i-- > 0 && freed < number;) {
+        freed += count_takes(count, order[i], class);
+        end = order[i]->end;
+    }
+    free(order);
+    return freed >= number ? end : 0;
 }
 
 // ---- question and answer ----
@@ -272,6 +289,7 @@ int count_answer(const struct slurm_settings *settings, const json_t *answer, st
     count->lent_gpus = count->lent_memory = 0;
     json_array_foreach(requests, i, entry) {
         count->classes[i].total = (uint32_t)count_number_of(entry, "total");
+        count->classes[i].each = (uint32_t)count_number_of(entry, "each");
         count->classes[i].possible = json_is_true(json_object_get(entry, "ever"));
     }
     return read_leases(settings, json_object_get(answer, "leases"), count);

@@ -30,6 +30,8 @@ struct count_class {
     bool possible;            // one job could run if the whole pool was in service and free
     bool waiting;             // a job of the class waits
     uint32_t total;           // jobs that could run if this cluster's jobs held nothing
+    uint32_t gpus;            // GPUs of one job, and for GPU_CLASS_ANY of one licence
+    uint32_t each;            // licences that one GPU can take away
 };
 
 // A job that holds GPUs or is acquiring them.
@@ -95,6 +97,10 @@ void count_sort_jobs(struct count *count);
 const struct count_job *count_job_of(const struct count *count, uint32_t job, time_t start);
 // Returns the number of licences that the job takes of a class, given by its index.
 uint32_t count_takes(const struct count *count, const struct count_job *job, size_t class);
+
+// Returns the end of the job with which jobs that end will have given back NUMBER licences of a
+// class, given by its index; 0 if all of them have fewer, or if memory is exhausted.
+time_t count_end_that_frees(const struct count *count, size_t class, uint64_t number);
 
 // Returns the body of the request for /v1/capacity, a reference that the caller owns; NULL if
 // memory is exhausted.

@@ -6,7 +6,6 @@
 // jobs may start at once.
 #include "slurm-plugin/job_licenses.h"
 
-#include "common/base/clock.h"
 #include "slurm-plugin/job_order.h"
 #include "slurm-plugin/license_entries.h"
 #include "slurm-plugin/preempt.h"
@@ -59,27 +58,20 @@ uint64_t job_licenses_at_most(const char *name, uint64_t total)
 struct round {
     struct count *count;
     uint64_t used_gpus, used_memory;
-    uint64_t used[COUNT_CLASSES_MAX];
+    uint64_t total[COUNT_CLASSES_MAX], used[COUNT_CLASSES_MAX]; // of the classes
     bool stale;                      // a job has had its lease since the question was asked
     bool again;                      // a class is new
     bool waiting[COUNT_CLASSES_MAX]; // jobs wait for the class
-    bool returns; // a job whose lease has ended has its licences for some milliseconds more
-    const job_record_t *first; // that waits
+    const job_record_t *large;       // that smaller jobs must not delay, see plan_large
+    uint64_t large_gpus;             // that it asks for
+    time_t large_start;              // when it has them
 };
 
-static int add_used(void *x, void *argument)
+static uint64_t licenses_of(const job_record_t *job, const char *name)
 {
-    const licenses_t *entry = x;
-    struct round *round = argument;
-    const struct count_class *class = count_find(round->count, entry->name);
+    const licenses_t *entry = license_entry_find(job->license_list, name);
 
-    if (!strcmp(entry->name, "rgpu"))
-        round->used_gpus += entry->total;
-    else if (!strcmp(entry->name, "rgpu_mem"))
-        round->used_memory += entry->total;
-    else if (class)
-        round->used[class - round->count->classes] += entry->total;
-    return 0;
+    return entry ? entry->total : 0;
 }
 
 // Returns true for a class that no job has named for a while. Its licence is about to go.
@@ -90,33 +82,185 @@ static int is_forgotten(void *x, void *ignored)
     return gpu_is_class(entry->name) && !wanted_has(entry->name);
 }
 
-// A job that has its lease takes from each class what the broker says, until it ends; before, what
-// its own request says.
-static void take_by_lease(job_record_t *job, struct round *round)
+static bool is_holder(const job_record_t *job)
 {
-    struct count *count = round->count;
-    const struct count_job *asked = count_job_of(count, job->job_id, job->start_time);
-
-    if (!count_lease_of(count, job->job_id, job->start_time))
-        return;
-    round->stale |= !asked;
-    for (size_t i = 0; asked && i < count->class_count; i++)
-        license_entry_take(job, count->classes[i].name, count_takes(count, asked, i));
-    count_lent(count, job->job_id, job->start_time, preempt_lends(job));
+    return job->license_list && licenses_name_ours(job->licenses) &&
+           (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) || IS_JOB_COMPLETING(job));
 }
 
 static void licenses_add_holder(job_record_t *job, struct round *round)
 {
-    enum { RETURN_SECONDS = 5 };
     char own[GPU_CLASS_MAX];
 
-    round->returns |= IS_JOB_COMPLETING(job) && time(NULL) <= job->end_time + RETURN_SECONDS &&
-                      !count_lease_of(round->count, job->job_id, job->start_time);
     gpu_class_in(job->licenses, own);
     wanted_note(own);
-    take_by_lease(job, round);
     list_delete_all(job->license_list, is_forgotten, NULL);
-    list_for_each(job->license_list, add_used, round);
+    round->used_gpus += licenses_of(job, "rgpu");
+    round->used_memory += licenses_of(job, "rgpu_mem");
+    round->stale |= count_lease_of(round->count, job->job_id, job->start_time) &&
+                    !count_job_of(round->count, job->job_id, job->start_time);
+    count_lent(round->count, job->job_id, job->start_time, preempt_lends(job));
+}
+
+static uint64_t left_of(const struct round *round, size_t class)
+{
+    return round->total[class] - round->used[class];
+}
+
+// The lists of all jobs together never name more of a class than there is.
+static void take_of_class(job_record_t *job, struct round *round, size_t class, uint64_t wanted)
+{
+    uint64_t takes = MIN(wanted, left_of(round, class));
+
+    license_entry_take(job, round->count->classes[class].name, (uint32_t)takes);
+    round->used[class] += takes;
+}
+
+static const struct count_job *lessee(const struct round *round, const job_record_t *job)
+{
+    return count_lease_of(round->count, job->job_id, job->start_time)
+               ? count_job_of(round->count, job->job_id, job->start_time)
+               : NULL;
+}
+
+// A job that has its lease takes from each class what the broker says, until it ends.
+static int take_by_lease(void *x, void *argument)
+{
+    struct round *round = argument;
+    const struct count_job *asked = is_holder(x) ? lessee(round, x) : NULL;
+
+    for (size_t i = 0; asked && i < round->count->class_count; i++)
+        take_of_class(x, round, i, count_takes(round->count, asked, i));
+    return 0;
+}
+
+// Returns the number of GPUs on which the licences that are left can be had.
+static uint64_t gpus_left(const struct round *round, size_t class)
+{
+    const struct count_class *answered = &round->count->classes[class];
+    uint64_t each = MAX(answered->each, 1);
+
+    return (left_of(round, class) * answered->gpus + each - 1) / each;
+}
+
+// slurmctld counts each class by itself, and would start jobs of two classes for the same GPUs. So a
+// job asks another class, until it has its lease, for what its GPUs may take away there. The broker
+// first gives GPUs that no other class wants: there are some if its own class has more left.
+static uint64_t might_take(const job_record_t *job, const struct round *round, size_t own,
+                           size_t class)
+{
+    const struct count_class *classes = round->count->classes;
+    uint64_t whole = licenses_of(job, "rgpu"), gpus = whole ? whole : classes[own].gpus;
+    uint64_t least = gpus + gpus_left(round, class), spare = gpus_left(round, own);
+
+    if (job->het_job_id || least <= spare) // slurmctld starts its parts together or not at all
+        return 0;
+    return MIN(MIN(gpus, least - spare) * MAX(classes[class].each, 1), left_of(round, class));
+}
+
+// Returns the index of the class that the job asks for; the number of classes if it is not counted.
+static size_t index_of_own(const job_record_t *job, const struct round *round)
+{
+    const struct count *count = round->count;
+    char own[GPU_CLASS_MAX];
+    const struct count_class *class;
+
+    license_class_of(job, own);
+    class = count_find((struct count *)count, own);
+    return class ? (size_t)(class - count->classes) : count->class_count;
+}
+
+// Returns what a job without a lease takes. One that ends has given its lease back; one that has
+// lost it has its GPUs until its end.
+static uint64_t wanted_of(const job_record_t *job, const struct round *round, size_t own,
+                          size_t class)
+{
+    if (IS_JOB_COMPLETING(job))
+        return 0;
+    if (class == own) // its list has less after a round in which there were not as many
+        return strcmp(round->count->classes[own].name, GPU_CLASS_ANY) ? 1
+                                                                      : licenses_of(job, "rgpu");
+    if (IS_JOB_CONFIGURING(job) && own < round->count->class_count)
+        return might_take(job, round, own, class);
+    return licenses_of(job, round->count->classes[class].name);
+}
+
+static int take_by_request(void *x, void *argument)
+{
+    struct round *round = argument;
+    size_t own, count = round->count->class_count;
+    job_record_t *job = x;
+
+    if (!is_holder(job) || lessee(round, job))
+        return 0;
+    own = index_of_own(job, round);
+    if (own < count)
+        take_of_class(job, round, own, wanted_of(job, round, own, own));
+    for (size_t i = 0; i < count; i++)
+        if (i != own)
+            take_of_class(job, round, i, wanted_of(job, round, own, i));
+    return 0;
+}
+
+// Slurm's backfill plans no job that lacks licences while there is any reservation
+// (job_test_resv), so that smaller jobs would pass a large one for ever. It is planned here then.
+// Jobs with a constraint need no plan: the broker keeps their GPUs.
+static void plan_large(struct round *round)
+{
+    const job_record_t *first = list_count(resv_list) > 0 ? job_order_first() : NULL;
+    char own[GPU_CLASS_MAX];
+    size_t any = 0;
+    uint64_t gpus;
+
+    if (first)
+        license_class_of(first, own);
+    if (!first || strcmp(own, GPU_CLASS_ANY) != 0 ||
+        strcmp(round->count->classes[any].name, own) != 0)
+        return;
+    gpus = licenses_of(first, own) + round->used[any];
+    if (gpus <= round->total[any])
+        return;
+    round->large_start = count_end_that_frees(round->count, any, gpus - round->total[any]);
+    round->large = round->large_start ? first : NULL;
+    round->large_gpus = licenses_of(first, own);
+}
+
+static bool delays_large(const struct round *round, const job_record_t *job)
+{
+    bool limited = job->time_limit != NO_VAL && job->time_limit != INFINITE;
+
+    return round->large && job_order_before(round->large, job) &&
+           (!limited || time(NULL) + (time_t)job->time_limit * 60 > round->large_start);
+}
+
+// A job that would delay the large one starts when there are GPUs for both.
+static void ask_beside_large(job_record_t *job, const struct round *round)
+{
+    uint64_t gpus = licenses_of(job, GPU_CLASS_ANY);
+
+    if (gpus && delays_large(round, job))
+        license_entry_take(job, GPU_CLASS_ANY,
+                           (uint32_t)MIN(gpus + round->large_gpus, round->total[0]));
+}
+
+static int ask_of_others(void *x, void *argument)
+{
+    const struct round *round = argument;
+    const struct count *count = round->count;
+    job_record_t *job = x;
+    size_t own;
+
+    if (!IS_JOB_PENDING(job) || !job->license_list || !licenses_name_ours(job->licenses))
+        return 0;
+    own = index_of_own(job, round);
+    if (own < count->class_count &&
+        licenses_of(job, count->classes[own].name) <= left_of(round, own))
+        for (size_t i = 0; i < count->class_count; i++)
+            if (round->waiting[i] && i != own)
+                license_entry_take(job, count->classes[i].name,
+                                   (uint32_t)might_take(job, round, own, i));
+    ask_beside_large(job, round);
+    return 0;
 }
 
 static void add_missing(const char *name)
@@ -160,18 +304,12 @@ static void restore_class(job_record_t *job, struct round *round)
         (void)license_text_set(&job->licenses, ours);
 }
 
-static int is_class_of_others(void *x, void *own)
-{
-    const licenses_t *entry = x;
-
-    return gpu_is_class(entry->name) && strcmp(entry->name, own) != 0;
-}
-
 // A job that waits asks for one of its own class, or for as many of any GPUs as it wants. A job
 // that has run before still has what it took of all classes.
-static void ask_for_own(job_record_t *job)
+static void ask_for_own(job_record_t *job, struct round *round)
 {
     const licenses_t *gpus = license_entry_find(job->license_list, "rgpu");
+    const struct count_class *class;
     char own[GPU_CLASS_MAX];
 
     gpu_class_in(job->licenses, own);
@@ -179,9 +317,12 @@ static void ask_for_own(job_record_t *job)
         strcpy(own, GPU_CLASS_ANY);
     if (!wanted_has(own)) // backfill ends slurmctld at a licence that is in no list but a job's
         *own = '\0';
-    list_delete_all(job->license_list, is_class_of_others, own);
+    license_entries_keep(job, own);
     if (*own)
         license_entry_take(job, own, strcmp(own, GPU_CLASS_ANY) != 0 ? 1 : gpus->total);
+    class = count_find(round->count, own);
+    if (class && job_order_waits(job))
+        round->waiting[class - round->count->classes] = true;
 }
 
 // A part of a heterogeneous job whose licences could not be given at its submission.
@@ -269,23 +410,6 @@ static void bring_forward(job_record_t *job)
     last_job_update = now;
 }
 
-static int note_waiting(void *x, void *argument)
-{
-    struct round *round = argument;
-    const struct count_class *class = count_find(round->count, ((licenses_t *)x)->name);
-
-    if (class)
-        round->waiting[class - round->count->classes] = true;
-    return 0;
-}
-
-static void note_waiting_job(job_record_t *job, struct round *round)
-{
-    if (!round->first || job_order_before(job, round->first))
-        round->first = job;
-    list_for_each(job->license_list, note_waiting, round);
-}
-
 static int visit_job(void *x, void *argument)
 {
     struct round *round = argument;
@@ -297,14 +421,12 @@ static int visit_job(void *x, void *argument)
     }
     if (!job->license_list || !licenses_name_ours(job->licenses))
         return 0;
-    if (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) || IS_JOB_COMPLETING(job)) {
+    if (is_holder(job)) {
         licenses_add_holder(job, round);
     } else if (IS_JOB_PENDING(job)) {
         restore_class(job, round);
-        ask_for_own(job);
+        ask_for_own(job, round);
         bring_forward(job);
-        if (job_order_waits(job))
-            note_waiting_job(job, round);
         if (job->priority)
             look_at_waiting(job, round);
     }
@@ -339,13 +461,12 @@ static void drop_unused(void)
 
 // The scheduler stops at the first job that waits for licences, and leaves those after it without a
 // reason.
-static int give_reason(void *x, void *argument)
+static int give_reason(void *x, void *first)
 {
-    const struct round *round = argument;
     job_record_t *job = x;
 
-    if (round->first && job != round->first && job->state_reason == WAIT_NO_REASON &&
-        job_order_waits(job) && licenses_name_ours(job->licenses)) {
+    if (job != first && job->state_reason == WAIT_NO_REASON && job_order_waits(job) &&
+        licenses_name_ours(job->licenses)) {
         job->state_reason = WAIT_PRIORITY;
         last_job_update = time(NULL);
     }
@@ -358,7 +479,7 @@ static void visit_jobs(struct round *round)
     wanted_forget();
     wanted_each(add_missing);
     list_for_each(job_list, visit_job, round);
-    list_for_each(job_list, give_reason, round);
+    list_for_each(job_list, give_reason, (void *)job_order_first());
     drop_unused();
 }
 
@@ -369,70 +490,19 @@ static uint64_t total_of(const struct round *round, const char *name, uint64_t t
     return round->stale && entry ? entry->total : total;
 }
 
-// Returns the class that the first waiting job asks for; the number of classes if there is none.
-static size_t class_of_first(const struct round *round)
-{
-    const struct count *count = round->count;
-    size_t class = 0;
-
-    while (class < count->class_count &&
-           !(round->first &&
-             license_entry_find(round->first->license_list, count->classes[class].name)))
-        class ++;
-    return class;
-}
-
-static bool first_lacks(const struct round *round, size_t class)
-{
-    const struct count_class *answered = &round->count->classes[class];
-    const licenses_t *entry = license_entry_find(round->first->license_list, answered->name);
-
-    return round->used[class] + entry->total > answered->total;
-}
-
-// Returns true for a moment after the first job has lacked nothing: it may wait for nodes.
-static bool first_starts(const struct round *round, size_t class)
-{
-    enum { MOMENT_MS = 1000 };
-    static uint64_t used;
-    static uint32_t job;
-    static int64_t since;
-
-    if (job != round->first->job_id || used != round->used[class])
-        since = clock_ms();
-    job = round->first->job_id;
-    used = round->used[class];
-    return clock_ms() - since < MOMENT_MS;
-}
-
-static bool others_may_start(const struct round *round, size_t first)
-{
-    bool may = false;
-
-    for (size_t i = 0; i < round->count->class_count; i++)
-        may |= i != first && round->waiting[i] && round->used[i] < round->count->classes[i].total;
-    return may;
-}
-
-// slurmctld takes the counts of two classes for independent of each other. If it started jobs of
-// both in one go, both might be after the same GPUs, and one would start in vain. So where jobs of
-// several classes wait, the end of a job gives licences to one class alone. What there is for
-// others then, the next round says; until then these have as much more used as they have in all.
 static bool set_classes_of(struct round *round)
 {
     const struct count *count = round->count;
-    size_t first = class_of_first(round);
-    bool waits = first < count->class_count, lacks = waits && first_lacks(round, first);
-    bool starts = waits && !lacks && first_starts(round, first);
-    bool others = lacks && others_may_start(round, first), more = false;
+    bool more = false;
 
-    for (size_t i = 0; i < count->class_count; i++) {
-        const struct count_class *class = &count->classes[i];
-        uint64_t total = total_of(round, class->name, class->total), used = round->used[i];
-        bool closed = i == first ? others : waits && round->waiting[i] && (starts || used >= total);
-        more |= set_license(class->name, total, closed ? used + total : used);
-        round->again |= closed && round->returns;
-    }
+    for (size_t i = 0; i < count->class_count; i++)
+        round->total[i] = total_of(round, count->classes[i].name, count->classes[i].total);
+    list_for_each(job_list, take_by_lease, round);
+    list_for_each(job_list, take_by_request, round);
+    plan_large(round);
+    list_for_each(job_list, ask_of_others, round);
+    for (size_t i = 0; i < count->class_count; i++)
+        more |= set_license(count->classes[i].name, round->total[i], round->used[i]);
     return more;
 }
 

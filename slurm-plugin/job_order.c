@@ -2,6 +2,8 @@
 // See job_order.h.
 #include "slurm-plugin/job_order.h"
 
+#include "slurm-plugin/request/job_request.h"
+
 static uint32_t tier_of(const job_record_t *job)
 {
     return job->part_ptr ? job->part_ptr->priority_tier : 0;
@@ -22,4 +24,22 @@ bool job_order_waits(const job_record_t *job)
            (!job->details || job->details->begin_time <= time(NULL)) &&
            (job->state_reason == WAIT_NO_REASON || job->state_reason == WAIT_PRIORITY ||
             job->state_reason == WAIT_LICENSES);
+}
+
+static int look_for_first(void *x, void *argument)
+{
+    const job_record_t **first = argument, *job = x;
+
+    if (licenses_name_ours(job->licenses) && job_order_waits(job) &&
+        (!*first || job_order_before(job, *first)))
+        *first = job;
+    return 0;
+}
+
+const job_record_t *job_order_first(void)
+{
+    const job_record_t *first = NULL;
+
+    list_for_each(job_list, look_for_first, &first);
+    return first;
 }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "common/base/assert.h"
 #include "slurm-plugin/request/job_request.h"
 
 // Its name differs between versions.
@@ -88,6 +89,26 @@ void license_entry_take(job_record_t *job, const char *name, uint32_t count)
     license_set_id(entry, license_id_of(name));
 }
 
+void license_class_of(const job_record_t *job, char name[GPU_CLASS_MAX])
+{
+    gpu_class_in(job->licenses, name);
+    if (!*name)
+        strcpy(name, GPU_CLASS_ANY);
+}
+
+static int is_class_of_others(void *x, void *own)
+{
+    const licenses_t *entry = x;
+
+    return gpu_is_class(entry->name) && strcmp(entry->name, own) != 0;
+}
+
+void license_entries_keep(job_record_t *job, const char *class)
+{
+    if (job->license_list)
+        list_delete_all(job->license_list, is_class_of_others, (void *)class);
+}
+
 // slurmctld answers queries about licences without a lock that this plugin could take. So a licence
 // that was removed from the list stays in memory until many others have been removed after it.
 void license_entry_remove(const char *name)
@@ -117,6 +138,7 @@ bool license_entry_set(const char *name, uint64_t total, uint64_t used)
         return false;
     if (total > INT32_MAX)
         total = INT32_MAX;
+    RGPU_ASSERT(used <= total || !gpu_is_class(name));
     more = license_free_of(total, used) > license_free_of(entry->total, entry->used);
     if (entry->total != total || entry->used != used)
         last_license_update = time(NULL);

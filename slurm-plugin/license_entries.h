@@ -5,6 +5,7 @@
 #ifndef RGPU_SLURM_LICENSE_ENTRIES_H
 #define RGPU_SLURM_LICENSE_ENTRIES_H
 
+#include "slurm-plugin/request/job_request.h"
 #include "slurm-plugin/slurm_headers.h"
 
 // Returns slurmctld's own list, or NULL if slurmctld counts no licences.
@@ -15,6 +16,10 @@ licenses_t *license_entry_find(slurm_list list, const char *name);
 licenses_t *license_entry_add(slurm_list list, const char *name, uint32_t total);
 // Sets the number of a licence in a job's list; 0 removes the entry.
 void license_entry_take(job_record_t *job, const char *name, uint32_t count);
+// Writes the name of the class that the job asks for.
+void license_class_of(const job_record_t *job, char name[GPU_CLASS_MAX]);
+// Removes all classes but one, or all for "", from a job's list.
+void license_entries_keep(job_record_t *job, const char *class);
 // Removes a licence from slurmctld's own list.
 void license_entry_remove(const char *name);
 // Sets the total and the used number of a licence in slurmctld's own list. Returns true if more are

@@ -39,7 +39,7 @@ $(eval $(call slurm_plugin_rule,spank_rgpu,spank_rgpu.c late.c))
 $(eval $(call slurm_plugin_rule,rgpu_submit,job_submit_rgpu.c gpus_options.c licenses.c job_licenses.c \
     license_entries.c job_order.c scheduled_jobs.c wanted_classes.c preempt.c,\
     rgpuslurm rgpucommon,$(SLURM_LIBS)))
-$(eval $(call slurm_plugin_rule,rgpu_prep,prep_rgpu.c job_switches.c,rgpuslurm rgpucommon,$(SLURM_LIBS)))
+$(eval $(call slurm_plugin_rule,rgpu_prep,prep_rgpu.c job_switches.c job_order.c license_entries.c,rgpuslurm rgpucommon,$(SLURM_LIBS)))
 # What the SPANK plugin loads where it is needed.
 SLURM_PLUGINS += $(B)/lib/slurm/rgpu_step.so
 $(eval $(call link_rule,$(B)/lib/slurm/rgpu_step.so,slurm-plugin/step.c,rgpuslurm rgpucommon,\

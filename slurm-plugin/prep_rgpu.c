@@ -12,8 +12,10 @@
 
 #include "common/base/clock.h"
 #include "slurm-plugin/job_lease.h"
-#include "slurm-plugin/lent.h"
+#include "slurm-plugin/job_order.h"
 #include "slurm-plugin/job_switches.h"
+#include "slurm-plugin/lent.h"
+#include "slurm-plugin/license_entries.h"
 
 PLUGIN_IDENTITY("leases of remote GPUs", "prep/rgpu");
 
@@ -339,6 +341,26 @@ static void return_lent(const struct job_lease *run)
             info("%s: JobId=%u: its GPUs are not back yet", plugin_type, lenders.jobs[i]);
 }
 
+// slurmctld counts each class of requests by itself: it would start jobs of two classes for the
+// GPUs that come back. So a job gives back licences only if any GPUs suit the first job that waits.
+// Those of other classes stay in use until the next round has counted them.
+static void return_classes(const struct job_lease *run)
+{
+    slurmctld_lock_t job_write = {.conf = READ_LOCK, .job = WRITE_LOCK};
+    char class[GPU_CLASS_MAX] = "";
+    const job_record_t *first;
+    job_record_t *job;
+
+    lock_slurmctld(job_write);
+    job = find_run(run);
+    first = job ? job_order_first() : NULL;
+    if (first)
+        license_class_of(first, class);
+    if (job)
+        license_entries_keep(job, strcmp(class, GPU_CLASS_ANY) ? "" : class);
+    unlock_slurmctld(job_write);
+}
+
 static void run_release(struct task *task)
 {
     int result;
@@ -356,6 +378,8 @@ static void run_release(struct task *task)
              task->job.job, task->why);
     if (slurmctld_ends())
         return;
+    if (!settings_error && settings.count)
+        return_classes(&task->job);
     prep_report(callbacks.epilog_slurmctld, 0, task->job.job);
     // Slurm looks for jobs to start when nodes report the end of one; often that was before the
     // licences came free just now.

@@ -24,6 +24,7 @@ void wanted_start(void)
     *any = (struct count_class){.request = gpu_request_json(&one, 1),
                                 .owner = UINT32_MAX,
                                 .wanted = HUGE_VAL,
+                                .gpus = 1,
                                 .possible = true};
     strcpy(any->name, GPU_CLASS_ANY);
     wanted.class_count = any->request ? 1 : 0;

@@ -144,8 +144,7 @@ void pool_name_owners(json_t *rows)
     }
 }
 
-// "admin uid=0" is root to people, and "key admin" stays so.
-static const char *name_actor(const char *actor)
+const char *pool_name_actor(const char *actor)
 {
     const char *uid = strstr(actor, "uid=");
     const struct passwd *entry = uid ? getpwuid((uid_t)strtoul(uid + 4, NULL, 10)) : NULL;
@@ -164,7 +163,7 @@ void pool_tell_drain(const json_t *drain, char *text, size_t size)
     if (since && localtime_r(&since, &parts))
         strftime(stamp, sizeof(stamp), "%F %H:%M", &parts);
     snprintf(text, size, "%s (%s, %s)", reason && *reason ? reason : "-",
-             by && *by ? name_actor(by) : "an unknown user", stamp);
+             by && *by ? pool_name_actor(by) : "an unknown user", stamp);
 }
 
 void pool_tell_drains(json_t *rows)

@@ -59,6 +59,9 @@ int pool_print(const struct conversation *pool, const json_t *answer, const char
 
 // Adds "user" to each row: the name of the user id in "owner".
 void pool_name_owners(json_t *rows);
+// Returns the name of the user in the author of an event ("admin uid=0" is root), valid until the
+// next call, or ACTOR if it names no user that is known here.
+const char *pool_name_actor(const char *actor);
 
 // Adds "why" to each row with a "drain", such as "fan 3 rattles (root, 2026-11-22 07:40)".
 void pool_tell_drains(json_t *rows);

@@ -8,9 +8,24 @@
 #include "admin-cli/output/conversation.h"
 #include "common/base/scope.h"
 
+// Returns the detail as text, with the user's name in place of the number; the caller frees it.
+static char *event_detail(const json_t *event)
+{
+    json_t *rows = json_pack("[O]", json_object_get(event, "detail"));
+    json_t *detail = json_array_get(rows, 0);
+    char *text;
+
+    pool_name_owners(rows);
+    json_object_del(detail, "owner");
+    text = json_object_size(detail) ? json_dumps(detail, JSON_COMPACT) : NULL;
+    json_decref(rows);
+    return text;
+}
+
 static void print_event(const json_t *event)
 {
     static const char *const members[] = {"box", "gpu", "lease"};
+    const char *actor = json_string_value(json_object_get(event, "actor"));
     time_t when = (time_t)json_integer_value(json_object_get(event, "time"));
     char stamp[32] = "";
     struct tm parts;
@@ -23,9 +38,9 @@ static void print_event(const json_t *event)
         if (value)
             printf(" %s=%s", members[i], value);
     }
-    SCOPED_FREE char *detail = json_dumps(json_object_get(event, "detail"), JSON_COMPACT);
-    printf(" by=\"%s\"%s%s\n", json_string_value(json_object_get(event, "actor")),
-           detail && strcmp(detail, "{}") ? " " : "", detail && strcmp(detail, "{}") ? detail : "");
+    SCOPED_FREE char *detail = event_detail(event);
+    printf(" by=\"%s\"%s%s\n", actor ? pool_name_actor(actor) : "", detail ? " " : "",
+           detail ? detail : "");
 }
 
 static void print_events(const struct conversation *pool, const json_t *events, json_int_t *last)

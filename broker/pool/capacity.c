@@ -171,8 +171,9 @@ static int capacity_foresee(struct pool *pool, const struct capacity_query *quer
     forecast->limit = query->limit;
     forecast->now = calloc(count + 1, sizeof(*forecast->now));
     forecast->total = calloc(count + 1, sizeof(*forecast->total));
+    forecast->each = calloc(count + 1, sizeof(*forecast->each));
     forecast->takes = calloc(count * jobs + 1, sizeof(*forecast->takes));
-    if (!forecast->now || !forecast->total || !forecast->takes)
+    if (!forecast->now || !forecast->total || !forecast->each || !forecast->takes)
         return -ENOMEM;
     error = find_holds(pool, query, forecast);
     if (!error)
@@ -189,6 +190,7 @@ static void sight_clear(struct sight *sight)
     free(sight->forecast.holds);
     free(sight->forecast.now);
     free(sight->forecast.total);
+    free(sight->forecast.each);
     free(sight->forecast.takes);
 }
 
@@ -196,8 +198,9 @@ static json_t *view_request(struct pool *pool, const struct forecast *forecast, 
 {
     const struct request *request = &forecast->requests[place];
     bool ever = forecast->now[place] > 0 || plan_is_possible(pool, request);
-    json_t *view = json_pack("{s:I, s:I, s:b}", "now", (json_int_t)forecast->now[place], "total",
-                             (json_int_t)forecast->total[place], "ever", ever);
+    json_t *view = json_pack("{s:I, s:I, s:I, s:b}", "now", (json_int_t)forecast->now[place],
+                             "total", (json_int_t)forecast->total[place], "each",
+                             (json_int_t)forecast->each[place], "ever", ever);
     char why[EXPLAIN_MAX];
 
     if (!ever) {

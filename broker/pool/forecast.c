@@ -25,6 +25,7 @@ struct estimate {
     const struct request *request;
     size_t place;    // among the requests
     uint32_t *slots; // for each box, how often one GPU of the request fits
+    uint32_t each;   // the most of one GPU so far
     uint64_t sum;    // of them; with same_box, of whole requests
     uint64_t count;  // how often the request fits
 };
@@ -166,8 +167,11 @@ static void estimate_box(const struct pool *pool, struct estimate *estimate, siz
     uint32_t slots = 0;
 
     if (box_matches(estimate->request, box))
-        for (uint32_t i = 0; i < box->gpu_count; i++)
-            slots += slots_of_gpu(box->gpus[i], estimate->request);
+        for (uint32_t i = 0; i < box->gpu_count; i++) {
+            uint32_t fit = slots_of_gpu(box->gpus[i], estimate->request);
+            slots += fit;
+            estimate->each = fit > estimate->each ? fit : estimate->each;
+        }
     estimate->sum -= share_of_box(estimate, estimate->slots[place]);
     estimate->sum += share_of_box(estimate, slots);
     estimate->slots[place] = slots;
@@ -255,6 +259,7 @@ static void play(struct foresight *foresight, struct estimate *estimates, size_t
         for (size_t box = 0; box < pool->box_count; box++)
             estimate_box(pool, &estimates[j], box);
         estimates[j].count = estimate_count(pool, &estimates[j]);
+        foresight->forecast->each[estimates[j].place] = estimates[j].each;
     }
     take_again(foresight, estimates, count);
     take_what_is_held(foresight->forecast);

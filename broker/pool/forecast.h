@@ -30,6 +30,7 @@ struct forecast {
     // The results, in memory of the caller that is zeroed.
     uint32_t *now;         // for each request, how often it fits
     uint64_t *total;       // for each request, that and all that jobs take
+    uint32_t *each;        // for each request, how often it fits on one GPU at most
     uint32_t *takes;       // for each job, how much it takes from each request
     uint64_t gpus, memory; // that there would be if jobs held nothing
     // GPUs that shares keep from being whole, and memory that whole GPUs keep from shares

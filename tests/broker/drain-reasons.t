@@ -23,7 +23,7 @@ like "$("$ctl" gpus)" '^box1 +0 .* fan 3 rattles \(root, ' "gpus"
 like "$("$ctl" top --once)" 'fan 3 rattles \(root, ' "top"
 like "$("$ctl" show box1)" 'Drained: +fan 3 rattles \(root, ' "show"
 like "$(metrics)" 'rgpu_pool_box_drained\{box="box1",reason="fan 3 rattles"\} 1' "metrics"
-like "$("$ctl" events --lines 1)" 'box.drained +box=box1 by="admin uid=0" \{"reason":"fan 3 rattles"\}' "the history of events"
+like "$("$ctl" events --lines 1)" 'box.drained +box=box1 by="root" \{"reason":"fan 3 rattles"\}' "the history of events"
 named() { [ "$(api GET /v1/overview?find=rattles | at boxes.rows.0.drain.user)" = root ]; }
 ok "the status page finds it by the reason, and names its author" await "his name" named
 

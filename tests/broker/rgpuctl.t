@@ -90,7 +90,8 @@ is "$("$ctl" "${winter[@]}" --by lease --csv --format job,gpu-hours,waited,estim
     "JOB,GPU-HOURS,WAITED,ESTIMATED a job,4,1800,no " "as CSV, with whole numbers"
 
 "$ctl" events --lines 100 >"$TMP/events"
-like "$(cat "$TMP/events")" 'gpu.mode .*by="admin uid=0" \{"mode":"shared"\}' "events"
+like "$(cat "$TMP/events")" 'gpu.mode .*by="root" \{"mode":"shared"\}' "events, with the names of users"
+like "$(cat "$TMP/events")" 'lease.granted .*"user":"'"$(id -un)"'"' "also of those that have leases"
 start follower "$ctl" events --follow --lines 1
 await_line follower gpu.undrained
 lease=$(take '{}')

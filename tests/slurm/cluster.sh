@@ -302,7 +302,7 @@ rgpu_settings() {
     local line given=("${RGPU_JOBS[@]}" "$@")
     {
         printf '%s\n' '[slurm]' "broker = $BROKER" "munge_socket = $MUNGE_SOCKET" "broker_user = $(id -u)" \
-            '[sync]' 'interval = 300ms' '[jobs]' "library = $TMP/share/lib" \
+            '[sync]' "interval = ${SYNC_INTERVAL:-300ms}" '[jobs]' "library = $TMP/share/lib" \
             "ticket_dir = $TMP/tickets"
         # A setting stands once: the test's own, where it has one.
         for line in 'acquire_wait = 3s' 'interactive_wait = 10s'; do

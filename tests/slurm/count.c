@@ -145,6 +145,9 @@ static void answers(void)
     is_int((int)count_takes(&count, count_job_of(&count, 5, 90), 0), 2, "a job takes two");
     is_int((int)count_takes(&count, count_job_of(&count, 7, 100), 0), 1, "another one");
     is_int((int)count_takes(&count, count_job_of(&count, 8, 100), 0), 0, "and one none");
+    is_int((int)count_end_that_frees(&count, 0, 1), 1000, "the first end gives one back");
+    is_int((int)count_end_that_frees(&count, 0, 3), 2000, "two ends give three");
+    is_int((int)count_end_that_frees(&count, 0, 4), 0, "and there are no more");
 }
 
 static void starts(void)

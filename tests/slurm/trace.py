@@ -3,15 +3,21 @@
 """Plays a trace of jobs on the cluster that SLURM_CONF names, as it would be played by users:
 
     trace.py GRES JOBS SEED USER LOG [--spread SECONDS] [--share MEMORY] [--sample COMMAND]
+        [--site] [--at FRACTION=COMMAND]... [--suits JSON] [--queued COMMAND]
 
 GRES is `rgpu`, or `gpu` for GPUs of the nodes. The jobs and what befalls them follow from the seed:
 arrays, jobs of several nodes, whole nodes, shares and constraints (of plain GPUs
 where GRES is not rgpu), cancels while they wait and while they run, ends of their time, kills of their
 processes. With --share some ask for a share of so much memory,
 which should be all of a GPU, so that it takes as much from others as a GPU of a node. Without --spread all are queued behind one that has all GPUs. COMMAND says how well Slurm,
-broker and boxes agree; it is asked again and again. Prints what happened as JSON: the order of starts
+broker and boxes agree; it is asked again and again. With --site some jobs are for the GPUs of a box, which are
+nodes with that feature, some are urgent (partition `urgent`) and preempt others, one is for the reservation `held`,
+and the time of all is limited to a minute. --at has COMMAND run when that part of the jobs has been submitted. The
+licences are read every 20 ms, and compared with JSON, of {PATTERN: most of such a licence}; --queued prints the leases
+that wait at the broker. Prints what happened as JSON: the order of starts
 as slurmctld's LOG has it, jobs started in vain, seconds from the first start to the last end, the mean seconds
-between submission and first start of each shape, and how often COMMAND failed of how many times.
+between submission and first start of each shape, how often COMMAND failed of how many times, by how many seconds
+expected starts were wrong (the median), licences above what suits, and the longest wait of a lease at the broker.
 """
 import argparse, json, os, pwd, random, re, subprocess, sys, threading, time
 
@@ -21,6 +27,10 @@ for name in ("gres", "jobs", "seed", "user", "log"):
 arguments.add_argument("--spread", type=float, default=0)
 arguments.add_argument("--share")
 arguments.add_argument("--sample")
+arguments.add_argument("--site", action="store_true")
+arguments.add_argument("--at", action="append", default=[])
+arguments.add_argument("--suits", type=json.loads, default={})
+arguments.add_argument("--queued")
 arguments = arguments.parse_args()
 remote = arguments.gres == "rgpu"
 account = pwd.getpwnam(arguments.user)
@@ -47,10 +57,13 @@ def draw():
     gpu = "--gres=%s:1" % arguments.gres
     constrained = [gpu] + (["--rgpu-constraint=policy=spread"] if remote else [])
     share = [gpu] + (["--rgpu-mem=" + arguments.share] if remote and arguments.share else [])
-    shapes = [("one", [gpu], 8), ("two-nodes", [gpu, "-N2"], 3), ("all-nodes", [gpu, "-N4"], 1),
+    shapes = [("one", [gpu], 8), ("two-nodes", [gpu, "-N2"], 3), ("all-nodes", [gpu, "-N4"], 0 if arguments.site else 1),
               ("array", [gpu, "--array=0-2"], 2), ("exclusive", [gpu, "--exclusive"], 1),
               ("constraint", constrained, 2),
-              ("share", share, 2 if arguments.share else 0)]
+              ("share", share, 2 if arguments.share else 0),
+              ("box", [gpu, "--rgpu-constraint=box=box1" if remote else "--constraint=box1"], 2 if arguments.site else 0),
+              ("urgent", [gpu, "-purgent"], 1 if arguments.site else 0)]
+    # A job of all nodes waits for the end of a reservation, and others pass it by backfill alone while it lacks GPUs of the pool.
     # Slurm looks at time limits every 30 s, and starts heterogeneous jobs by backfill alone: in a
     # trace that takes minutes either is seconds of luck for the whole queue.
     fates = [("runs", 14), ("cancelled-waiting", 1), ("cancelled", 1), ("out-of-time", 0 if arguments.spread else 1),
@@ -67,11 +80,16 @@ jobs = [draw() for _ in range(int(arguments.jobs))]
 numbers = {}  # of the trace, by Slurm's
 submitted = {}  # when, by the trace's
 samples, failures, done = 0, [], False
+expected = []  # Slurm's number of a job, when it was asked, when the job would start
+looks, excess = 0, set()
+queued, longest = {}, 0
 
 
 def submit(index, kind, options, fate, seconds):
     script = "exec sleep %g" % (seconds if fate in ("runs", "cancelled-waiting") else 300)
-    command = ["sbatch", "--parsable", "-o", "/dev/null", "-t", "30"]
+    command = ["sbatch", "--parsable", "-o", "/dev/null", "-t", "1" if arguments.site else "30"]
+    if arguments.site and index == len(jobs) // 3:
+        options = options[:1] + ["--reservation=held"]
     submitted[index] = time.time()
     number = call(*command, *options, "--wrap", script, user=True).split(";")[0]
     numbers[number] = index
@@ -101,12 +119,55 @@ def sample_for_ever():
             failures.append(result.stdout.strip())
 
 
+def look_for_ever():
+    """No total of a licence is above what suits, and of a kind of requests never more are used than there are."""
+    global looks
+    before = set()
+    while not done:
+        now = set()
+        for line in call("scontrol", "-o", "show", "license", check=False).splitlines():
+            found = re.match(r"LicenseName=(\S+) Total=(\d+) Used=(\d+)", line)
+            name, total, in_use = found.group(1), int(found.group(2)), int(found.group(3))
+            most = [number for pattern, number in arguments.suits.items() if re.fullmatch(pattern, name)]
+            if most and (total > min(most) or in_use > total > 0 and name != "rgpu"):
+                now.add(found.group(0))
+        # slurmctld may answer with one number from before a change and one from after it, but not twice.
+        excess.update(now & before)
+        before = now
+        looks += 1
+        time.sleep(0.02)
+
+
+def expect_for_ever():
+    while not done:
+        for line in call("squeue", "--start", "-h", "-o", "%A|%S", check=False).splitlines():
+            number, text = line.split("|")
+            if re.match(r"\d+-", text):
+                expected.append((number, time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%S"))))
+        time.sleep(2)
+
+
+def watch_queue_for_ever():
+    global longest
+    while not done:
+        now = time.time()
+        ids = subprocess.run(arguments.queued, shell=True, capture_output=True, text=True).stdout.split()
+        for name in set(queued) - set(ids):
+            del queued[name]
+        for name in ids:
+            longest = max(longest, now - queued.setdefault(name, now))
+        time.sleep(0.1)
+
+
 def play():
     blocker = None if arguments.spread else call(
         "sbatch", "--parsable", "-o", "/dev/null", "-N4", "--gres=%s:1" % arguments.gres, "-t", "30",
         "--wrap", "exec sleep 600", user=True)
     fates = {}
+    actions = sorted(text.split("=", 1) for text in arguments.at)
     for index, job in enumerate(jobs):
+        while actions and index >= float(actions[0][0]) * len(jobs):
+            subprocess.run(actions.pop(0)[1], shell=True, check=True, stdout=subprocess.DEVNULL)
         fates[submit(index, *job)] = job[2]
         if job[2] == "cancelled-waiting" and not arguments.spread:
             befall(list(fates)[-1], job[2])
@@ -130,13 +191,19 @@ def when(line):
     return time.mktime(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")) + float(text[19:] or 0)
 
 
+def error_of_expected(begun):
+    errors = sorted(abs(begun[number] - text) for number, text in expected if number in begun)
+    return round(errors[len(errors) // 2], 1) if errors else None
+
+
 def report(blocker, begin):
-    order, starts, first, last, waits = [], 0, None, None, {}
+    order, starts, first, last, waits, begun, vain = [], 0, None, None, {}, {}, 0
     with open(arguments.log) as log:
         log.seek(begin)
         for line in log:
             start = re.search(r"(?:Allocate|Started|_start_job:.*) ?JobId=(\d+)(?:_(\d+)\((\d+)\))?"
                               r"(?:\+(\d+)(?:\((\d+)\))?)?", line)
+            vain += bool(re.search(r"prep/rgpu: JobId=\d+: rgpu: no", line))
             end = re.search(r"(?:job_complete: JobId=\S+ done|completing JobId=)", line)
             if start and start.group(1) != blocker:
                 starts += 1
@@ -145,24 +212,29 @@ def report(blocker, begin):
                 name = "%s%s" % (index, "".join("_" + g for g in (start.group(2), start.group(4)) if g))
                 if name not in order:
                     order.append(name)
+                    begun.setdefault(start.group(1), when(line))
                     if index is not None:
                         waits.setdefault(jobs[index][0], []).append(when(line) - submitted[index])
             if end and first:
                 last = when(line)
     kinds = {str(i): "%s/%s" % (j[0], j[2]) for i, j in enumerate(jobs)}
     print(json.dumps({"gres": arguments.gres, "seed": arguments.seed, "order": order,
-                      "kinds": kinds, "in_vain": starts - len(order),
+                      "kinds": kinds, "in_vain": vain if arguments.site else starts - len(order),
+                      "expected": len(expected), "expected_error": error_of_expected(begun),
+                      "looks": looks, "excess": sorted(excess), "longest_queued": round(longest, 2),
                       "waits": {shape: [round(sum(w) / len(w), 2), len(w)] for shape, w in sorted(waits.items())},
                       "seconds": round((last or 0) - (first or 0), 2), "samples": samples,
                       "disagreements": failures}))
 
 
 begin = os.path.getsize(arguments.log)
-sampler = threading.Thread(target=sample_for_ever, daemon=True)
-if arguments.sample:
-    sampler.start()
+threads = [threading.Thread(target=function, daemon=True) for function, wanted in (
+    (sample_for_ever, arguments.sample), (look_for_ever, arguments.suits), (expect_for_ever, arguments.site),
+    (watch_queue_for_ever, arguments.queued)) if wanted]
+for thread in threads:
+    thread.start()
 blocker = play()
 done = True
-if arguments.sample:
-    sampler.join()
+for thread in threads:
+    thread.join()
 report(blocker, begin)

@@ -270,6 +270,36 @@ static void test_gone(void)
     ok(!pool_find_box(broker.pool, "b"), "for good");
 }
 
+// The box that was gone comes back while another box of the lease has not confirmed its end.
+static void test_gone_before_the_end(void)
+{
+    struct pool_lease *lease;
+    json_t *revoked;
+
+    register_box("a", "i6", 3);
+    hear("a", "i6", NULL, NULL);
+    TAILQ_FOREACH(lease, &broker.pool->leases, all)
+        if (lease->state == LEASE_GRANTED)
+            break;
+    is_int(broker_end_lease(&broker, &lease, "released", "test"), 0, "all GPUs are free");
+    register_box("b", "j2", 2);
+    hear("b", "j2", NULL, NULL);
+    is_int(acquire(NULL, 4, false, true, &lease), 0, "a lease of two boxes has a ticket");
+    is_int(broker_end_lease(&broker, &lease, "released", "test"), 0, "it is to end");
+    pool_find_box(broker.pool, "b")->connected = false;
+    is_int(broker_box_gone(&broker, pool_find_box(broker.pool, "b"), "test"), 0, "one box is gone");
+    is_int(lease->state, LEASE_ENDING, "the other has not confirmed");
+    is_int(register_box("b", "j3", 2), 0, "the box comes back");
+    revoked = store_revocations(broker.store, "b", 0, broker.epoch, 0);
+    is_int((int64_t)json_array_size(revoked), 1, "and must refuse one lease");
+    is_str(json_string_value(json_object_get(json_array_get(revoked, 0), "lease")), lease->id,
+           "whose ticket is valid");
+    json_decref(revoked);
+    is_int(hear("a", "i6", NULL, lease->id), 0, "the other box confirms");
+    is_int(broker.pool->lease_count, 0, "the lease is over");
+    is_int(acquire(NULL, 2, false, false, &lease), 0, "and its GPUs are granted");
+}
+
 static void test_time(void)
 {
     struct pool_lease *lease;
@@ -337,6 +367,7 @@ int main(void)
     test_confirmed_end();
     test_absence();
     test_gone();
+    test_gone_before_the_end();
     test_time();
     test_own_absence();
     broker_close(&broker);

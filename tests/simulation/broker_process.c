@@ -107,7 +107,7 @@ enum outcome __wrap_store_add_event(struct store *store, int64_t now,
                 event->lease ? event->lease : "-", event->actor, detail ? detail : "");
     free(detail);
     rare_event(event->kind);
-    oracle_event(event->kind, event->lease, event->detail);
+    oracle_event(event);
     return __real_store_add_event(store, now, event);
 }
 

@@ -181,7 +181,7 @@ static const char *conflict(const struct simulated_box *self, const struct ticke
 
     TAILQ_FOREACH(worker, &self->box->workers, link)
         if (strcmp(worker->session.grant.lease, ticket->lease) &&
-            !box_is_suspended(self, worker->session.grant.lease) &&
+            !box_session_is_off(self, worker) &&
             oracle_tickets_exclude(self, &((const struct simulated_session *)worker)->ticket,
                                    ticket))
             return worker->session.grant.lease;

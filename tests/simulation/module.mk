@@ -2,13 +2,18 @@
 # The pool in a simulator: the real broker and the boxes' real agents, in one process and virtual time.
 #   make simulate SEED=7                    one life, with its trace
 #   make simulate SEEDS=1-100               a campaign
+FAILING_MEMORY := malloc calloc realloc strdup strndup
 SIMULATED_PARTS := $(filter-out %/busy_time.c %/view.c,$(wildcard broker/api/*.c)) \
     broker/http/broker_settings.c broker/http/same_site.c broker/http/user_rates.c \
     $(addprefix daemon/rgpud/broker/,broker_agent.c broker_history.c broker_orders.c revocations.c served_leases.c)
 
 $(call test_helper,simulate,$(wildcard tests/simulation/*.c) $(SIMULATED_PARTS),rgpubroker rgpucommon,\
     $$(COMMON_LIBS) -lsqlite3 -ljansson -ljwt -levent -Wl$(comma)--wrap=history_open -Wl$(comma)--wrap=revocations_open \
-    -Wl$(comma)--wrap=store_add_event)
+    -Wl$(comma)--wrap=store_add_event $(addprefix -Wl$(comma)--wrap=,$(FAILING_MEMORY) tsearch open_memstream abort))
+
+# The product's allocations may fail (exhaustive.c); the simulator's own do not.
+$(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/simulation/*.c)): \
+    EXTRA_CPPFLAGS := $(foreach function,$(FAILING_MEMORY) abort,-D$(function)=__real_$(function))
 
 .PHONY: simulate
 simulate: $(B)/tests/simulate

@@ -8,6 +8,7 @@
 #include "tests/simulation/broker_process.h"
 #include "tests/simulation/oracle_pool.h"
 #include "tests/simulation/oracle_queue.h"
+#include "tests/simulation/oracle_store.h"
 
 // The oracle's record of a lease.
 struct record {
@@ -29,6 +30,7 @@ static void *records;
 static uint64_t scans;
 static int64_t last_event = -1;
 static unsigned last_start, restored_start;
+static struct dice store_dice = {.state = 1};
 
 // ---- records ----
 
@@ -221,6 +223,8 @@ void oracle_check(void)
             look_for(record, restarted);
     }
     oracle_check_pool(broker->pool);
+    if (restarted || dice_chance(&store_dice, 30))
+        oracle_check_store(broker);
 }
 
 bool oracle_leases_run_out(void)

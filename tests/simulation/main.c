@@ -38,7 +38,7 @@ struct options {
     double seconds; // of real time after which no further seed begins; 0: no limit
     unsigned boxes, users;
     unsigned exhaust, step; // see exhaustive.h; 0: no such trials
-    bool verbose, calm, stop, campaign, minimize;
+    bool verbose, calm, dense, stop, campaign, minimize;
     bool quiet; // for the minimizer
     struct fault_filter without;
 };
@@ -127,7 +127,7 @@ static void live(const struct options *options, uint64_t seed)
     operator_set_up(seed);
     readers_set_up(seed);
     if (!options->calm)
-        faults_set_up(seed, options->minutes, &options->without);
+        faults_set_up(seed, options->minutes, options->dense, &options->without);
     while (world_now < exhaustive_end(options->minutes * MINUTE))
         run_for(SECOND);
     end_world();
@@ -158,6 +158,16 @@ static void add_totals(void)
     totals->faults += faults_struck;
 }
 
+// Writes what gcov has counted, in a program that is built for it.
+__attribute__((weak)) void __gcov_dump(void);
+
+static _Noreturn void end_process(int status)
+{
+    if (__gcov_dump)
+        __gcov_dump();
+    _exit(status);
+}
+
 static bool run_seed(const struct options *options, uint64_t seed)
 {
     int status;
@@ -171,7 +181,7 @@ static bool run_seed(const struct options *options, uint64_t seed)
             _exit(1);
         live(options, seed);
         add_totals();
-        _exit(options->exhaust && !exhaustive_is_trial() && !exhaustive_report());
+        end_process(options->exhaust && !exhaustive_is_trial() && !exhaustive_report());
     }
     if (child < 0 || waitpid(child, &status, 0) < 0)
         return false;
@@ -196,6 +206,7 @@ static const struct {
 } flags[] = {
     {"--verbose", offsetof(struct options, verbose)},
     {"--calm", offsetof(struct options, calm)},
+    {"--dense", offsetof(struct options, dense)},
     {"--stop", offsetof(struct options, stop)},
     {"--campaign", offsetof(struct options, campaign)},
     {"--minimize", offsetof(struct options, minimize)},
@@ -283,7 +294,7 @@ int main(int argc, char **argv)
     if (!read_options(argc, argv, &options)) {
         fputs(
             "usage: simulate [--seed N | --seeds A-B] [--minutes M] [--seconds S] [--boxes N] "
-            "[--users N] [--exhaust SPACING] [--step N] [--without KIND|NUMBER|A-B]... [--calm] [--stop] [--campaign] "
+            "[--users N] [--exhaust SPACING] [--step N] [--without KIND|NUMBER|A-B]... [--calm] [--dense] [--stop] [--campaign] "
             "[--minimize] [--verbose]\n",
             stderr);
         return 2;
@@ -305,6 +316,8 @@ int main(int argc, char **argv)
         printf(" --boxes %u", options.boxes);
     if (options.users)
         printf(" --users %u", options.users);
+    if (options.dense)
+        printf(" --dense");
     minimize_print(&options.without);
     puts("\"");
     return 0;

@@ -18,3 +18,16 @@ $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/simulation/*.c)): \
 .PHONY: simulate
 simulate: $(B)/tests/simulate
 	@COMMIT=$$(git rev-parse --short HEAD 2>/dev/null) $< $(if $(SEED),--seed $(SEED) --verbose,--seeds $(or $(SEEDS),1-20)) $(ARGS)
+
+# How many branches of the decisions unit tests and simulator take together. ARGS=--lines names those that they do not.
+DECIDERS := $(addprefix build/coverage/tests/,simulate broker-plan broker-queue broker-capacity \
+    broker-steering broker-restart broker-adoption)
+.PHONY: coverage
+coverage:
+	@find build/coverage -name '*.gcda' -delete 2>/dev/null; true
+	@$(MAKE) --no-print-directory B=build/coverage CFLAGS="-O0 -g --coverage" $(DECIDERS)
+	@for program in $(filter-out %/simulate,$(DECIDERS)); do $$program >/dev/null 2>&1; done; true
+	@build/coverage/tests/simulate --seeds 1-200 --minutes 5 --boxes 8 --users 30 | grep -E 'BROKEN|broken='
+	@build/coverage/tests/simulate --seeds 1-200 --minutes 5 --boxes 6 --users 20 --dense | grep -E 'BROKEN|broken='
+	@build/coverage/tests/simulate --seeds 2-3 --minutes 5 --boxes 3 --users 10 --exhaust 20 --step 50 | grep -E 'BROKEN|^exh'
+	@tests/simulation/coverage.py build/coverage $(ARGS)

@@ -106,6 +106,14 @@ void file_drop(struct disk_file *file)
     file->exists = false;
 }
 
+void file_free_regions(struct disk_file *file)
+{
+    for (int i = 0; i < REGIONS_MAX; i++) {
+        free(file->regions[i]);
+        file->regions[i] = NULL;
+    }
+}
+
 // ---- crashes ----
 
 // Each write that was not synced is on the disk, or is not, or a part of its sectors is.
@@ -144,10 +152,8 @@ void disk_crash(bool killed)
         file->reserved = file->exclusive = NULL;
         memset(file->shm_shared, 0, sizeof(file->shm_shared));
         memset(file->shm_exclusive, 0, sizeof(file->shm_exclusive));
-        for (int j = 0; j < REGIONS_MAX; j++) {
-            free(file->regions[j]);
-            file->regions[j] = NULL;
-        }
+        file->shm_users = 0;
+        file_free_regions(file);
     }
     memset(countdown, 0, sizeof(countdown));
 }

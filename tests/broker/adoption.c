@@ -389,6 +389,92 @@ static void test_displaced(void)
     end(id);
 }
 
+static json_t *suspended(const char *id, bool returns, bool idle)
+{
+    return json_pack("{s:[{s:s, s:s, s:b, s:b}]}", "suspensions", "lease", id, "state", "suspended",
+                     "returns", returns, "idle", idle);
+}
+
+// Reports are the state of leases that the copy knows.
+static void catch_up(json_t *report, const char *running)
+{
+    json_t *list = running ? json_pack("[s]", running) : json_array();
+
+    if (catch_up_hear(&broker, pool_find_box(broker.pool, "a"), report, list, "test"))
+        bail("no report");
+    json_decref(list);
+    json_decref(report);
+}
+
+static void test_caught_up(void)
+{
+    struct pool_box *box = pool_find_box(broker.pool, "a");
+    char id[POOL_NAME_MAX], second[POOL_NAME_MAX], third[POOL_NAME_MAX];
+    struct pool_lease *lease, *other;
+    json_t *none = json_object(), *waits = json_object();
+
+    grant(NULL, 1, id);
+    grant(NULL, 1, second);
+    take_copy();
+    grant(NULL, 1, third); // an event that is lost
+    restore();
+    box = pool_find_box(broker.pool, "a");
+    lease = pool_find_lease(broker.pool, id);
+    other = pool_find_lease(broker.pool, second);
+    ok(catch_up_is_due(&broker, box), "a box has not told what it has of its leases");
+    catch_up(suspended(id, true, false), NULL);
+    is_int(lease->suspension, LEASE_HERE, "a lease that returns there is not suspended");
+    catch_up(suspended(id, false, true), NULL);
+    is_int(lease->suspension, LEASE_HERE, "nor is an idle one, of which the box says so by itself");
+    catch_up(suspended(id, false, false), NULL);
+    is_int(lease->suspension, LEASE_AWAY, "one that is suspended there is suspended");
+    is_int(other->suspension, LEASE_HERE, "and no other");
+    catch_up(json_object(), NULL);
+    is_int(lease->suspension, LEASE_AWAY, "without sessions it stays so");
+    catch_up(json_object(), id);
+    ok(lease->suspension != LEASE_AWAY, "with sessions on its GPUs it is back");
+    json_object_set_new(waits, "L1", json_null());
+    lease->suspension = LEASE_HERE;
+    catch_up_end(&broker, box, waits);
+    ok(catch_up_is_due(&broker, box), "a lease that waits for its verdict is reported again");
+    pool_move_lease(broker.pool, other, LEASE_ENDING);
+    catch_up_end(&broker, box, none);
+    ok(catch_up_is_due(&broker, box), "and so are leases while one ends");
+    pool_move_lease(broker.pool, other, LEASE_GRANTED);
+    catch_up_end(&broker, box, none);
+    ok(!catch_up_is_due(&broker, box), "then the box has caught up");
+    catch_up(json_pack("{s:[{s:s, s:i, s:s, s:b}]}", "moves", "lease", second, "ordinal", 0, "gpu",
+                       "a-0", "done", 1),
+             NULL);
+    json_decref(none);
+    json_decref(waits);
+    end(id);
+    end(second);
+}
+
+// A lease with GPUs of several boxes keeps them while its programs are idle.
+static void test_idle(void)
+{
+    char both[POOL_NAME_MAX], one[POOL_NAME_MAX];
+    struct pool_box *box = pool_find_box(broker.pool, "a");
+    struct pool_lease *lease = grant(NULL, 4, both);
+    json_t *report = suspended(both, false, true);
+
+    is_int(broker_hear_suspensions(&broker, box, json_object_get(report, "suspensions"), "test"), 0,
+           "a box has suspended its part of an idle lease");
+    is_int(lease->suspension, LEASE_HERE, "whose GPUs of another box stay");
+    json_decref(report);
+    end(both);
+    lease = grant(NULL, 1, one);
+    report = suspended(one, false, true);
+    is_int(broker_hear_suspensions(&broker, box, json_object_get(report, "suspensions"), "test"), 0,
+           "a box has suspended an idle lease");
+    ok(lease->suspension == LEASE_AWAY && lease->idle, "which gives way");
+    ok(!lease->holds[0].held && lease->holds[0].aside, "and holds nothing");
+    json_decref(report);
+    end(one);
+}
+
 int main(void)
 {
     make_directory();
@@ -406,6 +492,8 @@ int main(void)
     test_waiting();
     test_displaced();
     test_time();
+    test_caught_up();
+    test_idle();
     json_decref(seen);
     remove_directory();
     return done();

@@ -25,9 +25,9 @@ DECIDERS := $(addprefix build/coverage/tests/,simulate broker-plan broker-queue 
 .PHONY: coverage
 coverage:
 	@find build/coverage -name '*.gcda' -delete 2>/dev/null; true
-	@$(MAKE) --no-print-directory B=build/coverage CFLAGS="-O0 -g --coverage" $(DECIDERS)
+	@$(MAKE) --no-print-directory B=build/coverage CFLAGS="-O0 -g --coverage" LDFLAGS=-Wl,-u,__gcov_dump $(DECIDERS)
 	@for program in $(filter-out %/simulate,$(DECIDERS)); do $$program >/dev/null 2>&1; done; true
-	@build/coverage/tests/simulate --seeds 1-200 --minutes 5 --boxes 8 --users 30 | grep -E 'BROKEN|broken='
-	@build/coverage/tests/simulate --seeds 1-200 --minutes 5 --boxes 6 --users 20 --dense | grep -E 'BROKEN|broken='
-	@build/coverage/tests/simulate --seeds 2-3 --minutes 5 --boxes 3 --users 10 --exhaust 20 --step 50 | grep -E 'BROKEN|^exh'
+	@build/coverage/tests/simulate --seeds 1-100 --minutes 5 --boxes 8 --users 30 | grep -E 'BROKEN|broken='
+	@build/coverage/tests/simulate --seeds 1-100 --minutes 5 --boxes 6 --users 20 --dense | grep -E 'BROKEN|broken='
+	@build/coverage/tests/simulate --seed 2 --minutes 5 --boxes 3 --users 10 --exhaust 1000 --step 80 | grep -E 'BROKEN|^exh'
 	@tests/simulation/coverage.py build/coverage $(ARGS)

@@ -28,7 +28,7 @@ TAILQ_HEAD(record_list, record);
 static struct record_list living = TAILQ_HEAD_INITIALIZER(living);
 static void *records;
 static uint64_t scans;
-static int64_t last_event = -1;
+static int64_t last_event = -1, next_progress;
 static unsigned last_start, restored_start;
 static struct dice store_dice = {.state = 1};
 
@@ -208,7 +208,13 @@ void oracle_check(void)
     const struct pool_lease *lease;
     struct record *record, *next;
 
-    if (!server || (!restarted && broker->last_event == last_event))
+    if (!server)
+        return;
+    if (world_now >= next_progress) {
+        next_progress = world_now + 2 * SECOND;
+        oracle_check_progress(broker, broker_starts);
+    }
+    if (!restarted && broker->last_event == last_event)
         return;
     last_event = broker->last_event;
     last_start = broker_starts;

@@ -173,8 +173,7 @@ static void box_return(void *argument)
 {
     struct simulated_box *box = argument;
 
-    if (!box->host.up)
-        world_after(&box->host, 0, box_start, box);
+    world_after(&box->host, 0, box_start, box);
 }
 
 static void box_down(struct fault *fault, bool power)

@@ -101,9 +101,12 @@ static const char *const broker_name[] = {"broker:7310", NULL};
 void box_start(void *argument)
 {
     struct simulated_box *self = argument;
-    struct box *box = calloc(1, sizeof(*box));
+    struct box *box;
 
-    if (!box || self->host.up)
+    if (self->host.up)
+        return; // started again before its first start
+    box = calloc(1, sizeof(*box));
+    if (!box)
         abort();
     self->host.up = true;
     self->review = NULL;
@@ -153,8 +156,7 @@ static void restart(void *argument)
 {
     struct simulated_box *self = argument;
 
-    if (!self->host.up)
-        world_after(&self->host, 0, box_start, self);
+    world_after(&self->host, 0, box_start, self);
 }
 
 bool box_process_call(struct simulated_box *self, world_event *function, void *argument)

@@ -24,6 +24,7 @@
 #include "common/base/log.h"
 #include "common/service/program.h"
 #include "common/base/scope.h"
+#include "common/net/json_memory.h"
 
 enum { OWN_FILES = 64 }; // open beside connections
 
@@ -376,6 +377,7 @@ int main(int argc, char **argv)
     descriptor_keep_standard();
     log_init("rgpu-brokerd", LOG_LEVEL_INFO);
     fault_init();
+    json_memory_set_up();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); // a limit on file sizes is an error to report, not a reason to die
     umask(077);

@@ -30,6 +30,8 @@ static bool route_matches(const char *pattern, struct api_call *call)
 
     free(call->segments);
     call->segments = strdup(call->path);
+    if (!call->segments)
+        abort();
     at = call->segments;
     memset(call->arguments, 0, sizeof(call->arguments));
     while (at && *pattern == '/' && *at == '/') {
@@ -164,6 +166,8 @@ static void on_head(void *argument, struct connection *connection, const struct 
     call->head = head;
     call->path =
         strndup(head->target, query ? (size_t)(query - head->target) : strlen(head->target));
+    if (!call->path)
+        abort();
     TAILQ_INIT(&call->query);
     if (query && evhttp_parse_query_str(query + 1, &call->query) < 0)
         TAILQ_INIT(&call->query);

@@ -219,17 +219,17 @@ static enum reclaim_verdict judge_time(struct reclaim *reclaim, enum outcome *er
                               "its ticket is of an epoch in the future; compare the clocks");
     if (ticket->expires < clock_wall_seconds() && !reclaim->runs)
         return reclaim_refuse(reclaim, "its ticket has expired, and no session runs");
-    if (ticket->epoch >= broker->epoch)
-        *error = history_leave(broker, reclaim->box, ticket->epoch,
-                               json_pack("{s:s}", "lease", ticket->lease), reclaim->actor);
-    return ticket->epoch >= broker->epoch || *error ? RECLAIM_WAITS : RECLAIM_ADOPTED;
+    if (ticket->epoch < broker->epoch)
+        return RECLAIM_ADOPTED;
+    *error = history_leave(broker, reclaim->box, ticket->epoch,
+                           json_pack("{s:s}", "lease", ticket->lease), reclaim->actor);
+    return RECLAIM_WAITS; // until the box has registered in the new epoch
 }
 
 static enum reclaim_verdict reclaim_judge(struct reclaim *reclaim, const json_t *running,
                                           enum outcome *error)
 {
     struct broker *broker = reclaim->broker;
-    int64_t epoch = broker->epoch;
     struct request request;
     enum reclaim_verdict verdict;
     const char *why;
@@ -250,7 +250,7 @@ static enum reclaim_verdict reclaim_judge(struct reclaim *reclaim, const json_t 
         return reclaim_refuse(reclaim, "its request cannot be read");
     request_set_tenant(&request, reclaim->ticket.owner);
     verdict = judge_time(reclaim, error);
-    if (verdict == RECLAIM_ADOPTED && epoch == broker->epoch)
+    if (verdict == RECLAIM_ADOPTED)
         verdict = settle_gpus(reclaim, &request, running, error);
     if (verdict == RECLAIM_ADOPTED && !*error)
         *error = reclaim->lease ? reclaim_adopt_known(reclaim)

@@ -191,7 +191,7 @@ static enum outcome away_stay(struct broker *broker, struct pool_lease *lease, c
     if (error)
         return error;
     free(lease->refusal);
-    lease->refusal = strdup(reason);
+    lease->refusal = pool_copy_text(reason);
     return OUTCOME_DONE;
 }
 

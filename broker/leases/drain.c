@@ -21,11 +21,6 @@ bool drain_reason_is_good(const char *reason)
     return true;
 }
 
-static char *drain_copy(const char *text)
-{
-    return text && *text ? strdup(text) : NULL;
-}
-
 // Merges this order into the drain. An order that repeats it without a reason (to wait, or by
 // force) keeps the present reason and its author.
 static struct drain drain_say(const struct drain_order *order, bool was_drained,
@@ -35,8 +30,8 @@ static struct drain drain_say(const struct drain_order *order, bool was_drained,
 
     if (!order->drained)
         return (struct drain){0};
-    return (struct drain){.reason = drain_copy(same ? before->reason : order->reason),
-                          .by = drain_copy(same ? before->by : order->actor),
+    return (struct drain){.reason = pool_copy_text(same ? before->reason : order->reason),
+                          .by = pool_copy_text(same ? before->by : order->actor),
                           .since = same ? before->since : clock_wall_seconds()};
 }
 

@@ -40,11 +40,6 @@ static void leases_make_id(char *id)
     id[15] = '\0';
 }
 
-static char *copy_or_null(const char *text)
-{
-    return text && *text ? strdup(text) : NULL;
-}
-
 // ---- acquiring ----
 
 // Writes a new lease, with its GPUs if it is granted at once.
@@ -75,7 +70,7 @@ static struct pool_lease *new_lease(struct broker *broker, const struct acquire 
     if (!lease)
         return NULL;
     leases_make_id(lease->id);
-    lease->key = copy_or_null(acquire->key);
+    lease->key = pool_copy_text(acquire->key);
     lease->key_owner = acquire->key_owner;
     lease->owner = acquire->owner;
     lease->epoch = broker->epoch;
@@ -226,7 +221,7 @@ enum outcome broker_end_lease(struct broker *broker, struct pool_lease **pointer
     }
     pool_move_lease(broker->pool, lease, LEASE_ENDING);
     free(lease->reason);
-    lease->reason = strdup(reason);
+    lease->reason = pool_copy_text(reason);
     for (size_t i = 0; i < lease->hold_count; i++)
         pool_order(broker->pool, lease->holds[i].box);
     return OUTCOME_DONE;
@@ -247,7 +242,7 @@ enum outcome broker_release_unknown(struct broker *broker, int64_t key_owner, co
         return OUTCOME_NO_MEMORY;
     lease->state = LEASE_ENDED;
     lease->ended = clock_wall_seconds();
-    lease->reason = strdup("released before it was acquired");
+    lease->reason = pool_copy_text("released before it was acquired");
     change.lease = lease;
     change.detail = json_pack("{s:s}", "reason", lease->reason);
     error = broker_begin_release(broker, &change);

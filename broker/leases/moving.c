@@ -302,7 +302,7 @@ static enum outcome moving_stay(struct broker *broker, struct pool_lease *lease,
         return error;
     log_info("lease=%s stays on gpu=%s reason=\"%s\"", lease->id, hold->gpu->uuid, reason);
     free(lease->stays);
-    lease->stays = strdup(reason);
+    lease->stays = pool_copy_text(reason);
     pool_note_freed(broker->pool, hold->target);
     pool_unreserve(hold);
     broker->queue_dirty = true;

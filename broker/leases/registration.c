@@ -211,6 +211,8 @@ static void apply_gpu(struct broker *broker, struct pool_box *box, const struct 
     struct pool_gpu own = *said, *gpu = pool_find_gpu(broker->pool, said->uuid);
 
     own.model = pool_intern_model(broker->pool, said->model);
+    if (!own.model)
+        abort();
     if (!gpu) {
         gpu = pool_add_gpu(broker->pool, said->uuid);
         if (!gpu)

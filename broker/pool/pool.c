@@ -104,6 +104,15 @@ static void forget_drain(struct drain *drain)
     *drain = (struct drain){0};
 }
 
+char *pool_copy_text(const char *text)
+{
+    char *copy = text && *text ? strdup(text) : NULL;
+
+    if (text && *text && !copy)
+        abort();
+    return copy;
+}
+
 void drain_set(struct drain *drain, struct drain *said)
 {
     forget_drain(drain);

@@ -329,6 +329,10 @@ bool box_serves(const struct pool_box *box);
 // Returns true if GPUs of the box can be granted.
 bool box_usable(const struct pool_box *box);
 
+// Returns a copy of the text, or NULL if it is NULL or empty. Ends the process without memory: a
+// restart continues from the database.
+char *pool_copy_text(const char *text);
+
 // Moves the content of SAID to DRAIN, whose previous texts are freed.
 void drain_set(struct drain *drain, struct drain *said);
 // Returns the drain of the GPU, else that of its box; NULL if neither is drained.

@@ -75,8 +75,9 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
     // A lease from an earlier epoch may have tickets that this database does not know of.
     [REVOCATIONS] =
         {"SELECT DISTINCT id AS lease, iif(epoch < ?3, NULL, ticket_until) AS until FROM leases"
-         " JOIN holds ON holds.lease = id WHERE holds.box = ?1 AND state = 'ended' AND"
-         " (ticket_until > ?2 OR (epoch < ?3 AND ticket_until > 0 AND ended > ?4))",
+         " JOIN holds ON holds.lease = id WHERE holds.box = ?1 AND"
+         " (state = 'ended' OR (state = 'ending' AND held = 0)) AND (ticket_until > ?2 OR"
+         " (epoch < ?3 AND ticket_until > 0 AND (state = 'ending' OR ended > ?4)))",
          NULL},
     [EPOCH] = {"SELECT coalesce(max(epoch), 1) FROM epochs", NULL},
     [ADD_EPOCH] = {"INSERT INTO epochs (epoch, started) VALUES (?, ?)", NULL},

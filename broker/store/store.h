@@ -166,9 +166,10 @@ typedef void store_busy_found(void *argument, const struct busy_sum *sum);
 void store_busy_of(struct store *store, const char *lease, store_busy_found *found, void *argument);
 // Calls FOUND for each lease that has not ended, at most MOST times.
 void store_busy_of_live(struct store *store, size_t most, store_busy_found *found, void *argument);
-// Returns ended leases that the box must still refuse because a ticket may be valid: [{"lease":,
-// "until":}]. These are the leases with tickets valid after OLDEST and, without "until", leases
-// from before EPOCH that ended after ENDED_AFTER, whose tickets may be unknown.
+// Returns leases that have ended on the box, and that it must still refuse because a ticket may be
+// valid: [{"lease":, "until":}]. These are the leases with tickets valid after OLDEST and, without
+// "until", leases from before EPOCH that ended after ENDED_AFTER, whose tickets may be unknown.
+// Other boxes of the lease may still have to confirm its end.
 json_t *store_revocations(struct store *store, const char *box, int64_t oldest, int64_t epoch,
                           int64_t ended_after);
 // Returns at most LIMIT events after event number AFTER.

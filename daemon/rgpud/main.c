@@ -18,6 +18,7 @@
 #include "common/service/loop_stall.h"
 #include "common/service/program.h"
 #include "common/base/program_path.h"
+#include "common/net/json_memory.h"
 #include "common/security/tls.h"
 #include "daemon/rgpud/admin.h"
 #include "daemon/rgpud/clients/admission.h"
@@ -449,6 +450,7 @@ int main(int argc, char **argv)
     descriptor_keep_standard();
     fdpass_distrust(close_stranger);
     log_init("rgpud", LOG_LEVEL_INFO);
+    json_memory_set_up();
     fault_init();
     int status;
 

@@ -1,89 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The core over its database: idempotence, ends that boxes confirm, absence, and restarts.
-#include <errno.h>
-#include <unistd.h>
-
-#include "broker/leases/boxes.h"
-#include "broker/leases/history.h"
-#include "broker/leases/queue_pass.h"
-#include "broker/leases/leases.h"
-#include "broker/leases/start.h"
-#include "broker/leases/tick.h"
-#include "broker/leases/tickets.h"
-#include "common/base/clock.h"
-#include "tests/broker/pool_sample.h"
-
-static char path[] = "/tmp/rgpu-pool.XXXXXX";
-static char file[64];
-static struct broker broker;
-
-static void open_broker(void)
-{
-    memset(&broker, 0, sizeof(broker));
-    broker.limits = (struct broker_limits){.away_seconds = 10,
-                                           .ticket_seconds = 3600,
-                                           .max_ticket_seconds = 7200,
-                                           .history_seconds = 3600,
-                                           .keep_events = 1000};
-    if (broker_open(file, false, &broker))
-        bail("the broker does not open its database");
-    if (ticket_key_generate("k1", &broker.keys.keys[0]))
-        bail("no key");
-    broker.keys.count = 1;
-}
-
-static void restart(void)
-{
-    broker_close(&broker);
-    open_broker();
-}
-
-static int register_box(const char *name, const char *instance, int gpus)
-{
-    const char *why;
-    json_t *list = json_array(), *body = json_pack("{s:s, s:s, s:o}", "instance", instance,
-                                                   "addresses", "h:1", "gpus", list);
-    char uuid[64];
-    int error;
-
-    for (int i = 0; i < gpus; i++) {
-        snprintf(uuid, sizeof(uuid), "%s-%d", name, i);
-        json_array_append_new(list, json_pack("{s:s, s:i, s:s, s:I, s:I, s:s}", "uuid", uuid,
-                                              "index", i, "model", "H200", "memory",
-                                              (json_int_t)(100 * GB), "context", (json_int_t)GB,
-                                              "mode", i < 2 ? "exclusive" : "shared"));
-    }
-    error = broker_register(&broker, name, body, "test", &why);
-    json_decref(body);
-    return error;
-}
-
-static int hear(const char *name, const char *instance, const char *running, const char *ended)
-{
-    struct pool_box *box = pool_find_box(broker.pool, name);
-    json_t *run = running ? json_pack("[s]", running) : json_array();
-    json_t *end = ended ? json_pack("[s]", ended) : json_array();
-    int error = broker_hear(&broker, box, instance, run, end, true, "test");
-
-    json_decref(run);
-    json_decref(end);
-    broker_serve_queue(&broker);
-    return error;
-}
-
-static int acquire(const char *key, uint32_t count, bool wait, bool ticket,
-                   struct pool_lease **lease)
-{
-    struct acquire acquire = {.key = key,
-                              .key_owner = KEYS_OF_SCHEDULERS,
-                              .actor = "test",
-                              .owner = 1000,
-                              .wait = wait,
-                              .with_ticket = ticket,
-                              .request = sample_request(count, GPU_EXCLUSIVE, 0)};
-
-    return broker_acquire(&broker, &acquire, lease);
-}
+#include "tests/broker/broker_sample.h"
 
 static void test_idempotence(void)
 {
@@ -200,6 +117,7 @@ static void test_confirmed_end(void)
     is_int(json_array_size(orders), 1, "the box is told");
     is_int(hear("a", "i1", id, id), 0, "a box that still runs it");
     is_int(acquire(NULL, 1, false, false, &next), OUTCOME_BUSY, "is not believed");
+    ok(pool_find_lease(broker.pool, id), "the lease is not over");
     restart();
     register_box("a", "i1", 3);
     hear("a", "i1", id, NULL);
@@ -270,6 +188,100 @@ static void test_gone(void)
     ok(!pool_find_box(broker.pool, "b"), "for good");
 }
 
+// The box that was gone comes back while another box of the lease has not confirmed its end.
+static void test_gone_before_the_end(void)
+{
+    struct pool_lease *lease;
+    json_t *revoked;
+
+    register_box("a", "i6", 3);
+    hear("a", "i6", NULL, NULL);
+    TAILQ_FOREACH(lease, &broker.pool->leases, all)
+        if (lease->state == LEASE_GRANTED)
+            break;
+    is_int(broker_end_lease(&broker, &lease, "released", "test"), 0, "all GPUs are free");
+    register_box("b", "j2", 2);
+    hear("b", "j2", NULL, NULL);
+    is_int(acquire(NULL, 4, false, true, &lease), 0, "a lease of two boxes has a ticket");
+    is_int(broker_end_lease(&broker, &lease, "released", "test"), 0, "it is to end");
+    pool_find_box(broker.pool, "b")->connected = false;
+    is_int(broker_box_gone(&broker, pool_find_box(broker.pool, "b"), "test"), 0, "one box is gone");
+    is_int(lease->state, LEASE_ENDING, "the other has not confirmed");
+    is_int(register_box("b", "j3", 2), 0, "the box comes back");
+    revoked = store_revocations(broker.store, "b", 0, broker.epoch, 0);
+    is_int((int64_t)json_array_size(revoked), 1, "and must refuse one lease");
+    is_str(json_string_value(json_object_get(json_array_get(revoked, 0), "lease")), lease->id,
+           "whose ticket is valid");
+    json_decref(revoked);
+    is_int(hear("a", "i6", NULL, lease->id), 0, "the other box confirms");
+    is_int(broker.pool->lease_count, 0, "the lease is over");
+    is_int(acquire(NULL, 2, false, false, &lease), 0, "and its GPUs are granted");
+    is_int(broker_end_lease(&broker, &lease, "released", "test"), 0, "(released)");
+    pool_find_box(broker.pool, "b")->connected = false;
+    is_int(broker_remove_box(&broker, pool_find_box(broker.pool, "b"), "test"), 0, "(removed)");
+}
+
+static size_t events_of(const char *kind)
+{
+    json_t *events = store_events(broker.store, 0, 10000), *event;
+    size_t count = 0, i;
+
+    json_array_foreach(events, i, event)
+        count += !strcmp(json_string_value(json_object_get(event, "kind")), kind);
+    json_decref(events);
+    return count;
+}
+
+static int register_from(const char *addresses)
+{
+    const char *why;
+    json_t *body = json_pack("{s:s, s:s, s:[]}", "instance", "x", "addresses", addresses, "gpus");
+    int error = broker_register(&broker, "a", body, "test", &why);
+
+    json_decref(body);
+    return error;
+}
+
+static void test_impostor(void)
+{
+    is_int(register_from("other:1"), OUTCOME_TAKEN, "another host has the key of a box");
+    is_int(register_from("other:1"), OUTCOME_TAKEN, "and tries again");
+    is_int(events_of("box.refused"), 1, "one event says so");
+    pool_find_box(broker.pool, "a")->hung_up = true;
+    is_int(register_from("other:1"), 0, "a box whose connection is closed may have moved");
+    pool_find_box(broker.pool, "a")->written = 0;
+    pool_find_box(broker.pool, "a")->hung_up = true;
+    is_int(register_box("a", "i7", 3), 0, "(it moves back)");
+    hear("a", "i7", NULL, NULL);
+}
+
+static void test_modes(void)
+{
+    struct pool_gpu *gpu = pool_find_gpu(broker.pool, "a-0");
+    struct pool_lease *lease;
+    size_t before = events_of("gpu.mode");
+
+    is_int(broker_set_mode(&broker, gpu, GPU_EXCLUSIVE, false, "test"), 0, "the mode that it has");
+    is_int(events_of("gpu.mode"), before, "is no change");
+    is_int(broker_set_mode(&broker, gpu, GPU_SHARED, false, "test"), 0, "another mode");
+    is_int(gpu->mode, GPU_SHARED, "holds");
+    is_int(broker_set_mode(&broker, gpu, GPU_EXCLUSIVE, true, "test"), 0, "an automatic mode");
+    ok(gpu->mode == GPU_SHARED && gpu->automatic, "begins with the present one");
+    is_int(acquire(NULL, 2, false, true, &lease), 0, "a lease takes it");
+    is_int(broker_set_mode(&broker, gpu, GPU_SHARED, false, "test"), OUTCOME_IN_USE,
+           "a GPU in use keeps its mode");
+    is_int(broker_set_mode(&broker, gpu, GPU_EXCLUSIVE, false, "test"), 0, "which may be fixed");
+    ok(!gpu->automatic, "for good");
+    is_int(broker_end_lease(&broker, &lease, "released", "test"), 0, "(released)");
+    is_int(hear("a", "i7", NULL, lease->id), 0, "(confirmed)");
+    restart();
+    gpu = pool_find_gpu(broker.pool, "a-0");
+    ok(gpu->mode == GPU_EXCLUSIVE && !gpu->automatic, "also after a restart");
+    register_box("a", "i7", 3);
+    hear("a", "i7", NULL, NULL);
+    is_int(acquire(NULL, 2, false, false, &lease), 0, "and can be had");
+}
+
 static void test_time(void)
 {
     struct pool_lease *lease;
@@ -324,9 +336,7 @@ static void test_own_absence(void)
 
 int main(void)
 {
-    if (!mkdtemp(path))
-        bail("no temporary directory");
-    snprintf(file, sizeof(file), "%s/pool.sqlite", path);
+    make_directory();
     open_broker();
     if (register_box("a", "i1", 3) || hear("a", "i1", NULL, NULL))
         bail("no box");
@@ -337,10 +347,11 @@ int main(void)
     test_confirmed_end();
     test_absence();
     test_gone();
+    test_gone_before_the_end();
+    test_impostor();
+    test_modes();
     test_time();
     test_own_absence();
-    broker_close(&broker);
-    unlink(file);
-    rmdir(path);
+    remove_directory();
     return done();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/simulation/box_disk.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "daemon/rgpud/box/state_saver.h"
 #include "daemon/rgpud/broker/broker_history.h"
 #include "daemon/rgpud/broker/revocations.h"
+#include "tests/simulation/exhaustive.h"
 
 static char directory[64];
 
@@ -135,10 +137,12 @@ struct state_saver *state_saver_open(struct event_base *base, const char *path,
 static void on_saved(void *argument)
 {
     struct save *save = argument;
+    int err = exhaustive_file_fails() ? -EIO : 0;
 
-    free(*save->file);
-    *save->file = save->text;
-    save->saver->done(save->saver->argument, save->number, 0);
+    free(err ? save->text : *save->file);
+    if (!err)
+        *save->file = save->text;
+    save->saver->done(save->saver->argument, save->number, err);
     free(save);
 }
 

@@ -47,6 +47,12 @@ bool box_is_suspended(const struct simulated_box *box, const char *lease)
     return entry && (entry->away || entry->away_wanted);
 }
 
+bool box_session_is_off(const struct simulated_box *box, const struct worker_process *worker)
+{
+    return ((const struct simulated_session *)worker)->off ||
+           box_is_suspended(box, worker->session.grant.lease);
+}
+
 static void changed(struct simulated_box *box)
 {
     box->box->suspension_changes++;
@@ -215,9 +221,14 @@ json_t *suspension_report(struct box *box)
 void suspension_forget(struct box *box, const char *lease)
 {
     struct displaced *entry = find(box_with_name(box->name), lease);
+    struct worker_process *worker;
 
-    if (entry)
-        drop(entry);
+    if (!entry)
+        return;
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (!strcmp(worker->session.grant.lease, lease))
+            ((struct simulated_session *)worker)->off |= entry->away;
+    drop(entry);
 }
 
 static void on_call(void *argument)

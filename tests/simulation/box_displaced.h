@@ -9,6 +9,8 @@
 // Returns true if the memory of the lease's sessions is not on the GPUs, or is to leave them: new
 // sessions wait.
 bool box_is_suspended(const struct simulated_box *box, const char *lease);
+// Returns true if the session's memory is not on its GPUs.
+bool box_session_is_off(const struct simulated_box *box, const struct worker_process *worker);
 // Returns the GPU on which the lease is that tickets place on GPU UUID.
 const char *box_place_of(const struct simulated_box *box, const char *lease, uint32_t ordinal,
                          const char *uuid);

@@ -9,6 +9,7 @@
 #include "broker/leases/start.h"
 #include "broker/pool/names.h"
 #include "common/base/fault.h"
+#include "tests/simulation/exhaustive.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/oracle.h"
 #include "tests/simulation/rare.h"
@@ -52,6 +53,8 @@ void fault_init(void)
 
 int fault_hit(const char *point)
 {
+    if (exhaustive_fault_point_fails())
+        return -EIO;
     if (world_host != &broker_host)
         return 0;
     if (process.death_in && !--process.death_in)
@@ -107,7 +110,7 @@ enum outcome __wrap_store_add_event(struct store *store, int64_t now,
                 event->lease ? event->lease : "-", event->actor, detail ? detail : "");
     free(detail);
     rare_event(event->kind);
-    oracle_event(event->kind, event->lease, event->detail);
+    oracle_event(event);
     return __real_store_add_event(store, now, event);
 }
 

@@ -173,8 +173,7 @@ static void box_return(void *argument)
 {
     struct simulated_box *box = argument;
 
-    if (!box->host.up)
-        world_after(&box->host, 0, box_start, box);
+    world_after(&box->host, 0, box_start, box);
 }
 
 static void box_down(struct fault *fault, bool power)
@@ -323,15 +322,17 @@ static enum fault_kind draw_kind(struct dice *dice, const bool *enabled)
     return (enum fault_kind)kind;
 }
 
-void faults_set_up(uint64_t seed, int64_t minutes, const struct fault_filter *without)
+void faults_set_up(uint64_t seed, int64_t minutes, bool dense, const struct fault_filter *without)
 {
     struct dice dice = dice_of(seed, "faults");
     bool enabled[FAULT_KIND_COUNT];
     int64_t pause = dice_between(&dice, 5 * SECOND, 2 * MINUTE), at = 0;
 
     for (int i = 0; i < FAULT_KIND_COUNT; i++)
-        enabled[i] = dice_chance(&dice, 500);
+        enabled[i] = dice_chance(&dice, 500) || dense;
     enabled[dice_below(&dice, FAULT_KIND_COUNT)] = true;
+    if (dense)
+        pause = dice_between(&dice, SECOND, 10 * SECOND);
     while ((at += dice_between(&dice, 0, 2 * pause)) < minutes * MINUTE &&
            fault_count < FAULTS_MAX) {
         struct fault *fault = malloc(sizeof(*fault));

@@ -48,8 +48,9 @@ struct fault_filter {
     bool single[FAULTS_MAX]; // by number
 };
 
-// Plans the faults of MINUTES minutes. Each seed has some of the kinds only.
-void faults_set_up(uint64_t seed, int64_t minutes, const struct fault_filter *without);
+// Plans the faults of MINUTES minutes. Each seed has some of the kinds only, unless DENSE: then all
+// kinds strike, every few seconds.
+void faults_set_up(uint64_t seed, int64_t minutes, bool dense, const struct fault_filter *without);
 const char *fault_kind_name(enum fault_kind kind);
 // Ends all faults, and starts whatever is down.
 void faults_heal(void);

@@ -2,7 +2,8 @@
 // Runs seeds of the simulated pool.
 //   simulate [--seed N | --seeds A-B] [--minutes M] ... [--verbose]
 // --seconds N limits the real time, --campaign demands all things of rare.h, and --minimize leaves
-// out the faults without which the seed still breaks.
+// out the faults without which the seed still breaks. --exhaust N tries each operation of each kind
+// of message at its first, N-th, N*N-th ... occurrence.
 #include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,12 +20,14 @@
 #include "common/base/log.h"
 #include "tests/simulation/box_disk.h"
 #include "tests/simulation/broker_process.h"
+#include "tests/simulation/exhaustive.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/minimize.h"
 #include "tests/simulation/operator.h"
 #include "tests/simulation/oracle.h"
 #include "tests/simulation/probe.h"
 #include "tests/simulation/rare.h"
+#include "tests/simulation/readers.h"
 #include "tests/simulation/stepped_log.h"
 #include "tests/simulation/users.h"
 #include "tests/simulation/virtual_disk.h"
@@ -34,7 +37,8 @@ struct options {
     int64_t minutes;
     double seconds; // of real time after which no further seed begins; 0: no limit
     unsigned boxes, users;
-    bool verbose, calm, stop, campaign, minimize;
+    unsigned exhaust, step; // see exhaustive.h; 0: no such trials
+    bool verbose, calm, dense, stop, campaign, minimize;
     bool quiet; // for the minimizer
     struct fault_filter without;
 };
@@ -52,6 +56,8 @@ static void enter(struct host *host, world_event *function, void *argument)
     world_host = host;
     if (host == &broker_host)
         broker_process_call(function, argument);
+    else if (box_with_host(host))
+        box_process_call(box_with_host(host), function, argument);
     else
         function(argument);
     world_host = NULL;
@@ -65,9 +71,11 @@ static void run_for(int64_t duration)
 // No more faults: everybody gets what is still wanted, gives it back, and the pool is as at first.
 static void end_world(void)
 {
+    exhaustive_finish();
     faults_heal();
     users_finish();
     operator_finish();
+    readers_finish();
     run_for(MINUTE);
     operator_undrain_all();
     for (int i = 0; users_busy(false) && i < 3600; i++)
@@ -108,6 +116,8 @@ static void live(const struct options *options, uint64_t seed)
     log_set_fd(STDOUT_FILENO);
     json_object_seed(1);
     box_disk_open();
+    if (options->exhaust)
+        exhaustive_begin(options->exhaust, options->step);
     disk_open(seed);
     stepped_log_set_up(seed);
     broker_process_set_up(seed);
@@ -115,10 +125,14 @@ static void live(const struct options *options, uint64_t seed)
     boxes_set_up(seed, box_number);
     users_set_up(seed, users);
     operator_set_up(seed);
+    readers_set_up(seed);
     if (!options->calm)
-        faults_set_up(seed, options->minutes, &options->without);
-    world_run(options->minutes * MINUTE, enter, oracle_check);
+        faults_set_up(seed, options->minutes, options->dense, &options->without);
+    while (world_now < exhaustive_end(options->minutes * MINUTE))
+        run_for(SECOND);
     end_world();
+    if (exhaustive_is_trial())
+        return;
     box_disk_close();
     printf("seed=%llu boxes=%u users=%u minutes=%.1f events=%llu leases=%llu sessions=%llu "
            "starts=%u\n",
@@ -144,6 +158,16 @@ static void add_totals(void)
     totals->faults += faults_struck;
 }
 
+// Writes what gcov has counted, in a program that is built for it.
+__attribute__((weak)) void __gcov_dump(void);
+
+static _Noreturn void end_process(int status)
+{
+    if (__gcov_dump)
+        __gcov_dump();
+    _exit(status);
+}
+
 static bool run_seed(const struct options *options, uint64_t seed)
 {
     int status;
@@ -157,7 +181,7 @@ static bool run_seed(const struct options *options, uint64_t seed)
             _exit(1);
         live(options, seed);
         add_totals();
-        _exit(0);
+        end_process(options->exhaust && !exhaustive_is_trial() && !exhaustive_report());
     }
     if (child < 0 || waitpid(child, &status, 0) < 0)
         return false;
@@ -182,6 +206,7 @@ static const struct {
 } flags[] = {
     {"--verbose", offsetof(struct options, verbose)},
     {"--calm", offsetof(struct options, calm)},
+    {"--dense", offsetof(struct options, dense)},
     {"--stop", offsetof(struct options, stop)},
     {"--campaign", offsetof(struct options, campaign)},
     {"--minimize", offsetof(struct options, minimize)},
@@ -217,6 +242,10 @@ static bool read_value(const char *name, const char *value, struct options *opti
         options->boxes = (unsigned)number;
     else if (!strcmp(name, "--users"))
         options->users = (unsigned)number;
+    else if (!strcmp(name, "--exhaust"))
+        options->exhaust = (unsigned)number;
+    else if (!strcmp(name, "--step"))
+        options->step = (unsigned)number;
     else
         return false;
     return *value && !*end;
@@ -263,10 +292,11 @@ int main(int argc, char **argv)
     struct options options = {.first = 1, .last = 1, .minutes = 30};
 
     if (!read_options(argc, argv, &options)) {
-        fputs("usage: simulate [--seed N | --seeds A-B] [--minutes M] [--seconds S] [--boxes N] "
-              "[--users N] [--without KIND|NUMBER|A-B]... [--calm] [--stop] [--campaign] "
-              "[--minimize] [--verbose]\n",
-              stderr);
+        fputs(
+            "usage: simulate [--seed N | --seeds A-B] [--minutes M] [--seconds S] [--boxes N] "
+            "[--users N] [--exhaust SPACING] [--step N] [--without KIND|NUMBER|A-B]... [--calm] [--dense] [--stop] [--campaign] "
+            "[--minimize] [--verbose]\n",
+            stderr);
         return 2;
     }
     rare_open();
@@ -286,6 +316,8 @@ int main(int argc, char **argv)
         printf(" --boxes %u", options.boxes);
     if (options.users)
         printf(" --users %u", options.users);
+    if (options.dense)
+        printf(" --dense");
     minimize_print(&options.without);
     puts("\"");
     return 0;

@@ -8,7 +8,9 @@
 #include "broker/http/connection.h"
 #include "broker/http/http_listeners.h"
 #include "tests/simulation/broker_process.h"
+#include "tests/simulation/exhaustive.h"
 #include "tests/simulation/rare.h"
+#include "tests/simulation/simulated_box.h"
 
 // A connection carries one request.
 struct connection {
@@ -54,21 +56,44 @@ static void network_unlist(struct connection *connection)
 
 // ---- the caller's side ----
 
+struct given {
+    network_answered *answered;
+    void *argument;
+    int status;
+    const json_t *answer;
+};
+
+static void call_answered(void *argument)
+{
+    const struct given *given = argument;
+
+    given->answered(given->argument, given->status, given->answer);
+}
+
 static void give_answer(struct connection *connection, int status, const char *text)
 {
-    network_answered *answered = connection->answered;
+    struct host *host = connection->caller->host;
+    struct simulated_box *box = box_with_host(host);
+    struct given given = {.answered = connection->answered,
+                          .argument = connection->argument,
+                          .status = status};
     json_t *answer;
 
-    if (!answered || connection->caller->host->life != connection->life)
+    if (!connection->answered || host->life != connection->life)
         return;
     connection->answered = NULL;
     if (connection->timeout)
         world_cancel(connection->timeout);
     connection->timeout = NULL;
-    answer = text ? json_loads(text, 0, NULL) : NULL;
-    world_host = connection->caller->host;
+    given.answer = answer = text ? json_loads(text, 0, NULL) : NULL;
     network_start = connection->start;
-    answered(connection->argument, status, answer);
+    if (box && text)
+        exhaustive_point(host, "answer", "", text);
+    world_host = host;
+    if (box)
+        box_process_call(box, call_answered, &given);
+    else
+        call_answered(&given);
     json_decref(answer);
 }
 
@@ -137,6 +162,8 @@ static void deliver(void *argument)
 
     connection->listed = true;
     TAILQ_INSERT_TAIL(&open_ones, connection, link);
+    exhaustive_point(&broker_host, connection->head.method_name, connection->target,
+                     connection->body);
     server_handler->head(server_argument, connection, &connection->head);
 }
 
@@ -162,13 +189,17 @@ struct connection *network_ask(struct caller *caller, const char *method, const 
 {
     struct connection *connection = calloc(1, sizeof(*connection));
     struct link *link = caller->link;
+    char *text;
 
+    exhaustive_hold(true);
+    text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    exhaustive_hold(false);
     if (!connection)
         abort();
     *connection = (struct connection){.caller = caller,
                                       .life = caller->host->life,
                                       .target = strdup(target),
-                                      .body = body ? json_dumps(body, JSON_COMPACT) : NULL,
+                                      .body = text,
                                       .answered = answered,
                                       .argument = argument};
     connection->head = (struct http_head){
@@ -284,7 +315,7 @@ void connection_answer(struct connection *connection, const struct connection_an
 
     connection->request = NULL;
     network_unlist(connection);
-    if (network_is_lost(link, link->cut_back)) {
+    if (network_is_lost(link, link->cut_back) || exhaustive_answer_fails()) {
         rare_note(RARE_answer_lost);
         return;
     }

@@ -8,6 +8,7 @@
 #include "tests/simulation/broker_process.h"
 #include "tests/simulation/oracle_pool.h"
 #include "tests/simulation/oracle_queue.h"
+#include "tests/simulation/oracle_store.h"
 
 // The oracle's record of a lease.
 struct record {
@@ -18,8 +19,8 @@ struct record {
     uint64_t scan;      // of the last look that found it
     int64_t lost_since; // with all its boxes there; 0: it is not
     bool lives, had_ticket;
-    bool granting; // since the last look
-    bool gone;     // one of its boxes was declared gone
+    bool granting, adopting; // since the last look
+    bool gone;               // one of its boxes was declared gone
 };
 
 TAILQ_HEAD(record_list, record);
@@ -27,8 +28,9 @@ TAILQ_HEAD(record_list, record);
 static struct record_list living = TAILQ_HEAD_INITIALIZER(living);
 static void *records;
 static uint64_t scans;
-static int64_t last_event = -1;
+static int64_t last_event = -1, next_progress;
 static unsigned last_start, restored_start;
+static struct dice store_dice = {.state = 1};
 
 // ---- records ----
 
@@ -71,15 +73,18 @@ void oracle_unknown(const char *lease)
         world_broken("lease %s was acknowledged and is forgotten", lease);
 }
 
-// A lease whose box was declared gone ends without that box.
-void oracle_event(const char *kind, const char *lease, const json_t *detail)
+// A lease whose box was declared gone ends without that box. Others confirm the end by themselves.
+void oracle_event(const struct store_event *event)
 {
-    const char *reason = json_string_value(json_object_get(detail, "reason"));
-
-    if (lease && !strcmp(kind, "lease.granted"))
-        record_of(lease)->granting = true;
-    if (lease && reason && !strcmp(kind, "lease.ending") && !strcmp(reason, "box is gone"))
-        record_of(lease)->gone = true;
+    if (!event->lease)
+        return;
+    if (!strcmp(event->kind, "lease.granted"))
+        record_of(event->lease)->granting = true;
+    if (!strcmp(event->kind, "lease.adopted"))
+        record_of(event->lease)->adopting = true;
+    if ((!strcmp(event->kind, "lease.freed") || !strcmp(event->kind, "lease.ended")) &&
+        event->box && strncmp(event->actor, "box ", 4))
+        record_of(event->lease)->gone = true;
 }
 
 // ---- the life of a lease ----
@@ -134,13 +139,15 @@ static void look_at(const struct pool_lease *lease, bool restarted)
         record->lives = true;
         TAILQ_INSERT_TAIL(&living, record, link);
     } else if (record->state != lease->state && !restarted &&
-               !is_path(record->state, lease->state)) {
+               !is_path(record->state, lease->state) &&
+               !(record->adopting && record->state == LEASE_QUEUED &&
+                 is_path(LEASE_GRANTED, lease->state))) {
         world_broken("lease %s goes from %s to %s", lease->id, lease_state_names[record->state],
                      lease_state_names[lease->state]);
     }
     if (record->granting && lease->state == LEASE_GRANTED && !restarted)
         oracle_check_order(broker_process()->broker->pool, lease);
-    record->granting = false;
+    record->granting = record->adopting = false;
     look_at_loss(lease, record);
     if (rank_of(lease->state) < record->acked)
         world_broken("lease %s is %s, and more was acknowledged", lease->id,
@@ -165,8 +172,7 @@ static void look_for(struct record *record, bool restarted)
     if (record->had_ticket && !restarted && !record->gone && record->state != LEASE_ENDING &&
         record->state != LEASE_QUEUED)
         world_broken("lease %s ended without its boxes", record->id);
-    if (!record->gone)
-        oracle_look_for_sessions(broker_process()->broker, record->id);
+    oracle_look_for_sessions(broker_process()->broker, record->id);
     record->lives = false;
     TAILQ_REMOVE(&living, record, link);
 }
@@ -202,7 +208,13 @@ void oracle_check(void)
     const struct pool_lease *lease;
     struct record *record, *next;
 
-    if (!server || (!restarted && broker->last_event == last_event))
+    if (!server)
+        return;
+    if (world_now >= next_progress) {
+        next_progress = world_now + 2 * SECOND;
+        oracle_check_progress(broker, broker_starts);
+    }
+    if (!restarted && broker->last_event == last_event)
         return;
     last_event = broker->last_event;
     last_start = broker_starts;
@@ -217,6 +229,8 @@ void oracle_check(void)
             look_for(record, restarted);
     }
     oracle_check_pool(broker->pool);
+    if (restarted || dice_chance(&store_dice, 30))
+        oracle_check_store(broker);
 }
 
 bool oracle_leases_run_out(void)

@@ -10,6 +10,7 @@
 struct simulated_session {
     struct worker_process worker;
     struct ticket ticket;
+    bool off; // it was suspended when its lease ended, so its memory is not on its GPUs
 };
 
 void oracle_session_begun(struct simulated_box *box, struct simulated_session *session);
@@ -24,6 +25,8 @@ void oracle_conflict(const struct simulated_box *box, const struct ticket *ticke
                      const char *other);
 
 // Answers that users have received.
+struct store_event;
+
 enum acknowledged { ACKED_NOTHING, ACKED_QUEUED, ACKED_GRANTED, ACKED_RELEASED };
 void oracle_acknowledged(const char *lease, enum acknowledged what);
 // The broker does not know a lease that it once acknowledged.
@@ -40,6 +43,6 @@ void oracle_check_served(void);
 // Called when all faults and all requests are over.
 void oracle_check_idle(void);
 // The broker writes an event.
-void oracle_event(const char *kind, const char *lease, const json_t *detail);
+void oracle_event(const struct store_event *event);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "broker/pool/pool.h"
+#include "daemon/rgpud/broker/broker_agent.h"
 #include "tests/simulation/box_disk.h"
 #include "tests/simulation/box_displaced.h"
 #include "tests/simulation/broker_process.h"
@@ -121,6 +122,27 @@ static bool is_displaced(const char *lease)
     return known && known->suspension != LEASE_HERE;
 }
 
+// The box has registered in the broker's epoch, and has the answer.
+static bool is_known(const struct broker *broker, const struct simulated_box *box)
+{
+    const struct pool_box *known = pool_find_box(broker->pool, box->host.name);
+    struct broker_contact contact = {0};
+
+    if (box->box)
+        broker_agent_contact(box->box, &contact);
+    return contact.registered && known && known->epoch == broker->epoch &&
+           box_disk_epoch(box) == broker->epoch;
+}
+
+// The broker's promises do not hold for the box: the lease was suspended, or the box does not know
+// yet that the database was restored, or that leases have ended by an administrator's word.
+static bool is_excused(const struct simulated_box *box, const char *lease)
+{
+    const struct server *server = broker_process();
+
+    return is_displaced(lease) || (server && !is_known(server->broker, box));
+}
+
 static void drop_ticket(struct known_ticket *known)
 {
     TAILQ_REMOVE(&tickets, known, link);
@@ -144,8 +166,9 @@ static void check_against(struct known_ticket *fresh)
         if (strcmp(known->ticket.lease, fresh->ticket.lease) &&
             oracle_tickets_exclude(known->box, &known->ticket, &fresh->ticket) &&
             box_would_accept(known->box, &known->ticket) &&
-            box_would_accept(fresh->box, &fresh->ticket) && !is_displaced(known->ticket.lease) &&
-            !is_displaced(fresh->ticket.lease))
+            box_would_accept(fresh->box, &fresh->ticket) &&
+            !is_excused(known->box, known->ticket.lease) &&
+            !is_excused(fresh->box, fresh->ticket.lease))
             world_broken("box %s accepts tickets of leases %s and %s for one GPU",
                          known->box->host.name, known->ticket.lease, fresh->ticket.lease);
     }
@@ -173,13 +196,6 @@ void oracle_ticket(const char *token, size_t size)
     check_against(known);
 }
 
-static bool knows_epoch(const struct broker *broker, const struct simulated_box *box)
-{
-    const struct pool_box *known = pool_find_box(broker->pool, box->host.name);
-
-    return known && known->epoch == broker->epoch && box_disk_epoch(box) == broker->epoch;
-}
-
 // After a restore the broker may have granted a lease other GPUs before a box of the old ones
 // registers. The broker refuses that box's sessions, and the box ends them.
 void oracle_look_for_sessions(const struct broker *broker, const char *lease)
@@ -192,7 +208,7 @@ void oracle_look_for_sessions(const struct broker *broker, const char *lease)
         next = TAILQ_NEXT(known, link);
         if (strcmp(known->ticket.lease, lease))
             continue;
-        if (!knows_epoch(broker, known->box))
+        if (!is_known(broker, known->box))
             continue;
         if (box_would_accept(known->box, &known->ticket))
             world_broken("lease %s has ended, and box %s accepts its ticket", lease,
@@ -201,7 +217,7 @@ void oracle_look_for_sessions(const struct broker *broker, const char *lease)
     }
     for (unsigned i = 0; i < box_count; i++) {
         const struct worker_process *worker;
-        if (boxes[i].box && knows_epoch(broker, &boxes[i]))
+        if (boxes[i].box && is_known(broker, &boxes[i]))
             TAILQ_FOREACH(worker, &boxes[i].box->workers, link)
                 if (!strcmp(worker->session.grant.lease, lease) && worker->state != WORKER_ENDING)
                     world_broken("lease %s has ended, and box %s runs a session of it", lease,
@@ -225,7 +241,8 @@ void oracle_session_ended(struct simulated_box *box, struct simulated_session *s
 void oracle_conflict(const struct simulated_box *box, const struct ticket *ticket,
                      const char *other)
 {
-    if (!is_displaced(ticket->lease) && !is_displaced(other) && broker_process_knows_its_loss())
+    if (!is_excused(box, ticket->lease) && !is_excused(box, other) &&
+        broker_process_knows_its_loss())
         world_broken("box %s is to run lease %s on a GPU on which lease %s runs", box->host.name,
                      ticket->lease, other);
 }
@@ -239,8 +256,7 @@ void oracle_sessions_back(const struct simulated_box *box, const char *lease)
         if (strcmp(ticket->lease, lease))
             continue;
         TAILQ_FOREACH(other, &box->box->workers, link)
-            if (strcmp(other->session.grant.lease, lease) &&
-                !box_is_suspended(box, other->session.grant.lease) &&
+            if (strcmp(other->session.grant.lease, lease) && !box_session_is_off(box, other) &&
                 oracle_tickets_exclude(box, ticket,
                                        &((const struct simulated_session *)other)->ticket))
                 world_broken("sessions of lease %s are back on a GPU on which lease %s runs", lease,

@@ -117,6 +117,66 @@ void oracle_check_order(const struct pool *pool, const struct pool_lease *grante
     }
 }
 
+// ---- no request waits in vain ----
+
+// A request that could be served for so long is forgotten. A broker may stand still for a minute.
+enum { FORGOTTEN_SECONDS = 100 };
+
+static struct {
+    char lease[POOL_NAME_MAX];
+    int64_t since;
+    unsigned start; // of the broker
+} idle;
+
+static bool wanted_earlier(const struct pool *pool, const struct pool_lease *waiting,
+                           const struct pool_gpu *gpu)
+{
+    const struct pool_lease *earlier;
+
+    TAILQ_FOREACH(earlier, &pool->leases, all)
+        if (earlier->state == LEASE_QUEUED && earlier->sequence < waiting->sequence &&
+            (!is_simple(&earlier->request) || is_wanted(&earlier->request, gpu, modes_ever(gpu))))
+            return true;
+    return false;
+}
+
+// Returns true if free GPUs that no earlier request could use suffice for the simple request.
+static bool is_servable(const struct pool *pool, const struct pool_lease *waiting)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < pool->box_count; i++)
+        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++) {
+            const struct pool_gpu *gpu = pool->boxes[i]->gpus[j];
+            count += gpu_usable(gpu) && gpu->ready && !gpu->holders &&
+                     is_wanted(&waiting->request, gpu, modes_ever(gpu)) &&
+                     gpu->memory > waiting->request.parts[0].memory + gpu->context &&
+                     !pool_is_awaited(pool, gpu, NULL) && !wanted_earlier(pool, waiting, gpu);
+        }
+    return count >= waiting->request.parts[0].count;
+}
+
+void oracle_check_progress(const struct broker *broker, unsigned start)
+{
+    const struct pool_lease *lease;
+
+    TAILQ_FOREACH(lease, &broker->pool->leases, all) {
+        if (lease->state != LEASE_QUEUED || !is_simple(&lease->request) ||
+            !is_servable(broker->pool, lease))
+            continue;
+        if (strcmp(idle.lease, lease->id) || idle.start != start || broker_problem(broker) ||
+            broker->pool->planned_count) {
+            strcpy(idle.lease, lease->id);
+            idle.since = world_now;
+            idle.start = start;
+        } else if (world_now - idle.since > FORGOTTEN_SECONDS * SECOND) {
+            world_broken("lease %s waits, and its GPUs are free", lease->id);
+        }
+        return;
+    }
+    *idle.lease = '\0';
+}
+
 void oracle_check_waiting(const struct pool *pool)
 {
     const struct pool_lease *lease;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/simulation/simulated_box.h"
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "daemon/rgpud/broker/broker_agent.h"
 #include "tests/simulation/box_disk.h"
 #include "tests/simulation/box_displaced.h"
+#include "tests/simulation/exhaustive.h"
 #include "tests/simulation/oracle.h"
 
 enum { CLOCK_SKEW_SECONDS = 30, MAX_TICKET_SECONDS = 3600 };
@@ -19,6 +21,14 @@ struct simulated_box *box_with_name(const char *name)
 {
     for (unsigned i = 0; i < box_count; i++)
         if (!strcmp(boxes[i].host.name, name))
+            return &boxes[i];
+    return NULL;
+}
+
+struct simulated_box *box_with_host(const struct host *host)
+{
+    for (unsigned i = 0; i < box_count; i++)
+        if (&boxes[i].host == host)
             return &boxes[i];
     return NULL;
 }
@@ -91,9 +101,12 @@ static const char *const broker_name[] = {"broker:7310", NULL};
 void box_start(void *argument)
 {
     struct simulated_box *self = argument;
-    struct box *box = calloc(1, sizeof(*box));
+    struct box *box;
 
-    if (!box || self->host.up)
+    if (self->host.up)
+        return; // started again before its first start
+    box = calloc(1, sizeof(*box));
+    if (!box)
         abort();
     self->host.up = true;
     self->review = NULL;
@@ -137,6 +150,37 @@ void box_crash(struct simulated_box *self, bool power)
         network_host_died(&self->host);
 }
 
+static jmp_buf process_end;
+
+static void restart(void *argument)
+{
+    struct simulated_box *self = argument;
+
+    world_after(&self->host, 0, box_start, self);
+}
+
+bool box_process_call(struct simulated_box *self, world_event *function, void *argument)
+{
+    struct host *before = world_host;
+    bool lives = setjmp(process_end) == 0;
+
+    world_host = &self->host;
+    if (lives) {
+        function(argument);
+    } else {
+        box_crash(self, false);
+        world_after(NULL, dice_between(&self->dice, 100 * MS, 5 * SECOND), restart, self);
+    }
+    world_host = before;
+    return lives;
+}
+
+void box_process_die(void)
+{
+    world_trace("the process ends by itself");
+    longjmp(process_end, 1);
+}
+
 // ---- sessions ----
 
 static struct ticket_check check_of(const struct simulated_box *self)
@@ -168,8 +212,10 @@ bool box_would_accept(struct simulated_box *self, const struct ticket *ticket)
     if (ticket_check_use(&check, ticket))
         return false;
     world_host = &self->host;
+    exhaustive_hold(true);
     grant_of(ticket, &grant);
     accepted = !broker_agent_objection(self->box, &grant) && box_disk_accepts(self, &grant);
+    exhaustive_hold(false);
     world_host = before;
     return accepted;
 }
@@ -181,7 +227,7 @@ static const char *conflict(const struct simulated_box *self, const struct ticke
 
     TAILQ_FOREACH(worker, &self->box->workers, link)
         if (strcmp(worker->session.grant.lease, ticket->lease) &&
-            !box_is_suspended(self, worker->session.grant.lease) &&
+            !box_session_is_off(self, worker) &&
             oracle_tickets_exclude(self, &((const struct simulated_session *)worker)->ticket,
                                    ticket))
             return worker->session.grant.lease;
@@ -224,7 +270,7 @@ static int login(struct simulated_box *self, const char *token, size_t size, str
     return 0;
 }
 
-struct session_end box_open_session(struct simulated_box *self, const char *token, size_t size)
+static struct session_end open_session(struct simulated_box *self, const char *token, size_t size)
 {
     static struct session_grant grant;
     static struct ticket ticket;
@@ -252,6 +298,30 @@ struct session_end box_open_session(struct simulated_box *self, const char *toke
         return (struct session_end){.why = "another lease has the GPU", .again = true};
     }
     return (struct session_end){.number = admit(self, &ticket)};
+}
+
+struct opening {
+    struct simulated_box *box;
+    const char *token;
+    size_t size;
+    struct session_end end;
+};
+
+static void open_it(void *argument)
+{
+    struct opening *opening = argument;
+
+    opening->end = open_session(opening->box, opening->token, opening->size);
+}
+
+struct session_end box_open_session(struct simulated_box *self, const char *token, size_t size)
+{
+    struct opening opening = {.box = self, .token = token, .size = size};
+
+    exhaustive_point(&self->host, "a ticket", "", NULL);
+    if (!box_process_call(self, open_it, &opening))
+        return (struct session_end){.why = "the box ends", .again = true};
+    return opening.end;
 }
 
 static struct worker_process *session_with(const struct simulated_box *self, uint64_t number)

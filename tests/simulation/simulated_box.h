@@ -39,6 +39,12 @@ extern unsigned box_count;
 
 void boxes_set_up(uint64_t seed, unsigned count);
 struct simulated_box *box_with_name(const char *name);
+// Returns the box of the host, or NULL.
+struct simulated_box *box_with_host(const struct host *host);
+// Runs code of the box's process, which may end by itself there (box_process_die). Returns false if
+// it did; it starts again after a while.
+bool box_process_call(struct simulated_box *box, world_event *function, void *argument);
+_Noreturn void box_process_die(void);
 void box_start(void *box);
 // The process is killed, or the machine is. Sessions end with it.
 void box_crash(struct simulated_box *box, bool power);

@@ -41,6 +41,7 @@ static void poll_lease(void *argument);
 static void get_ticket(void *argument);
 static void open_sessions(void *argument);
 static void release(void *argument);
+static void release_by_key(struct user *self);
 static void begin(void *argument);
 
 static void later(struct user *self, int64_t least, int64_t most, world_event *step)
@@ -254,6 +255,28 @@ static bool open_one(struct user *self, size_t i)
     return end.number || !end.again;
 }
 
+static void on_renewed(void *argument, int status, const json_t *answer)
+{
+    struct user *self = argument;
+
+    (void)answer;
+    if (status == 404)
+        oracle_unknown(self->lease);
+    later(self, 0, 30 * SECOND, finish_use);
+}
+
+// A lease that runs out may be renewed in time.
+static void renew(void *argument)
+{
+    struct user *self = argument;
+    json_t *body = json_pack("{s:I}", "lifetime", (json_int_t)dice_between(&self->dice, 5, 120));
+    char target[96];
+
+    snprintf(target, sizeof(target), "/v1/leases/%s/renew", self->lease);
+    ask(self, "POST", target, body, on_renewed);
+    json_decref(body);
+}
+
 static void open_sessions(void *argument)
 {
     struct user *self = argument;
@@ -266,7 +289,10 @@ static void open_sessions(void *argument)
     else if (dice_chance(&self->dice, 100))
         later(self, SECOND, 10 * MINUTE, finish_use);
     else
-        later(self, 100 * MS, MINUTE, finish_use);
+        later(self, 100 * MS, MINUTE,
+              json_object_get(self->request, "lifetime") && dice_chance(&self->dice, 500)
+                  ? renew
+                  : finish_use);
 }
 
 // ---- giving it back ----
@@ -293,8 +319,21 @@ static void release(void *argument)
     struct user *self = argument;
     char target[96];
 
+    if (self->caller.who.scheduler && json_object_get(self->request, "key") &&
+        dice_chance(&self->dice, 500)) {
+        release_by_key(self);
+        return;
+    }
     snprintf(target, sizeof(target), "/v1/leases/%s", self->lease);
     ask(self, "DELETE", target, NULL, on_released);
+}
+
+static void release_by_key(struct user *self)
+{
+    json_t *body = json_pack("{s:s}", "key", self->key);
+
+    ask(self, "POST", "/v1/leases/release", body, on_released);
+    json_decref(body);
 }
 
 // ---- setting up ----

@@ -17,7 +17,7 @@ static struct content copies[COPIES_MAX];
 static unsigned copy_count;
 static uint64_t position;
 static unsigned countdown[DISK_CRASH + 1];
-static bool is_full;
+static bool is_full, is_held;
 struct dice disk_dice;
 unsigned disk_faults_delivered;
 
@@ -106,6 +106,14 @@ void file_drop(struct disk_file *file)
     file->exists = false;
 }
 
+void file_free_regions(struct disk_file *file)
+{
+    for (int i = 0; i < REGIONS_MAX; i++) {
+        free(file->regions[i]);
+        file->regions[i] = NULL;
+    }
+}
+
 // ---- crashes ----
 
 // Each write that was not synced is on the disk, or is not, or a part of its sectors is.
@@ -144,10 +152,8 @@ void disk_crash(bool killed)
         file->reserved = file->exclusive = NULL;
         memset(file->shm_shared, 0, sizeof(file->shm_shared));
         memset(file->shm_exclusive, 0, sizeof(file->shm_exclusive));
-        for (int j = 0; j < REGIONS_MAX; j++) {
-            free(file->regions[j]);
-            file->regions[j] = NULL;
-        }
+        file->shm_users = 0;
+        file_free_regions(file);
     }
     memset(countdown, 0, sizeof(countdown));
 }
@@ -172,15 +178,13 @@ void disk_sync_log(uint64_t until)
 // sqlite3_serialize() fills a page that cannot be read with zeros.
 void disk_copy(void)
 {
-    unsigned planned[DISK_CRASH + 1];
     sqlite3 *from = NULL;
     unsigned char *bytes;
     sqlite3_int64 size = 0;
 
     if (copy_count == COPIES_MAX)
         return;
-    memcpy(planned, countdown, sizeof(planned));
-    memset(countdown, 0, sizeof(countdown));
+    disk_hold_faults(true);
     if (sqlite3_open_v2(DISK_DATABASE, &from, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK) {
         bytes = sqlite3_serialize(from, "main", &size, 0);
         if (bytes && size > 0)
@@ -188,7 +192,7 @@ void disk_copy(void)
         sqlite3_free(bytes);
     }
     sqlite3_close(from);
-    memcpy(countdown, planned, sizeof(planned));
+    disk_hold_faults(false);
 }
 
 bool disk_restore(unsigned number)
@@ -219,6 +223,11 @@ void disk_plan_fault(enum disk_fault fault, unsigned in)
     countdown[fault] = in;
 }
 
+void disk_hold_faults(bool hold)
+{
+    is_held = hold;
+}
+
 void disk_clear_faults(void)
 {
     memset(countdown, 0, sizeof(countdown));
@@ -236,7 +245,7 @@ bool disk_is_full(void)
 
 bool disk_strikes(enum disk_fault fault)
 {
-    if (!countdown[fault] || --countdown[fault])
+    if (is_held || !countdown[fault] || --countdown[fault])
         return false;
     disk_faults_delivered++;
     world_trace("the disk's fault %d strikes", fault);

@@ -32,6 +32,8 @@ unsigned disk_copies(void);
 enum disk_fault { DISK_WRITE_FAILS, DISK_READ_FAILS, DISK_SYNC_FAILS, DISK_FULL, DISK_CRASH };
 void disk_plan_fault(enum disk_fault fault, unsigned in);
 void disk_clear_faults(void);
+// While held, no fault strikes or comes nearer: the simulator itself uses the database.
+void disk_hold_faults(bool hold);
 void disk_set_full(bool full);
 bool disk_is_full(void);
 // Faults that were delivered since the start.

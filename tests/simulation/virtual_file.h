@@ -29,8 +29,9 @@ struct disk_file {
     struct pending *first, **last;
     unsigned shared; // locks of the database file
     struct handle *reserved, *exclusive;
-    // shared memory of the log's index
+    // shared memory of the log's index, and the handles that have it
     unsigned char *regions[REGIONS_MAX];
+    unsigned shm_users;
     unsigned shm_shared[LOCKS];
     struct handle *shm_exclusive[LOCKS];
 };
@@ -39,6 +40,7 @@ struct handle {
     sqlite3_file base;
     struct disk_file *file;
     int lock;
+    bool has_shm;
     unsigned shm_shared, shm_exclusive; // bit masks of its own locks
 };
 
@@ -49,6 +51,7 @@ struct disk_file *file_named(const char *name, bool create);
 void file_note(struct disk_file *file, int64_t offset, const void *bytes, int64_t size);
 void file_sync(struct disk_file *file, uint64_t until);
 void file_drop(struct disk_file *file);
+void file_free_regions(struct disk_file *file);
 // Returns true if a planned fault happens now.
 bool disk_strikes(enum disk_fault fault);
 // Returns false if the disk is full and its reserve is used up.

@@ -147,9 +147,12 @@ static int disk_traits(sqlite3_file *base)
 
 static int disk_shm_map(sqlite3_file *base, int region, int size, int extend, void volatile **out)
 {
-    struct disk_file *file = ((struct handle *)base)->file;
+    struct handle *handle = (struct handle *)base;
+    struct disk_file *file = handle->file;
 
     *out = NULL;
+    file->shm_users += !handle->has_shm;
+    handle->has_shm = true;
     if (region >= REGIONS_MAX)
         return SQLITE_NOMEM;
     if (!file->regions[region] && extend)
@@ -212,10 +215,11 @@ static int disk_shm_unmap(sqlite3_file *base, int delete)
 
     for (int i = 0; i < LOCKS; i++)
         shm_unlock(handle, i);
-    for (int i = 0; delete &&i < REGIONS_MAX; i++) {
-        free(handle->file->regions[i]);
-        handle->file->regions[i] = NULL;
-    }
+    handle->file->shm_users -= handle->has_shm;
+    handle->has_shm = false;
+    // The first that opens the index begins it anew.
+    if (delete || !handle->file->shm_users)
+        file_free_regions(handle->file);
     return SQLITE_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "tests/simulation/exhaustive.h"
 #include "tests/simulation/virtual_system.h"
 #include "tests/simulation/world.h"
 
@@ -112,7 +113,7 @@ static void on_timer(void *argument)
 EXPORTED struct event *event_new(struct event_base *base, evutil_socket_t fd, short events,
                                  event_callback_fn function, void *argument)
 {
-    struct timer *timer = calloc(1, sizeof(*timer));
+    struct timer *timer = exhaustive_memory_fails() ? NULL : calloc(1, sizeof(*timer));
 
     (void)base;
     if (!timer)

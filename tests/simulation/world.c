@@ -10,6 +10,7 @@
 struct host *world_host;
 int64_t world_now;
 uint64_t world_seed, world_events;
+char world_circumstance[256];
 bool world_verbose;
 
 // ---- dice ----
@@ -184,6 +185,8 @@ void world_broken(const char *format, ...)
 
     printf("BROKEN seed=%llu commit=%s: ", (unsigned long long)world_seed,
            getenv("COMMIT") ? getenv("COMMIT") : "?");
+    if (*world_circumstance)
+        printf("%s: ", world_circumstance);
     va_start(arguments, format);
     put_line(stdout, format, arguments);
     va_end(arguments);

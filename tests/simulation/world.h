@@ -43,6 +43,7 @@ extern struct host *world_host;
 extern int64_t world_now; // nanoseconds since the world began
 extern uint64_t world_seed;
 extern bool world_verbose;
+extern char world_circumstance[256]; // said with a broken promise, or ""
 
 int64_t world_wall_seconds(void);
 // A host's clock of CLOCK_REALTIME in nanoseconds.

@@ -143,9 +143,9 @@ static uint64_t gpus_left(const struct round *round, size_t class)
     return (left_of(round, class) * answered->gpus + each - 1) / each;
 }
 
-// slurmctld counts each class by itself, and would start jobs of two classes for the same GPUs. So a
-// job asks another class, until it has its lease, for what its GPUs may take away there. The broker
-// first gives GPUs that no other class wants: there are some if its own class has more left.
+// slurmctld counts each class by itself, and would start jobs of two classes for the same GPUs. So
+// a job asks another class, until it has its lease, for what its GPUs may take away there. The
+// broker first gives GPUs that no other class wants: there are some if its own class has more left.
 static uint64_t might_take(const job_record_t *job, const struct round *round, size_t own,
                            size_t class)
 {

@@ -2,8 +2,8 @@
 // A context's first slab is small, and each further one has twice the size of the one before, up to
 // 16 MiB: the box maps one large block in much less time than many small ones. One small slab
 // without pieces stays, and larger ones are kept for a while (kept_memory.h), so that programs that
-// allocate and free in a loop make no request. A freed piece is used again when the work that may use it is done. While streams are
-// captured nothing can be waited for, so pieces rest until then.
+// allocate and free in a loop make no request. A freed piece is used again when the work that may
+// use it is done. While streams are captured nothing can be waited for, so pieces rest until then.
 #include "client-lib/cuda/memory/host_slabs.h"
 
 #include <pthread.h>

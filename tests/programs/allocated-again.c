@@ -4,6 +4,7 @@
 //
 //   allocated-again [N]    N: only allocates and frees that often
 #include <pthread.h>
+#include <unistd.h>
 
 #include "tests/programs/driver.h"
 
@@ -236,6 +237,28 @@ static void ordered(void)
     is_int(used_by_pool() - before, 0, "nor when the streams have ended");
 }
 
+// A capture records what its own program calls, and nothing that was freed before.
+static void before_a_capture(void)
+{
+    CUstream stream;
+    CUgraph graph;
+    size_t nodes = 0;
+    uint64_t before = used_by_pool();
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CUdeviceptr lasting = device_alloc(MIB), memory = ordered_alloc(MIB, stream);
+    CHECK(cuMemFreeAsync(memory, stream));
+    CHECK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    CHECK(cuMemsetD8Async(lasting, 1, MIB, stream));
+    usleep(150000); // longer than anything is kept
+    CHECK(cuStreamEndCapture(stream, &graph));
+    CHECK(cuGraphGetNodes(graph, NULL, &nodes));
+    is_int(nodes, 1, "a graph does not free what was freed before its capture");
+    is_int(used_by_pool() - before, 0, "and what was freed is free");
+    CHECK(cuGraphDestroy(graph));
+    CHECK(cuMemFree(lasting));
+    CHECK(cuStreamDestroy(stream));
+}
+
 static void managed(size_t size)
 {
     unsigned wrong = 0;
@@ -347,6 +370,7 @@ int main(int argc, char **argv)
     counted_as_free();
     page_locked();
     ordered();
+    before_a_capture();
     managed(64 * KIB);
     managed(3 * MIB);
     managed(40 * MIB);

@@ -6,6 +6,7 @@
 #include "client-lib/cuda/api/exports.h"
 #include "client-lib/cuda/api/graph_handles.h"
 #include "client-lib/cuda/copy/copies.h"
+#include "client-lib/cuda/memory/kept_memory.h"
 #include "client-lib/cuda/work/captures.h"
 #include "client-lib/cuda/work/graph_objects.h"
 #include "client-lib/cuda/objects/thread.h"
@@ -18,10 +19,12 @@ enum { DEPENDENCIES_MAX = WIRE_INLINE_MAX / sizeof(struct wire_dependency) };
 // ---- beginning and ending ----
 
 // Returns the failure of earlier work before the capture begins. If it came with the answer to the
-// begin request, the caller could not see that the stream is captured.
+// begin request, the caller could not see that the stream is captured. What the program has freed
+// in a stream's order is freed first, so that the graph does not free it.
 static CUresult hear_failures(CUstream stream)
 {
     CUstreamCaptureStatus status;
+    kept_give_back_ordered();
     return remote_cuStreamIsCapturing(stream, &status);
 }
 

@@ -124,7 +124,7 @@ static void kept_release(const struct kept *old)
 static bool give_back_if_idle(const struct kept *old)
 {
     const struct allocation *memory = &old->memory;
-    bool ready = frees_in_order(old) || idle_is_known(memory->session);
+    bool ready = frees_in_order(old) ? !captures_any() : idle_is_known(memory->session);
     if (kept_is_gone(old) && !memory->host)
         return true;
     if (!ready || thread_push_context((CUcontext)(uintptr_t)memory->context) != CUDA_SUCCESS)
@@ -158,7 +158,7 @@ static bool give_back_all(bool only_ordered)
     bool any = false;
     for (struct kept *one = TAILQ_FIRST(&kept), *next; one; one = next) {
         next = TAILQ_NEXT(one, link);
-        if (only_ordered && !one->memory.ordered)
+        if (one->memory.ordered ? captures_any() : only_ordered)
             continue;
         kept_give_back(one);
         any = true;
@@ -179,7 +179,7 @@ bool kept_make_room(CUresult result)
     SCOPED_LOCK(&lock);
     // A pool gives memory back to the GPU when its work has been waited for.
     bool ordered = give_back_all(true);
-    if (ordered && !captures_any())
+    if (ordered)
         (void)remote_cuCtxSynchronize();
     return give_back_all(false) || ordered;
 }
@@ -199,7 +199,7 @@ static uint64_t give_back_old(uint64_t waited)
         else
             busy = true;
     }
-    return busy && waited < SECOND_NS ? 2 * waited : waited;
+    return !busy ? KEPT_NS : waited < SECOND_NS ? 2 * waited : waited;
 }
 
 static void *kept_watch(void *unused)
@@ -210,7 +210,7 @@ static void *kept_watch(void *unused)
     for (;;) {
         while (TAILQ_EMPTY(&kept))
             pthread_cond_wait(&more, &lock);
-        ns = give_back_old(ns ? ns : KEPT_NS);
+        ns = give_back_old(ns);
         pthread_mutex_unlock(&lock);
         nanosleep(&(struct timespec){.tv_sec = (time_t)(ns / SECOND_NS),
                                      .tv_nsec = (long)(ns % SECOND_NS)},

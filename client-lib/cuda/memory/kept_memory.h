@@ -30,7 +30,7 @@ bool kept_make_room(CUresult result);
 // are kept then.
 size_t kept_bytes(CUdevice device);
 // Gives back all that was freed in the order of streams: before calls that show a pool's state, and
-// before a stream ends.
+// before a stream ends or is captured. During captures it stays, since they may record its free.
 void kept_give_back_ordered(void);
 
 #endif

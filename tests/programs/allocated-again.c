@@ -306,6 +306,24 @@ static void contexts(void)
     CHECK(cuMemFree(memory));
 }
 
+// Resets the context about when what was freed goes back, 50 ms later.
+static void resets(void)
+{
+    int failed = 0;
+    for (int i = 0; i < 24; i++) {
+        CUdeviceptr memory;
+        CHECK(cuMemAllocManaged(&memory, 3 * MIB, CU_MEM_ATTACH_GLOBAL));
+        CHECK(cuMemFree(memory));
+        CHECK(cuMemFree(device_alloc(MIB)));
+        usleep(49000 + (unsigned)i * 80);
+        CHECK(cuDevicePrimaryCtxReset(gpu.device));
+        failed += cuDevicePrimaryCtxRetain(&gpu.context, gpu.device) != CUDA_SUCCESS;
+        CHECK(cuCtxSetCurrent(gpu.context));
+        failed += cuMemAlloc(&memory, MIB) != CUDA_SUCCESS || cuMemFree(memory) != CUDA_SUCCESS;
+    }
+    is_int(failed, 0, "a reset ends what was kept, whenever it comes");
+}
+
 // ---- threads ----
 
 struct job {
@@ -363,6 +381,7 @@ int main(int argc, char **argv)
         return 0;
     }
     contexts();
+    resets();
     loop(LOOPS, 4 * KIB);
     loop(LOOPS, MIB);
     identity();

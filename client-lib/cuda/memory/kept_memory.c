@@ -152,13 +152,21 @@ static void kept_give_back(struct kept *old)
     kept_take_out(old);
 }
 
+enum { KEPT_ORDERED = 1, KEPT_PLAIN = 2, KEPT_ON_HOST = 4 };
+
+static unsigned int kind_of(const struct allocation *memory)
+{
+    return memory->host ? KEPT_ON_HOST : memory->ordered ? KEPT_ORDERED : KEPT_PLAIN;
+}
+
 // Returns true if any was kept. The caller holds the lock.
-static bool give_back_all(bool only_ordered)
+static bool give_back_all(unsigned int kinds)
 {
     bool any = false;
+    kinds &= captures_any() ? ~(unsigned int)KEPT_ORDERED : kinds;
     for (struct kept *one = TAILQ_FIRST(&kept), *next; one; one = next) {
         next = TAILQ_NEXT(one, link);
-        if (one->memory.ordered ? captures_any() : only_ordered)
+        if (!(kinds & kind_of(&one->memory)))
             continue;
         kept_give_back(one);
         any = true;
@@ -169,7 +177,13 @@ static bool give_back_all(bool only_ordered)
 void kept_give_back_ordered(void)
 {
     SCOPED_LOCK(&lock);
-    (void)give_back_all(true);
+    (void)give_back_all(KEPT_ORDERED);
+}
+
+void kept_context_ends(void)
+{
+    SCOPED_LOCK(&lock);
+    (void)give_back_all(KEPT_ORDERED | KEPT_PLAIN);
 }
 
 bool kept_make_room(CUresult result)
@@ -178,10 +192,10 @@ bool kept_make_room(CUresult result)
         return false;
     SCOPED_LOCK(&lock);
     // A pool gives memory back to the GPU when its work has been waited for.
-    bool ordered = give_back_all(true);
+    bool ordered = give_back_all(KEPT_ORDERED);
     if (ordered)
         (void)remote_cuCtxSynchronize();
-    return give_back_all(false) || ordered;
+    return give_back_all(KEPT_PLAIN | KEPT_ON_HOST) || ordered;
 }
 
 // Gives memory back that has been kept for KEPT_NS. Returns how long to wait until the next look;

@@ -32,5 +32,8 @@ size_t kept_bytes(CUdevice device);
 // Gives back all that was freed in the order of streams: before calls that show a pool's state, and
 // before a stream ends or is captured. During captures it stays, since they may record its free.
 void kept_give_back_ordered(void);
+// Gives back all memory of GPUs before a context ends: a request to free it must not come after
+// that.
+void kept_context_ends(void);
 
 #endif

@@ -24,6 +24,15 @@ ended() {
     dismiss "$1"
 }
 
+# client NAME: a program whose session is a client of MPS. A worker that was ready before the daemon is none.
+client() {
+    obedient "$1" RGPU_LOG=info
+    while [[ $(told "$1" share) != *mps=1 ]]; do
+        dismiss "$1"
+        obedient "$1" RGPU_LOG=info
+    done
+}
+
 box
 export RGPU_BOXES=$BOX
 obedient one RGPU_LOG=info
@@ -51,7 +60,7 @@ dismiss two
 logs "$BOX_LOG" 'the MPS daemon is ready' "and another daemon is started, as ever"
 
 for what in daemon server; do
-    obedient $what RGPU_LOG=info
+    client $what
     is "$(told $what work)" "work 0" "$what: a session"
     server=$(on_mps get_server_list)
     await "its server" log_has "MPS server pid=$server status=ACTIVE"
@@ -66,7 +75,7 @@ done
 
 # What the spawner has kept is checked.
 for how in garbage release gpu descriptor; do
-    obedient $how RGPU_LOG=info
+    client $how
     is "$(told $how work)" "work 0" "$how: a session"
     killed
     ok "$how: the record is altered" python3 -B "$TOP/tests/session/alter_record.py" "$SPAWNER" $how mps

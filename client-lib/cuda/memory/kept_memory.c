@@ -154,7 +154,7 @@ static void kept_give_back(struct kept *old)
 
 enum { KEPT_ORDERED = 1, KEPT_PLAIN = 2, KEPT_ON_HOST = 4 };
 
-static unsigned int kind_of(const struct allocation *memory)
+static unsigned int kept_kind(const struct allocation *memory)
 {
     return memory->host ? KEPT_ON_HOST : memory->ordered ? KEPT_ORDERED : KEPT_PLAIN;
 }
@@ -166,7 +166,7 @@ static bool give_back_all(unsigned int kinds)
     kinds &= captures_any() ? ~(unsigned int)KEPT_ORDERED : kinds;
     for (struct kept *one = TAILQ_FIRST(&kept), *next; one; one = next) {
         next = TAILQ_NEXT(one, link);
-        if (!(kinds & kind_of(&one->memory)))
+        if (!(kinds & kept_kind(&one->memory)))
             continue;
         kept_give_back(one);
         any = true;
@@ -182,8 +182,14 @@ void kept_give_back_ordered(void)
 
 void kept_context_ends(void)
 {
-    SCOPED_LOCK(&lock);
-    (void)give_back_all(KEPT_ORDERED | KEPT_PLAIN);
+    pthread_mutex_lock(&lock);
+    (void)give_back_all(KEPT_ORDERED);
+}
+
+CUresult kept_context_ended(CUresult result)
+{
+    pthread_mutex_unlock(&lock);
+    return result;
 }
 
 bool kept_make_room(CUresult result)

@@ -32,8 +32,9 @@ size_t kept_bytes(CUdevice device);
 // Gives back all that was freed in the order of streams: before calls that show a pool's state, and
 // before a stream ends or is captured. During captures it stays, since they may record its free.
 void kept_give_back_ordered(void);
-// Gives back all memory of GPUs before a context ends: a request to free it must not come after
-// that.
+// Called before and after a context ends, which frees its memory: no request to free any is sent in
+// between. The second one returns RESULT.
 void kept_context_ends(void);
+CUresult kept_context_ended(CUresult result);
 
 #endif

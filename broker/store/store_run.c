@@ -76,30 +76,40 @@ enum outcome statements_prepare(struct store *store)
     return error;
 }
 
-static sqlite3_stmt *bind(struct store *store, enum statement number, const char *types,
-                          va_list values)
+// SQLite copies text. Without memory the parameter would stay what it was before, and the statement
+// would do something else.
+static enum outcome bind_text(sqlite3_stmt *statement, int place, const char *text)
+{
+    int result = sqlite3_bind_text(statement, place, text, -1, SQLITE_TRANSIENT);
+
+    return result == SQLITE_NOMEM ? OUTCOME_NO_MEMORY : OUTCOME_DONE;
+}
+
+static enum outcome bind(struct store *store, enum statement number, const char *types,
+                         va_list values)
 {
     sqlite3_stmt *statement = store->statements[number];
+    enum outcome error = OUTCOME_DONE;
 
     sqlite3_reset(statement);
-    for (int i = 1; *types; types++, i++) {
+    for (int i = 1; !error && *types; types++, i++) {
         if (*types == 't')
-            sqlite3_bind_text(statement, i, va_arg(values, const char *), -1, SQLITE_TRANSIENT);
+            error = bind_text(statement, i, va_arg(values, const char *));
         else
             sqlite3_bind_int64(statement, i, va_arg(values, int64_t));
     }
-    return statement;
+    return error;
 }
 
 sqlite3_stmt *statement_query(struct store *store, enum statement number, const char *types, ...)
 {
-    sqlite3_stmt *statement;
     va_list values;
 
     va_start(values, types);
-    statement = bind(store, number, types, values);
+    if (bind(store, number, types, values))
+        abort(); // out of memory, where libevent and jansson abort as well
     va_end(values);
-    return statement;
+    return store->statements[number];
 }
 
 static enum outcome store_run_finish(struct store *store, enum statement number)
@@ -117,12 +127,13 @@ static enum outcome store_run_finish(struct store *store, enum statement number)
 
 enum outcome statement_run(struct store *store, enum statement number, const char *types, ...)
 {
+    enum outcome error;
     va_list values;
 
     va_start(values, types);
-    bind(store, number, types, values);
+    error = bind(store, number, types, values);
     va_end(values);
-    return store_run_finish(store, number);
+    return error ? error : store_run_finish(store, number);
 }
 
 // The place of a parameter, 0 where the statement has none of that name.
@@ -138,6 +149,7 @@ static enum outcome bind_column(sqlite3_stmt *statement, const struct column *co
                                 const void *thing)
 {
     int place = store_run_place_of(statement, column->name);
+    enum outcome error = OUTCOME_DONE;
     struct column_value value;
 
     if (place == 0)
@@ -148,11 +160,11 @@ static enum outcome bind_column(sqlite3_stmt *statement, const struct column *co
     if (value.is_null)
         sqlite3_bind_null(statement, place);
     else if (value.text)
-        sqlite3_bind_text(statement, place, value.text, -1, SQLITE_TRANSIENT);
+        error = bind_text(statement, place, value.text);
     else
         sqlite3_bind_int64(statement, place, value.number);
     free(value.owned);
-    return OUTCOME_DONE;
+    return error;
 }
 
 enum outcome statement_run_with(struct store *store, enum statement number, const void *thing,
@@ -165,12 +177,9 @@ enum outcome statement_run_with(struct store *store, enum statement number, cons
     for (const struct column *column = statement_texts[number].columns; !error && column->name;
          column++)
         error = bind_column(statement, column, thing);
-    if (error)
-        return error;
-    if (lease)
-        sqlite3_bind_text(statement, store_run_place_of(statement, "lease"), lease, -1,
-                          SQLITE_TRANSIENT);
-    return store_run_finish(store, number);
+    if (!error && lease)
+        error = bind_text(statement, store_run_place_of(statement, "lease"), lease);
+    return error ? error : store_run_finish(store, number);
 }
 
 // ---- rows ----

@@ -8,7 +8,7 @@
 COMMIT=$(git -C "$TOP" rev-parse --short HEAD 2>/dev/null || echo unknown)
 export COMMIT
 last=150 seconds=7 step=400
-[ -z "${WORLD:-}" ] || last=500 seconds=100 step=100
+[ -z "${WORLD:-}" ] || last=500 seconds=100 step=20
 [ -z "${SIMULATE_SECONDS:-}" ] || last=1000000000000 seconds=$SIMULATE_SECONDS
 one_life() { "$BUILD/tests/simulate" --seed 3 --minutes 3 --boxes 5 --users 20 --verbose | grep -v processor_seconds | cksum; }
 

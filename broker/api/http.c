@@ -13,6 +13,7 @@
 #include "broker/http/same_site.h"
 #include "broker/api/session_query.h"
 #include "broker/leases/tick.h"
+#include "broker/pool/pool.h"
 #include "broker/http/user_rates.h"
 #include "common/base/clock.h"
 #include "common/security/api_auth.h"
@@ -29,9 +30,7 @@ static bool route_matches(const char *pattern, struct api_call *call)
     char *at;
 
     free(call->segments);
-    call->segments = strdup(call->path);
-    if (!call->segments)
-        abort();
+    call->segments = pool_copy_text(call->path);
     at = call->segments;
     memset(call->arguments, 0, sizeof(call->arguments));
     while (at && *pattern == '/' && *at == '/') {

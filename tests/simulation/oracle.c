@@ -58,7 +58,7 @@ static struct record *record_find_or_add(const char *id)
     return record;
 }
 
-// Nothing that fails in the product fails here.
+// The faults of a trial are the product's alone.
 static struct record *record_of(const char *id)
 {
     exhaustive_hold(true);

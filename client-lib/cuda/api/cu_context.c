@@ -61,8 +61,7 @@ CUresult cuCtxGetLimit(size_t *pvalue, CUlimit limit)
     uint64_t context = object->ctx.wire, set = atomic_load(&limits_set);
     if (limits.context != context || limits.set != set)
         limits.known = 0;
-    if (pvalue && (limits.known & bit) && !atomic_load(&object->ctx.sticky) &&
-        !atomic_load(&object->session->lost)) {
+    if (pvalue && (limits.known & bit) && context_is_sound(object)) {
         *pvalue = limits.values[limit];
         return CUDA_SUCCESS;
     }

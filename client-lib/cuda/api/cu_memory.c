@@ -4,6 +4,7 @@
 #include "client-lib/cuda/managed/managed_memory.h"
 #include "client-lib/cuda/managed/mapped_host.h"
 #include "client-lib/cuda/objects/addresses.h"
+#include "client-lib/cuda/objects/contexts.h"
 #include "client-lib/cuda/work/host_pointers.h"
 #include "client-lib/cuda/memory/device_memory.h"
 #include "client-lib/cuda/memory/kept_memory.h"
@@ -25,9 +26,8 @@ static __thread struct memory_figures {
 
 static bool cu_memory_figures_hold(const struct object *context)
 {
-    const struct box_session *session = context->session;
-    return figures.context == context->handle && !atomic_load(&context->ctx.sticky) &&
-           !atomic_load(&session->lost) && figures.requests == atomic_load(&session->requests) &&
+    return figures.context == context->handle && context_is_sound(context) &&
+           figures.requests == atomic_load(&context->session->requests) &&
            clock_ns() - figures.when < FIGURES_NS;
 }
 

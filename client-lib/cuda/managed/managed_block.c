@@ -21,8 +21,3 @@ CUresult managed_block_make(size_t size, struct allocation *block)
         (void)device_memory_give_pages(block);
     return result;
 }
-
-CUresult managed_block_free(const struct allocation *block)
-{
-    return device_memory_give_pages(block);
-}

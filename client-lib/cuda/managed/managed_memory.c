@@ -6,6 +6,7 @@
 #include "client-lib/cuda/managed/managed_slabs.h"
 #include "client-lib/cuda/managed/mirror.h"
 #include "client-lib/cuda/managed/quiet.h"
+#include "client-lib/cuda/memory/device_memory.h"
 #include "client-lib/cuda/objects/addresses.h"
 #include "client-lib/cuda/objects/before_work.h"
 #include "client-lib/cuda/objects/call.h"
@@ -23,7 +24,7 @@ static CUresult managed_memory_take(size_t size, struct allocation *memory)
 static CUresult managed_memory_give(const struct allocation *memory)
 {
     if (memory->whole)
-        return managed_block_free(memory);
+        return device_memory_give_pages(memory);
     // Waits for the GPU as cuMemFree does, so that old work cannot disturb the next owner of this
     // memory.
     quiet_await(memory->session, memory->context, 0);

@@ -7,6 +7,7 @@
 
 #include "client-lib/cuda/managed/managed_block.h"
 #include "client-lib/cuda/managed/mirror.h"
+#include "client-lib/cuda/memory/device_memory.h"
 #include "client-lib/cuda/objects/thread.h"
 #include "common/base/scope.h"
 
@@ -129,7 +130,7 @@ void slab_give(const struct allocation *piece)
         if (slab->used)
             return;
         *at = slab->following;
-        (void)managed_block_free(&slab->block);
+        (void)device_memory_give_pages(&slab->block);
         free(slab);
         return;
     }

@@ -61,12 +61,6 @@ static int device_memory_enter(CUdeviceptr base, const struct object *context,
     return memory_add(&allocation);
 }
 
-static CUresult device_memory_check_stream(CUstream stream)
-{
-    struct box_session *session;
-    return call_check_stream(stream, &session, &stream);
-}
-
 // Finds the context of a request: that of its stream, else the current one.
 static CUresult context_of_request(const struct allocation_request *request,
                                    struct object **context)
@@ -210,17 +204,25 @@ static CUresult release_plain(struct allocation_request *request, CUdeviceptr dp
     return remote_cuMemFree_v2(dptr);
 }
 
+static bool device_memory_take_kept(const struct allocation_request *request,
+                                    struct allocation *kept)
+{
+    struct object *context;
+    if (context_of_request(request, &context) != CUDA_SUCCESS)
+        return false;
+    *kept = (struct allocation){.size = request->size,
+                                .context = context->ctx.root,
+                                .managed = request->managed,
+                                .ordered = request->ordered,
+                                .pool = request->pool};
+    return kept_take(kept, request->stream);
+}
+
 // Enters kept memory as a new allocation.
 static bool allocate_kept(struct allocation_request *request, CUdeviceptr *dptr)
 {
-    struct object *context;
-    if (!dptr || context_of_request(request, &context) != CUDA_SUCCESS)
-        return false;
-    struct allocation kept = {.size = request->size,
-                              .context = context->ctx.root,
-                              .ordered = request->ordered,
-                              .pool = request->pool};
-    if (!kept_take(&kept, request->stream))
+    struct allocation kept;
+    if (!dptr || !device_memory_take_kept(request, &kept))
         return false;
     *dptr = kept.base;
     if (!memory_add(&kept))
@@ -260,15 +262,11 @@ static CUresult allocate_pages(struct allocation_request *request, CUdeviceptr *
 
 CUresult device_memory_take_pages(size_t size, struct allocation *pages)
 {
-    struct object *context;
-    if (thread_context_object(&context) == CUDA_SUCCESS) {
-        *pages = (struct allocation){.size = size, .context = context->ctx.root, .managed = true};
-        if (kept_take(pages, NULL))
-            return CUDA_SUCCESS;
-    }
     CUdeviceptr base;
     struct allocation_request request = {
         .allocate = allocate_pages, .release = release_plain, .size = size, .managed = true};
+    if (device_memory_take_kept(&request, pages))
+        return CUDA_SUCCESS;
     CUresult result = allocate(&request, &base);
     if (result == CUDA_SUCCESS && !memory_remove(base, pages))
         result = CUDA_ERROR_UNKNOWN;
@@ -336,21 +334,21 @@ CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPo
                                          .ordered = true,
                                          .pool = pool,
                                          .stream = stream};
+    struct box_session *session;
+    CUstream resolved;
+    CUresult found = call_check_stream(stream, &session, &resolved);
     if (!size && dptr) { // an allocation of 0 bytes; cuMemFreeAsync accepts its address
-        CUresult result = device_memory_check_stream(stream);
-        if (result == CUDA_SUCCESS)
+        if (found == CUDA_SUCCESS)
             *dptr = 0;
-        return result;
+        return found;
     }
     CUresult result = ask_captured(stream, &request.captured);
     if (result != CUDA_SUCCESS)
         return result;
-    struct box_session *session;
-    if (call_check_stream(stream, &session, &request.stream) != CUDA_SUCCESS)
-        request.stream = stream; // the box's answer is the driver's
-    else if (allocate_kept(&request, dptr))
-        return CUDA_SUCCESS;
-    return allocate(&request, dptr);
+    if (found == CUDA_SUCCESS) // else the box's answer is the driver's
+        request.stream = resolved;
+    return found == CUDA_SUCCESS && allocate_kept(&request, dptr) ? CUDA_SUCCESS
+                                                                  : allocate(&request, dptr);
 }
 
 CUresult device_memory_of_graph(CUdeviceptr dptr, size_t size, struct box_session *session,
@@ -396,24 +394,20 @@ static bool is_of_current_context(const struct allocation *gone)
     return thread_context_object(&context) == CUDA_SUCCESS && context->ctx.root == gone->context;
 }
 
-static uint64_t whole_of(const struct allocation *gone)
-{
-    return gone->managed ? gone->whole : gone->base;
-}
-
 static CUresult free_and_wait(const struct allocation *gone)
 {
     uint64_t mark = idle_mark(gone->session);
-    bool keep = is_sure(gone) && kept_suits(gone) && is_of_current_context(gone);
-    CUresult result = keep ? remote_cuCtxSynchronize() : CUDA_SUCCESS;
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (keep)
+    CUresult result;
+    if (is_sure(gone) && kept_suits(gone) && is_of_current_context(gone)) {
+        result = remote_cuCtxSynchronize();
+        if (result != CUDA_SUCCESS)
+            return result;
         idle_note_context(gone->session, mark);
-    if (keep && idle_is_known(gone->session) && kept_give(gone, NULL))
-        return CUDA_SUCCESS;
+        if (idle_is_known(gone->session) && kept_give(gone, NULL))
+            return CUDA_SUCCESS;
+    }
     before_work_memory_ends(gone);
-    result = remote_cuMemFree_v2(whole_of(gone));
+    result = remote_cuMemFree_v2(memory_whole(gone));
     if (result == CUDA_SUCCESS)
         idle_note_context(gone->session, mark);
     return result;
@@ -426,7 +420,7 @@ static CUresult free_one(const struct allocation *gone)
     if (kept_give(gone, NULL))
         return CUDA_SUCCESS;
     before_work_memory_ends(gone);
-    return remote_memory_free(whole_of(gone));
+    return remote_memory_free(memory_whole(gone));
 }
 
 CUresult device_memory_give_pages(const struct allocation *pages)
@@ -481,5 +475,5 @@ CUresult device_memory_free_async(CUdeviceptr dptr, CUstream stream)
         return CUDA_ERROR_INVALID_VALUE;
     // The box handles requests in order, so it cannot reuse this address before it has freed it.
     return keep_in_order(&gone, resolved) ? CUDA_SUCCESS
-                                          : remote_cuMemFreeAsync(whole_of(&gone), stream);
+                                          : remote_cuMemFreeAsync(memory_whole(&gone), stream);
 }

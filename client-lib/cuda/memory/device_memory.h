@@ -14,7 +14,8 @@ CUresult device_memory_allocate(CUdeviceptr *dptr, size_t size);
 // Allocates at least SIZE bytes in whole pages, and describes them in *PAGES. They are not in the
 // address book; the caller enters those parts that the program gets.
 CUresult device_memory_take_pages(size_t size, struct allocation *pages);
-// Frees pages of device_memory_take_pages.
+// Frees pages of device_memory_take_pages with their mirror, or keeps both for the next pages of this
+// size. The caller has removed them from the address book.
 CUresult device_memory_give_pages(const struct allocation *pages);
 // Allocates HEIGHT rows of WIDTH bytes, as cuMemAllocPitch does. *PITCH: bytes from one row to the
 // next. ELEMENT: bytes of the elements that kernels will access.

@@ -118,7 +118,7 @@ static void kept_release(const struct kept *old)
     if (frees_in_order(old))
         (void)remote_cuMemFreeAsync(memory->base, old->stream);
     else
-        (void)remote_memory_free(memory->managed ? memory->whole : memory->base);
+        (void)remote_memory_free(memory_whole(memory));
 }
 
 static bool give_back_if_idle(const struct kept *old)

@@ -24,7 +24,7 @@ bool kept_suits(const struct allocation *freed);
 // STREAM before, if the memory is ordered. Returns false if the caller must free it.
 bool kept_give(const struct allocation *freed, CUstream stream);
 // Returns true if the caller should ask for memory once more: RESULT is CUDA_ERROR_OUT_OF_MEMORY,
-// and memory of the current context's session was kept, which this gives back.
+// and memory was kept, which this gives back.
 bool kept_make_room(CUresult result);
 // Gives all memory back if the GPU is idle. Returns how many bytes of DEVICE (the program's number)
 // are kept then.

@@ -46,6 +46,12 @@ struct allocation {
     uint64_t id;       // number that no other allocation of this process has
 };
 
+// Returns the start of the box's allocation.
+static inline uint64_t memory_whole(const struct allocation *memory)
+{
+    return memory->managed ? memory->whole : memory->base;
+}
+
 // Enters an allocation. -EEXIST: its addresses are taken by another box or by this process's own
 // memory, so it cannot be used. -ENOMEM.
 int memory_add(const struct allocation *allocation);

@@ -145,6 +145,12 @@ bool context_part_ends_later(struct box_session *session, uint16_t op)
     return idle_is_known(session) && !session_expecting(session) && session_knows(session, op);
 }
 
+bool context_is_sound(const struct object *context)
+{
+    return !atomic_load(&((struct object *)context)->ctx.sticky) &&
+           !atomic_load(&context->session->lost);
+}
+
 // Returns true if the box may end the context after the call has returned: also, the next program
 // on the GPU hardly misses its memory.
 static bool may_end_later(const struct object *context)

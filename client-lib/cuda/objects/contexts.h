@@ -33,6 +33,8 @@ extern _Atomic uint64_t contexts_ended;
 // work is still to come.
 bool context_part_ends_later(struct box_session *session, uint16_t op);
 
+// Returns true if the box could answer: neither the context nor its session has failed.
+bool context_is_sound(const struct object *context);
 // Finds the named context, or for NULL the current one.
 CUresult context_named_or_current(CUcontext context, struct object **object);
 // Makes CALL with CONTEXT as the current one. NULL: the context that is current.

@@ -55,11 +55,11 @@ static struct object *keeper_of(struct object *function)
     return kernel ? kernel : function;
 }
 
-// Returns true if the box could answer: neither the context nor the session has failed.
+// Returns true if the box of the function could answer.
 static bool is_sound(const struct object *function)
 {
     struct object *context;
-    return thread_context_object(&context) == CUDA_SUCCESS && !atomic_load(&context->ctx.sticky) &&
+    return thread_context_object(&context) == CUDA_SUCCESS && context_is_sound(context) &&
            !atomic_load(&function->session->lost);
 }
 

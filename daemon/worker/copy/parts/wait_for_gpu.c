@@ -13,13 +13,13 @@
 // Recent times that requests have waited for the GPU.
 static struct wait_estimate estimate;
 
-// Returns true to query again: the spin time is not over and no request has arrived. After a moment
-// it yields the processor, which the GPU's thread may need.
-static bool ask_again(uint64_t start)
+// Returns true to query again: the time is not over and no request has arrived. After a moment it
+// yields the processor, which the GPU's thread may need.
+static bool ask_again(uint64_t start, uint64_t ns)
 {
     uint64_t passed = clock_ns() - start;
 
-    if (passed >= wait_estimate_spin_ns(&estimate, setup_spin_us()) || link_pending(session.link))
+    if (passed >= ns || link_pending(session.link))
         return false;
     if (passed >= (uint64_t)setup_spin_us() * 1000)
         sched_yield();
@@ -30,10 +30,10 @@ CUresult serve_ask_a_while(struct serve *serve,
                            CUresult (*query)(struct serve *serve, const void *args),
                            const void *args)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_ns(), ns = wait_estimate_spin_ns(&estimate, setup_spin_us());
     CUresult result;
 
-    while ((result = query(serve, args)) == CUDA_ERROR_NOT_READY && ask_again(start))
+    while ((result = query(serve, args)) == CUDA_ERROR_NOT_READY && ask_again(start, ns))
         ;
     return result;
 }
@@ -56,10 +56,11 @@ CUresult serve_ask_for_change(struct serve *serve,
                               const void *subject)
 {
     CUresult result = query(serve, subject);
-    uint64_t end = result == CUDA_ERROR_NOT_READY ? clock_ns() : 0;
-    if (end && is_asked_again(subject, end))
-        end += CHANGE_NS;
-    while (result == CUDA_ERROR_NOT_READY && clock_ns() < end && !link_pending(session.link))
+
+    if (result != CUDA_ERROR_NOT_READY)
+        return result;
+    uint64_t start = clock_ns(), ns = is_asked_again(subject, start) ? CHANGE_NS : 0;
+    while (result == CUDA_ERROR_NOT_READY && ask_again(start, ns))
         result = query(serve, subject);
     return result;
 }

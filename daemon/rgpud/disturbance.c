@@ -17,13 +17,15 @@ enum pace disturbance_pace(const struct disturbance *now, const char **why)
     const char *busy = now->sessions ? what_is_busy(now) : NULL;
 
     *why = NULL;
-    // Waiting clients have workers started for them; other starts would slow those down.
-    if (now->waiting) {
+    // Waiting clients have workers started for them; other starts would slow those down. A single
+    // one is probably followed by the next, for which a worker is begun beside its own: the driver
+    // makes two contexts in less time than one after the other.
+    if (now->waiting > 1) {
         *why = "clients wait for workers of their own";
         return PACE_NONE;
     }
     if (!now->sessions)
-        return PACE_MANY;
+        return now->waiting ? PACE_ONE : PACE_MANY;
     if (busy && now->short_us < now->timeout_us) {
         *why = busy;
         return PACE_NONE;

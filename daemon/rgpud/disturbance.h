@@ -10,7 +10,7 @@
 struct disturbance {
     unsigned waiting;          // clients that wait for a worker of the device
     unsigned sessions;         // sessions on the device
-    bool crowded;              // a session had to wait since the figures were read
+    bool crowded;              // several sessions had to wait since the figures were read
     struct figure utilization; // percent of the GPU
     unsigned running;          // runnable threads of the host
     unsigned processors;
@@ -20,7 +20,7 @@ struct disturbance {
     uint64_t timeout_us; // setting: microseconds that workers may be missing
 };
 
-// Number of workers that may start at once.
+// Number of workers that may start at once, beside those of waiting clients.
 enum pace { PACE_NONE, PACE_ONE, PACE_MANY };
 // Returns the number of workers that may start. Sets *WHY to a reason for starting fewer, or NULL.
 enum pace disturbance_pace(const struct disturbance *now, const char **why);

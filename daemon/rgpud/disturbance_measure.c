@@ -31,16 +31,17 @@ static unsigned count_waiting(struct box *box, const struct box_device *device)
     return count;
 }
 
-// Returns true if any session that had to wait began after the library's last reading.
+// Returns true if several sessions that had to wait began after the library's last reading. A
+// single one is a program that follows another one: the next may come as soon.
 static bool is_crowded(const struct box *box, const struct box_device *device)
 {
     const struct worker_process *worker;
+    unsigned waited = 0;
 
     TAILQ_FOREACH(worker, &box->workers, link)
-        if (worker->device == device && worker->session.waited &&
-            worker->session.since_ms >= device->figures_ms)
-            return true;
-    return false;
+        waited += worker->device == device && worker->session.waited &&
+                  worker->session.since_ms >= device->figures_ms;
+    return waited > 1;
 }
 
 void disturbance_measure(struct box *box, const struct box_device *device, struct disturbance *out)

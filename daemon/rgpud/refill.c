@@ -176,6 +176,16 @@ static enum pace pace_of(struct box *box, struct box_device *device, const char 
     return disturbance_pace(&now, why);
 }
 
+static unsigned count_starting_for_clients(const struct box *box, const struct box_device *device)
+{
+    const struct worker_process *worker;
+    unsigned count = 0;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        count += worker->device == device && worker->state == WORKER_STARTING && worker->promised;
+    return count;
+}
+
 static void keep_warm(struct box *box, struct box_device *device)
 {
     struct warm_pool *pool = &device->pool;
@@ -195,7 +205,9 @@ static void keep_warm(struct box *box, struct box_device *device)
         refill_hold(box, pool, why);
         return;
     }
-    unsigned most = pace == PACE_ONE ? 1 : (unsigned)box->settings.parallel_starts;
+    unsigned most = (unsigned)box->settings.parallel_starts;
+    if (pace == PACE_ONE && count_starting_for_clients(box, device) < most)
+        most = 1 + count_starting_for_clients(box, device);
     for (; have < wanted && may_start(box, device, sees, most); have++)
         if (worker_start(box, device, sees, (struct mps_part){0}))
             return;

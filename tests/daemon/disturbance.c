@@ -38,6 +38,11 @@ int main(void)
     now.short_us = now.timeout_us + 1;
     gives(now, PACE_NONE, "clients wait for workers of their own",
           "however long they have been missing");
+    now = calm;
+    now.waiting = 1;
+    gives(now, PACE_ONE, NULL, "one beside the worker of a single client that waits");
+    now.sessions = 0;
+    gives(now, PACE_ONE, NULL, "not as many as may be");
 
     now = calm;
     now.utilization.value = 50;

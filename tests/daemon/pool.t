@@ -3,6 +3,7 @@
 # Warm workers are refilled; an empty pool delays a client and never refuses it.
 . "$(dirname "$0")/stub.sh"
 queued() { [ "$(admin health | member queued)" = 1 ]; }
+two_starting() { [ "$(admin devices | member starting)" = 2 ]; }
 
 mkfifo -m 666 "$TMP/gate"
 exec {gate}<>"$TMP/gate"
@@ -14,7 +15,8 @@ await_line first 'open session'
 pass "the warm worker serves at once"
 
 start waiting "$CLIENT" "$BOX" echo hi
-is "$(admin devices | member starting)" 1 "a replacement is being started"
+await "two workers that start" two_starting
+pass "one is started for it, and one for the next client"
 printf g >&$gate
 await_line waiting 'echoed'
 pass "a client that came to an empty pool is served when a worker is ready"
@@ -39,10 +41,10 @@ await_log 'client left the queue peer='
 pass "a client that leaves while it waits is forgotten"
 
 # A worker becomes ready while the order to end is on its way to it.
-is "$(admin devices | member starting)" 1 "a worker is being started"
+await "a worker that starts" two_starting
 kill "$BOX_PID"
 await_log 'box state=leaving'
-printf g >&$gate
+printf gg >&$gate
 await_log 'worker ended .*the box takes no new sessions'
 unlike "$(cat "$BOX_LOG")" 'broke the protocol' "one that is ready as the box ends is no fault"
 start_stub_box --log-level debug --handshake-timeout 10min --refill-timeout 0

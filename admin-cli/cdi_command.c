@@ -13,6 +13,7 @@
 #include "admin-cli/ping.h"
 #include "common/base/scope.h"
 #include "common/driver/nccl_preload.h"
+#include "common/net/endpoint.h"
 #include "common/net/control.h"
 #include "common/security/ticket.h"
 
@@ -36,7 +37,7 @@ enum { CDI_LIBRARIES = sizeof(cdi_libraries) / sizeof(cdi_libraries[0]) };
 struct cdi_lease {
     char ticket[PATH_MAX]; // "": no lease
     char id[TICKET_NAME_MAX];
-    size_t boxes;
+    bool apart; // its GPUs (nccl_preload.h)
 };
 
 static int cdi_find_libraries(char directory[PATH_MAX])
@@ -65,7 +66,10 @@ static int cdi_read_ticket(const char *path, struct cdi_lease *out)
         return 0;
     err = realpath(path, out->ticket) ? ticket_bundle_load_file(path, &bundle) : -errno;
     if (!err) {
-        out->boxes = bundle.count;
+        out->apart =
+            nccl_gpus_are_apart(bundle.count,
+                                bundle.count && endpoint_list_is_here(bundle.entries[0].addresses),
+                                getenv("RGPU_TRANSPORT"));
         err = bundle.count ? ticket_lease(&bundle.entries[0], out->id) : -EBADMSG;
         ticket_bundle_free(&bundle);
     }
@@ -125,7 +129,7 @@ static json_t *cdi_describe(const char *directory, const struct cdi_lease *lease
         cdi_mount(mounts, lease->ticket, CDI_TICKET);
         json_array_append_new(variables, json_string("RGPU_TICKET_FILE=" CDI_TICKET));
     }
-    if (nccl_preload(directory, NULL, getenv("RGPU_NCCL"), lease->boxes, preload, sizeof(preload)))
+    if (nccl_preload(directory, NULL, getenv("RGPU_NCCL"), lease->apart, preload, sizeof(preload)))
         json_array_append_new(variables, json_sprintf("LD_PRELOAD=%s", preload));
     return json_pack("{s:s, s:s, s:[{s:s, s:{s:o, s:o}}]}", "cdiVersion", CDI_VERSION, "kind",
                      cdi_kind(lease), "devices", "name", leased ? lease->id : "all",

@@ -9,6 +9,7 @@
 #include "common/driver/nccl_preload.h"
 #include "common/driver/profiler_preload.h"
 #include "common/base/program_path.h"
+#include "common/net/endpoint.h"
 
 static char directory[4096];
 
@@ -52,11 +53,13 @@ int client_library_use(void)
     return 0;
 }
 
-void client_library_use_nccl(size_t boxes)
+void client_library_use_nccl(size_t boxes, const char *addresses)
 {
     char value[8192];
+    bool apart =
+        nccl_gpus_are_apart(boxes, endpoint_list_is_here(addresses), getenv("RGPU_TRANSPORT"));
 
-    if (nccl_preload(directory, getenv("LD_PRELOAD"), getenv("RGPU_NCCL"), boxes, value,
+    if (nccl_preload(directory, getenv("LD_PRELOAD"), getenv("RGPU_NCCL"), apart, value,
                      sizeof(value)))
         setenv("LD_PRELOAD", value, 1);
 }

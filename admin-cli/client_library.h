@@ -8,8 +8,9 @@
 // Adds the directory of rgpu's libraries to LD_LIBRARY_PATH. Returns 0, or the exit status after it
 // has printed an error.
 int client_library_use(void);
-// Also preloads rgpu's libnccl.so.2 (LD_PRELOAD), as RGPU_NCCL and the number of boxes demand: see
-// nccl_preload(). Must follow client_library_use; RGPU_NCCL must be valid.
-void client_library_use_nccl(size_t boxes);
+// Also preloads rgpu's libnccl.so.2 (LD_PRELOAD), as RGPU_NCCL and the places of the GPUs demand
+// (nccl_preload.h). ADDRESSES: those of the first box. Must follow client_library_use; RGPU_NCCL
+// must be valid.
+void client_library_use_nccl(size_t boxes, const char *addresses);
 
 #endif

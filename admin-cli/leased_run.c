@@ -257,16 +257,14 @@ static int leased_run_await_grant(struct broker_client *client, struct broker_le
 // ---- the program ----
 
 // A lease has a ticket for each of its boxes.
-static size_t boxes_of(const struct broker_lease *lease)
+static void use_nccl(const struct broker_lease *lease)
 {
     struct ticket_bundle bundle;
-    size_t count = 0;
 
-    if (!ticket_bundle_parse(lease->ticket, strlen(lease->ticket), &bundle)) {
-        count = bundle.count;
-        ticket_bundle_free(&bundle);
-    }
-    return count;
+    if (ticket_bundle_parse(lease->ticket, strlen(lease->ticket), &bundle))
+        return;
+    client_library_use_nccl(bundle.count, bundle.count ? bundle.entries[0].addresses : "");
+    ticket_bundle_free(&bundle);
 }
 
 static pid_t start_program(char **argv, const char *ticket_file)
@@ -362,7 +360,7 @@ static int run_program(struct broker_client *client, const struct broker_lease *
                 strerror(-err));
         return status;
     }
-    client_library_use_nccl(boxes_of(lease));
+    use_nccl(lease);
     pid = start_program(argv, ticket_file);
     if (pid > 0)
         status = exit_status(watch_program(client, lease->id, pid, set));

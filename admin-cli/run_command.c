@@ -86,7 +86,7 @@ static int run_command_run(const struct command *command, int argc, char **argv)
         return status;
     if (!boxes)
         return lease_run(command, &line);
-    client_library_use_nccl((size_t)count);
+    client_library_use_nccl((size_t)count, boxes);
     return run_command_execute(line.argv);
 }
 

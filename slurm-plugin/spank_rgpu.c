@@ -98,7 +98,7 @@ static uint32_t gpu_count(spank_t spank)
 }
 
 // Inserted before the existing value.
-static void preload_nccl(spank_t spank, const char *directory, size_t boxes)
+static void preload_nccl(spank_t spank, const char *directory, bool apart)
 {
     char old[8192], value[8192 + 2048], choice[16];
 
@@ -108,7 +108,7 @@ static void preload_nccl(spank_t spank, const char *directory, size_t boxes)
         *choice = '\0';
     if (!nccl_choice_is_known(choice))
         slurm_error("rgpu: RGPU_NCCL=%s is not one of auto, own, site", choice);
-    if (directory && nccl_preload(directory, old, choice, boxes, value, sizeof(value)))
+    if (directory && nccl_preload(directory, old, choice, apart, value, sizeof(value)))
         spank_setenv(spank, "LD_PRELOAD", value, 1);
 }
 
@@ -236,7 +236,7 @@ static void give_gpus(spank_t spank, const struct step_place *place)
     if (load_step() < 0 || begin_step(place, &step, problem, sizeof(problem)) < 0)
         return;
     prepend_library(spank, step.settings.library);
-    preload_nccl(spank, step.settings.library, step.boxes);
+    preload_nccl(spank, step.settings.library, step.gpus_apart);
     snprintf(text, sizeof(text), "%u", step.gpus);
     spank_setenv(spank, "RGPU_COUNT", text, 1);
     if (step.ticket_count > 0)

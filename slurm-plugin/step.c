@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/driver/nccl_preload.h"
+#include "common/net/endpoint.h"
 #include "common/security/ticket.h"
 #include "slurm-plugin/job_lease.h"
 
@@ -182,14 +184,15 @@ static void sweep(const struct step *step)
         closedir(directory);
 }
 
-static void count_boxes(struct step *step, const char *text)
+static void note_places(struct step *step, const char *text)
 {
     struct ticket_bundle bundle;
 
     if (ticket_bundle_parse(text, strlen(text), &bundle))
         return;
-    if (bundle.count > step->boxes)
-        step->boxes = bundle.count;
+    if (bundle.count &&
+        nccl_gpus_are_apart(bundle.count, endpoint_list_is_here(bundle.entries[0].addresses), NULL))
+        step->gpus_apart = true;
     ticket_bundle_free(&bundle);
 }
 
@@ -203,7 +206,7 @@ static int fetch_ticket(struct step *step, const struct step_place *place,
 
     if (error)
         return error;
-    count_boxes(step, bundle);
+    note_places(step, bundle);
     error = write_ticket(step, place, name, bundle, ticket);
     explicit_bzero(bundle, strlen(bundle));
     free(bundle);

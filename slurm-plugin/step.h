@@ -38,10 +38,10 @@ struct step_ticket {
 // Filled in by step_begin. The structure owns all that it points to.
 struct step {
     struct slurm_settings settings;
-    uint32_t gpus; // number of the step's GPUs on this node
-    size_t boxes;  // most boxes that one of the tickets names
-    char *order;   // UUIDs of the GPUs with commas between, in the order for programs; NULL: the
-                   // order of the ticket
+    uint32_t gpus;   // number of the step's GPUs on this node
+    bool gpus_apart; // the GPUs of one of the tickets are (nccl_preload.h)
+    char *order;     // UUIDs of the GPUs with commas between, in the order for programs; NULL: the
+                     // order of the ticket
     struct step_ticket tickets[STEP_GPUS_MAX]; // a single one for all ranks, or one for each rank
     unsigned ticket_count;
     struct step_ticket of_job; // for all GPUs of the job, if `tickets` are for some of them

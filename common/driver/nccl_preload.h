@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Value of LD_PRELOAD that makes programs with GPUs in several boxes use rgpu's libnccl.so.2.
+// Value of LD_PRELOAD that makes programs use rgpu's libnccl.so.2 where NVIDIA's cannot work: its
+// kernels wait for words in the memory of the host that the program runs on.
 // Programs find NCCL by a path that takes precedence over LD_LIBRARY_PATH, but the loader uses a
 // library of that name that is loaded already.
 #ifndef RGPU_COMMON_NCCL_PRELOAD_H
@@ -11,22 +12,31 @@
 #include <string.h>
 #include <unistd.h>
 
-// Values of RGPU_NCCL: "own" (rgpu's), "site" (the site's), "auto" (rgpu's with several boxes;
-// default).
+// Values of RGPU_NCCL: "own" (rgpu's), "site" (the site's), "auto" (default; rgpu's where the GPUs
+// are apart).
 static inline bool nccl_choice_is_known(const char *choice)
 {
     return !choice || !*choice || !strcmp(choice, "auto") || !strcmp(choice, "own") ||
            !strcmp(choice, "site");
 }
 
+// Returns true if shared memory of this host does not reach all GPUs: they are of several boxes, of
+// one that is not HERE, or TRANSPORT (RGPU_TRANSPORT; may be NULL) rules it out.
+static inline bool nccl_gpus_are_apart(size_t boxes, bool here, const char *transport)
+{
+    bool shared = !transport || !*transport || !strcmp(transport, "auto") ||
+                  !strcmp(transport, "shm");
+    return boxes > 1 || (boxes && (!shared || !here));
+}
+
 // Writes the library in DIRECTORY, followed by OLD (may be NULL), to VALUE. Returns false if the
 // library is missing, should not be used, or does not fit in ROOM bytes.
 static inline bool nccl_preload(const char *directory, const char *old, const char *choice,
-                                size_t boxes, char *value, size_t room)
+                                bool apart, char *value, size_t room)
 {
     int length = snprintf(value, room, "%s/nccl/libnccl.so.2", directory);
     bool own = choice && !strcmp(choice, "own"), site = choice && !strcmp(choice, "site");
-    if (length < 0 || (size_t)length >= room || access(value, R_OK) || site || (boxes < 2 && !own))
+    if (length < 0 || (size_t)length >= room || access(value, R_OK) || site || (!apart && !own))
         return false;
     length = snprintf(value, room, "%s/nccl/libnccl.so.2%s%s", directory, old && *old ? ":" : "",
                       old ? old : "");

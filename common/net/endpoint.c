@@ -17,6 +17,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/descriptor.h"
+#include "common/base/scope.h"
 
 static int parse_port(const char *text, uint16_t *port)
 {
@@ -406,4 +407,38 @@ void endpoint_origin(int fd, uint8_t origin[ENDPOINT_ORIGIN_BYTES])
                !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length)) {
         memcpy(origin + 1, &peer.uid, sizeof(peer.uid));
     }
+}
+
+// Only addresses of this host can be bound.
+static bool is_own_address(const struct addrinfo *address)
+{
+    SCOPED_FD int fd = descriptor_own(socket(address->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+
+    return fd >= 0 && !bind(fd, address->ai_addr, address->ai_addrlen);
+}
+
+static bool is_here(const struct endpoint *endpoint)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
+    struct addrinfo *found = NULL, *at;
+
+    if (endpoint->is_unix || !*endpoint->host)
+        return true;
+    if (getaddrinfo(endpoint->host, NULL, &hints, &found))
+        return false;
+    for (at = found; at && !is_own_address(at); at = at->ai_next)
+        ;
+    freeaddrinfo(found);
+    return at != NULL;
+}
+
+bool endpoint_list_is_here(const char *text)
+{
+    struct endpoint list[16];
+    int count = endpoint_parse_list(text, ENDPOINT_DEFAULT_PORT, list, 16);
+
+    for (int i = 0; i < count; i++)
+        if (is_here(&list[i]))
+            return true;
+    return false;
 }

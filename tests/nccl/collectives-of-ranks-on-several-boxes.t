@@ -29,6 +29,12 @@ done
 environment=()
 together two-boxes-mixed 3 0,2 2,1
 
+# One box that is another host as far as the program can tell.
+start_box --devices sim:4
+BOXES=$BOX
+environment=(RGPU_TRANSPORT=tcp)
+together one-box 4 0,2 2,1 3,1
+
 # Two boxes of one host whose GPUs reach each other: puts into memory of another process are copies of the GPU.
 export RGPU_SIM_STATE=$TMP/gpus
 start_box --devices sim:1 --peer-gpus=yes

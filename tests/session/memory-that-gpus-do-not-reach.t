@@ -31,7 +31,7 @@ says tcp kernel RGPU_MAPPED_HOST=no
 is "$(cat "$TMP/said")" "kernel: CUDA_ERROR_ILLEGAL_ADDRESS 0" "and a kernel that goes there fails"
 like "$(cat "$TMP/told")" '^rgpu: a kernel used an address that is none.*over tcp.*shm' "and it is told what may be the cause"
 says tcp hidden LD_PRELOAD="$TMP/libnccl.so.2"
-like "$(cat "$TMP/told")" "NCCL's kernels wait .* start them on the box itself.*gloo" "a program with NCCL is told what NCCL needs"
+like "$(cat "$TMP/told")" "NCCL's kernels wait .* rgpuctl run, which loads rgpu.s own" "a program with NCCL is told what NCCL needs"
 unlike "$(cat "$TMP/told")" 'MAPPED_HOST' "and not what does not help it"
 for word in auto mirror; do
     says tcp pointer RGPU_MAPPED_HOST=$word LD_PRELOAD="$TMP/libnccl.so.2"

@@ -29,9 +29,8 @@ static bool is_out_of_reach(const struct box_session *session)
 static const char *advice(const struct box_session *session)
 {
     if (has_nccl())
-        return "NCCL's kernels wait for words of it, so its ranks need GPUs of the host that they run on: start them "
-               "on the box itself, so that the transport is shm, or take a backend whose data pass through the host "
-               "(gloo, MPI without CUDA)";
+        return "NCCL's kernels wait for words of it, so NCCL needs GPUs of the host that it runs on: start the ranks "
+               "with rgpuctl run, which loads rgpu's own libnccl.so.2 (RGPU_NCCL=own), or on the box itself";
     return session->mirrors_on_demand
                ? "The box gets such memory when the program asks for its device pointer (cuMemHostGetDevicePointer), or its "
                  "address is a parameter of a kernel or in a small copy to the GPU; this one was neither. Run the program on "
@@ -64,6 +63,6 @@ void out_of_reach_mirrored(const struct box_session *session)
     if (!session->memory->maps_page_locked && has_nccl())
         tell_once(
             "a copy of page-locked memory on the box is not enough for NCCL, whose kernels wait for what the host writes "
-            "meanwhile: its ranks may wait for ever. Start them on the box itself, so that the transport is shm, or take a "
-            "backend whose data pass through the host (gloo, MPI without CUDA)");
+            "meanwhile: its ranks may wait for ever. Start them with rgpuctl run, which loads rgpu's own libnccl.so.2 "
+            "(RGPU_NCCL=own), or on the box itself");
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# rgpuctl run has our libnccl.so.2 loaded before a program whose GPUs are of several boxes, and leaves others alone.
+# rgpuctl run has our libnccl.so.2 loaded before a program whose GPUs shared memory does not reach, and leaves others alone.
 . "$(dirname "$0")/broker.sh"
 [ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"
 ctl=$BUILD/bin/rgpuctl
@@ -8,7 +8,10 @@ ours="$BUILD/bin/../lib/nccl/libnccl.so.2"
 # nccl ARGUMENTS...: what is loaded before a program that is run so.
 nccl() { env -u LD_PRELOAD RGPU_PROFILER=no "$ctl" run "$@" -- sh -c 'echo "${LD_PRELOAD:-none}"' 2>&1 | tail -n 1 || true; }
 
-is "$(nccl --box 127.0.0.1:1)" none "a program with one box is left alone"
+is "$(nccl --box 127.0.0.1:1)" none "a program with a box on its host is left alone"
+is "$(nccl --box "unix:$TMP/box")" none "as is one that finds it by a socket"
+is "$(nccl --box 127.0.0.1:1 --transport tcp)" "$ours" "unless its transport is another one"
+is "$(nccl --box 192.0.2.1:1)" "$ours" "one with a box on another host gets ours"
 is "$(nccl --box 127.0.0.1:1,127.0.0.1:2)" "$ours" "one with two gets ours"
 is "$(nccl --box 127.0.0.1:1 --nccl own)" "$ours" "as does one that asks for it"
 is "$(nccl --box 127.0.0.1:1,127.0.0.1:2 --nccl site)" none "and none that asks for the site's"

@@ -151,8 +151,15 @@ void api_answer_text(struct api_call *call, const char *type, const char *text, 
     send_answer(call, 200, type, text, size);
 }
 
+// An answer from rows that could not be read would be wrong.
 void api_answer(struct api_call *call, int status, json_t *body)
 {
+    enum outcome error = store_take_read_error(call->server->broker->store);
+    if (error) {
+        json_decref(body);
+        api_fail(call, error);
+        return;
+    }
     SCOPED_FREE char *text = json_dumps(body, JSON_COMPACT | JSON_PRESERVE_ORDER);
 
     json_decref(body);
@@ -250,6 +257,14 @@ void api_work_end(struct server *server, const struct api_work *work)
 
 // ---- waiting ----
 
+void api_handle(struct api_call *call)
+{
+    struct store *store = call->server->broker->store;
+
+    call->route->handle(call);
+    (void)store_take_read_error(store); // of a call that waits, and reads again later
+}
+
 // A call that has waited. Hundreds of one user may be ready at the same moment.
 static void run_waiting(struct api_call *call)
 {
@@ -260,7 +275,7 @@ static void run_waiting(struct api_call *call)
     if (*work.account && !user_rates_may_work(server->rates, work.account))
         api_refuse_fast(call);
     else
-        call->route->handle(call);
+        api_handle(call);
     api_work_end(server, &work);
 }
 
@@ -285,7 +300,7 @@ static void give_orders(struct server *server)
         TAILQ_REMOVE(&pool->orders, box, orders);
         box->has_orders = false;
         if (call)
-            call->route->handle(call);
+            api_handle(call);
     }
 }
 

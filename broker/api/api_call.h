@@ -98,6 +98,9 @@ struct server {
     double started;
 };
 
+// Handles the call, which may be freed afterwards.
+void api_handle(struct api_call *call);
+
 // ---- answers: each function sends the answer and frees the call ----
 
 // Answers with `body` as JSON and takes ownership of its reference.

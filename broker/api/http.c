@@ -226,7 +226,7 @@ static void http_take_body(struct api_call *call, const char *text, size_t size)
             return;
         }
     }
-    call->route->handle(call);
+    api_handle(call);
     server_changed(server);
 }
 

@@ -89,7 +89,7 @@ static void ask_group(struct server *server)
     for (size_t i = 0; i < GROUP && query->next < pool->box_count; i++, query->next++) {
         struct box_http *state = box_http(&server->box_states, pool->boxes[query->next]->name);
         if (session_query_is_open(query, state) && state->call)
-            state->call->route->handle(state->call);
+            api_handle(state->call);
     }
 }
 

@@ -26,8 +26,10 @@ enum outcome store_begin(struct store *store)
 
 enum outcome store_commit(struct store *store)
 {
-    enum outcome error = outcome_of(fault_point("store.before_commit"));
+    enum outcome error = store->read_error;
 
+    if (!error)
+        error = outcome_of(fault_point("store.before_commit"));
     if (!error)
         error = store_changes_end(store->changes, store->database);
     if (!error)
@@ -65,6 +67,15 @@ void store_rollback(struct store *store)
     store_changes_drop(store->changes);
     if (!sqlite3_get_autocommit(store->database))
         sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
+}
+
+enum outcome store_take_read_error(struct store *store)
+{
+    enum outcome error = store ? store->read_error : OUTCOME_DONE;
+
+    if (store)
+        store->read_error = OUTCOME_DONE;
+    return error;
 }
 
 // ---- loading ----
@@ -213,7 +224,7 @@ enum outcome store_load(struct store *store, struct pool *pool)
 static int64_t query_number(struct store *store, enum statement number)
 {
     sqlite3_stmt *row = statement_query(store, number, "");
-    int64_t value = sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : 0;
+    int64_t value = row_next(store, row) ? sqlite3_column_int64(row, 0) : 0;
 
     sqlite3_reset(row);
     return value;
@@ -244,7 +255,7 @@ enum outcome store_add_run(struct store *store, const char *id, int64_t after_ev
 enum outcome store_end_of_run(struct store *store, const char *id, int64_t *event)
 {
     sqlite3_stmt *row = statement_query(store, END_OF_RUN, "t", id);
-    enum outcome error = sqlite3_step(row) == SQLITE_ROW ? OUTCOME_DONE : OUTCOME_NOT_FOUND;
+    enum outcome error = row_next(store, row) ? OUTCOME_DONE : OUTCOME_NOT_FOUND;
 
     if (!error)
         *event = sqlite3_column_int64(row, 0);

@@ -128,6 +128,10 @@ enum outcome store_trim(struct store *store, int64_t before, uint64_t keep)
 
 // ---- queries; each returns a new reference, or NULL if there is no result or an error ----
 
+// Returns the error of a query since the last call of this function. Until then nothing can be
+// committed, so that no change rests on rows that could not be read. STORE may be NULL.
+enum outcome store_take_read_error(struct store *store);
+
 // Return an ended lease as the API shows it, with its key and "key_owner".
 json_t *store_ended_lease(struct store *store, const char *id);
 json_t *store_ended_key(struct store *store, int64_t key_owner, const char *key);

@@ -8,7 +8,7 @@ static json_t *show_holds(struct store *store, const char *lease)
     sqlite3_stmt *row = statement_query(store, HOLDS, "t", lease);
     json_t *list = json_array();
 
-    while (sqlite3_step(row) == SQLITE_ROW)
+    while (row_next(store, row))
         json_array_append_new(list, row_show(row, hold_columns, COLUMN_SHOWN_ENDED));
     sqlite3_reset(row);
     return list;
@@ -24,7 +24,7 @@ static json_t *store_past_show_lease(struct store *store, sqlite3_stmt *row)
 
 static json_t *take_ended(struct store *store, sqlite3_stmt *row)
 {
-    json_t *object = sqlite3_step(row) == SQLITE_ROW ? store_past_show_lease(store, row) : NULL;
+    json_t *object = row_next(store, row) ? store_past_show_lease(store, row) : NULL;
 
     sqlite3_reset(row);
     return object;
@@ -45,7 +45,7 @@ json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit)
     sqlite3_stmt *row = statement_query(store, ENDED_LIST, "nn", owner, (int64_t)limit);
     json_t *list = json_array();
 
-    while (sqlite3_step(row) == SQLITE_ROW)
+    while (row_next(store, row))
         json_array_append_new(list, store_past_show_lease(store, row));
     sqlite3_reset(row);
     return list;
@@ -67,7 +67,7 @@ json_t *store_revocations(struct store *store, const char *box, int64_t oldest, 
         statement_query(store, REVOCATIONS, "tnnn", box, oldest, epoch, ended_after);
     json_t *list = json_array();
 
-    while (sqlite3_step(row) == SQLITE_ROW)
+    while (row_next(store, row))
         json_array_append_new(list, revocation_to_json(row));
     sqlite3_reset(row);
     return list;
@@ -88,11 +88,11 @@ static json_t *show_event(sqlite3_stmt *row)
     return event;
 }
 
-static json_t *show_events(sqlite3_stmt *row)
+static json_t *show_events(struct store *store, sqlite3_stmt *row)
 {
     json_t *list = json_array();
 
-    while (sqlite3_step(row) == SQLITE_ROW)
+    while (row_next(store, row))
         json_array_append_new(list, show_event(row));
     sqlite3_reset(row);
     return list;
@@ -100,10 +100,11 @@ static json_t *show_events(sqlite3_stmt *row)
 
 json_t *store_events(struct store *store, int64_t after, size_t limit)
 {
-    return show_events(statement_query(store, EVENTS, "nn", after, (int64_t)limit));
+    return show_events(store, statement_query(store, EVENTS, "nn", after, (int64_t)limit));
 }
 
 json_t *store_events_about(struct store *store, const char *lease, const char *box, size_t limit)
 {
-    return show_events(statement_query(store, EVENTS_ABOUT, "ttn", lease, box, (int64_t)limit));
+    return show_events(store,
+                       statement_query(store, EVENTS_ABOUT, "ttn", lease, box, (int64_t)limit));
 }

@@ -184,6 +184,15 @@ enum outcome statement_run_with(struct store *store, enum statement number, cons
 
 // ---- rows ----
 
+bool row_next(struct store *store, sqlite3_stmt *row)
+{
+    int code = sqlite3_step(row);
+
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        store->read_error = store_report(store, "a query");
+    return code == SQLITE_ROW;
+}
+
 static int column_of(sqlite3_stmt *row, const char *name)
 {
     int count = sqlite3_column_count(row);

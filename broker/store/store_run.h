@@ -16,6 +16,7 @@ struct store {
     struct store_log *log;
     struct store_changes *changes; // NULL unless the database is replicated
     struct store_sound *sound;     // running check of the database; NULL once the pool is loaded
+    enum outcome read_error;       // of a query since store_take_read_error()
 };
 
 // Logs the last error of the connection. Returns its outcome, which is never OUTCOME_DONE.
@@ -34,6 +35,10 @@ enum outcome statement_run(struct store *store, enum statement number, const cha
 // LEASE unless that is NULL.
 enum outcome statement_run_with(struct store *store, enum statement number, const void *thing,
                                 const char *lease) __attribute__((warn_unused_result));
+
+// Steps to the next row. False after the last one, and if the read fails, which is noted in
+// read_error.
+bool row_next(struct store *store, sqlite3_stmt *row);
 
 // ---- access to the current row, by column name ----
 

@@ -37,7 +37,7 @@ json_t *store_usage(struct store *store, const struct usage_query *query)
                                         query->owner, (int64_t)query->by);
     json_t *list = json_array();
 
-    while (sqlite3_step(row) == SQLITE_ROW)
+    while (row_next(store, row))
         json_array_append_new(list, show_row(row, query->by));
     sqlite3_reset(row);
     return list;
@@ -66,7 +66,7 @@ void store_busy_of(struct store *store, const char *lease, store_busy_found *fou
 {
     sqlite3_stmt *row = statement_query(store, BUSY_OF_LEASE, "t", lease);
 
-    if (sqlite3_step(row) == SQLITE_ROW) {
+    if (row_next(store, row)) {
         const struct busy_sum sum = read_sum(row);
         found(argument, &sum);
     }
@@ -77,7 +77,7 @@ void store_busy_of_live(struct store *store, size_t most, store_busy_found *foun
 {
     sqlite3_stmt *row = statement_query(store, BUSY_OF_LIVE, "n", (int64_t)most);
 
-    while (sqlite3_step(row) == SQLITE_ROW) {
+    while (row_next(store, row)) {
         const struct busy_sum sum = read_sum(row);
         found(argument, &sum);
     }

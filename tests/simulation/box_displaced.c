@@ -71,7 +71,9 @@ static void drop(struct displaced *entry)
 struct step {
     struct simulated_box *box;
     char lease[128];
+    unsigned tries; // returns that another lease on the GPUs has held up
 };
+enum { RETURN_TRIES_MAX = 60 };
 
 static void plan_step(struct simulated_box *box, const char *lease, world_event *function)
 {
@@ -102,15 +104,25 @@ static void on_left(void *argument)
     free(step);
 }
 
+// As a box does, the return waits for sessions beside which the lease's own cannot run.
 static void on_returned(void *argument)
 {
     struct step *step = argument;
     struct displaced *entry = find(step->box, step->lease);
+    const char *other = NULL;
 
+    if (entry && !entry->away_wanted)
+        other = oracle_lease_beside(step->box, step->lease);
+    if (other && step->tries++ < RETURN_TRIES_MAX) {
+        world_after(&step->box->host, SECOND, on_returned, step);
+        return;
+    }
+    if (other)
+        world_broken("sessions of lease %s never come back: lease %s runs on their GPU",
+                     step->lease, other);
     if (entry && !entry->away_wanted) {
         world_trace("lease %s is on its GPUs again", entry->lease);
         drop(entry);
-        oracle_sessions_back(step->box, step->lease);
         changed(step->box);
     }
     free(step);

@@ -18,8 +18,8 @@ void oracle_session_ended(struct simulated_box *box, struct simulated_session *s
 // Returns true if the tickets cannot both be in use.
 bool oracle_tickets_exclude(const struct simulated_box *box, const struct ticket *a,
                             const struct ticket *b);
-// The sessions of a suspended lease are on its GPUs again.
-void oracle_sessions_back(const struct simulated_box *box, const char *lease);
+// Returns a lease that runs on a GPU of LEASE's sessions and excludes them, or NULL.
+const char *oracle_lease_beside(const struct simulated_box *box, const char *lease);
 // A box has refused a session because another lease runs on its GPU.
 void oracle_conflict(const struct simulated_box *box, const struct ticket *ticket,
                      const char *other);

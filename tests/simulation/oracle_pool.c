@@ -196,8 +196,50 @@ void oracle_ticket(const char *token, size_t size)
     check_against(known);
 }
 
-// After a restore the broker may have granted a lease other GPUs before a box of the old ones
-// registers. The broker refuses that box's sessions, and the box ends them.
+static const struct worker_process *running(const struct simulated_box *box, const char *lease)
+{
+    const struct worker_process *worker = NULL;
+
+    if (box->box)
+        TAILQ_FOREACH(worker, &box->box->workers, link)
+            if (!strcmp(worker->session.grant.lease, lease) && worker->state != WORKER_ENDING)
+                break;
+    return worker;
+}
+
+#define OLD_PART_ENDS_IN (2 * MINUTE)
+
+// A part of a lease that was granted before the database was restored.
+struct old_part {
+    const struct simulated_box *box;
+    char lease[TICKET_NAME_MAX];
+};
+
+static void look_again(void *argument)
+{
+    struct old_part *part = argument;
+
+    if (broker_process() && is_known(broker_process()->broker, part->box) &&
+        !pool_find_lease(broker_process()->broker->pool, part->lease) &&
+        running(part->box, part->lease))
+        world_broken("lease %s has ended, and box %s still runs a session of it", part->lease,
+                     part->box->host.name);
+    free(part);
+}
+
+static void look_at_old_part(const struct simulated_box *box, const char *lease)
+{
+    struct old_part *part = calloc(1, sizeof(*part));
+
+    if (!part)
+        abort();
+    part->box = box;
+    snprintf(part->lease, sizeof(part->lease), "%s", lease);
+    world_after(NULL, OLD_PART_ENDS_IN, look_again, part);
+}
+
+// After a restore the broker may end a lease, or grant it other GPUs, before a box of the old ones
+// has shown its part. The broker refuses that box's sessions, and the box ends them.
 void oracle_look_for_sessions(const struct broker *broker, const char *lease)
 {
     struct known_ticket *known, *next;
@@ -216,12 +258,14 @@ void oracle_look_for_sessions(const struct broker *broker, const char *lease)
         drop_ticket(known);
     }
     for (unsigned i = 0; i < box_count; i++) {
-        const struct worker_process *worker;
-        if (boxes[i].box && is_known(broker, &boxes[i]))
-            TAILQ_FOREACH(worker, &boxes[i].box->workers, link)
-                if (!strcmp(worker->session.grant.lease, lease) && worker->state != WORKER_ENDING)
-                    world_broken("lease %s has ended, and box %s runs a session of it", lease,
-                                 boxes[i].host.name);
+        const struct worker_process *worker = running(&boxes[i], lease);
+        if (!worker || !is_known(broker, &boxes[i]))
+            continue;
+        if (((const struct simulated_session *)worker)->ticket.epoch < broker->epoch)
+            look_at_old_part(&boxes[i], lease);
+        else
+            world_broken("lease %s has ended, and box %s runs a session of it", lease,
+                         boxes[i].host.name);
     }
 }
 
@@ -247,7 +291,7 @@ void oracle_conflict(const struct simulated_box *box, const struct ticket *ticke
                      ticket->lease, other);
 }
 
-void oracle_sessions_back(const struct simulated_box *box, const char *lease)
+const char *oracle_lease_beside(const struct simulated_box *box, const char *lease)
 {
     const struct worker_process *own, *other;
 
@@ -259,7 +303,7 @@ void oracle_sessions_back(const struct simulated_box *box, const char *lease)
             if (strcmp(other->session.grant.lease, lease) && !box_session_is_off(box, other) &&
                 oracle_tickets_exclude(box, ticket,
                                        &((const struct simulated_session *)other)->ticket))
-                world_broken("sessions of lease %s are back on a GPU on which lease %s runs", lease,
-                             other->session.grant.lease);
+                return other->session.grant.lease;
     }
+    return NULL;
 }

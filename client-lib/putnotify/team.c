@@ -66,22 +66,25 @@ static bool is_mapped(const struct rgpu_team *team, int rank)
     return team->members[rank].retained;
 }
 
-// Returns true if streams of FROM may write memory of TO directly. Copies work without that, too.
-static bool reaches(const struct rgpu_team *team, int from, int to)
+// Copies between contexts without peer access work, too, but go through host memory.
+static bool are_peers(const struct rgpu_team *team, int from, int to)
 {
     CUdevice here = team_device_of(team, from), there = team_device_of(team, to);
-    CUcontext peer = team->members[to].context;
     int can = 0;
-    if (is_mapped(team, to))
-        return false;
-    if (team->members[from].context == peer)
-        return true;
     if (here == there || cuDeviceCanAccessPeer(&can, here, there) != CUDA_SUCCESS || !can ||
         team_enter(team, from))
         return false;
-    CUresult result = cuCtxEnablePeerAccess(peer, 0);
+    CUresult result = cuCtxEnablePeerAccess(team->members[to].context, 0);
     team_leave();
     return result == CUDA_SUCCESS || result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+}
+
+// Returns true if streams of FROM may write memory of TO directly.
+static bool reaches(const struct rgpu_team *team, int from, int to)
+{
+    bool direct = team->members[from].context == team->members[to].context ||
+                  are_peers(team, from, to);
+    return direct && !is_mapped(team, to);
 }
 
 static void find_reaches(struct rgpu_team *team)

@@ -8,7 +8,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/base/job_lease.h"
 #include "slurm-plugin/sync/sync_accounting.h"
 
 // In this order: events that are read at the start of the program, because leases may have ended

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See scheduled_jobs.h.
-#include "slurm-plugin/scheduled_jobs.h"
+#include "slurm-plugin/counts/scheduled_jobs.h"
 
-#include "slurm-plugin/job_order.h"
-#include "slurm-plugin/preempt.h"
+#include "slurm-plugin/base/job_order.h"
+#include "slurm-plugin/counts/preempt.h"
 
 struct collection {
     struct count *count;

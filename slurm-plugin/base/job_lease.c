@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The leases of Slurm's jobs.
-#include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/base/job_lease.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef RGPU_SLURM_JOB_ORDER_H
 #define RGPU_SLURM_JOB_ORDER_H
 
-#include "slurm-plugin/slurm_headers.h"
+#include "slurm-plugin/base/slurm_headers.h"
 
 // Returns true if the scheduler considers JOB before OTHER.
 bool job_order_before(const job_record_t *job, const job_record_t *other);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See job_order.h.
-#include "slurm-plugin/job_order.h"
+#include "slurm-plugin/base/job_order.h"
 
 #include "slurm-plugin/request/job_request.h"
 

@@ -159,6 +159,7 @@ static void *watch_for_ever(void *argument)
             ask_for_round();
         last = json_integer_value(json_object_get(answer, "last"));
         json_decref(answer);
+        licenses_pause_for(ROUND_PAUSE_MS); // what happens together is one round
     }
     broker_client_close(&client);
     return NULL;

@@ -11,6 +11,6 @@ bool job_order_before(const job_record_t *job, const job_record_t *other);
 bool job_order_waits(const job_record_t *job);
 // Returns the first job that waits for remote GPUs, or NULL. The caller holds slurmctld's lock of
 // the jobs.
-const job_record_t *job_order_first(void);
+job_record_t *job_order_first(void);
 
 #endif

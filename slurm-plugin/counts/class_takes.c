@@ -29,8 +29,8 @@ static const struct count_job *lessee(const struct class_takes *takes, const job
 
 bool class_takes_is_holder(const job_record_t *job)
 {
-    return job->license_list && licenses_name_ours(job->licenses) &&
-           (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) || IS_JOB_COMPLETING(job));
+    return (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) || IS_JOB_COMPLETING(job)) &&
+           job->license_list && licenses_name_ours(job->licenses);
 }
 
 // A job that has its lease takes from each class what the broker says, until it ends.

@@ -91,11 +91,9 @@ static int visit_job(void *x, void *argument)
 
     if (IS_JOB_PENDING(job))
         waiting_job_restore(job);
-    if (!job->license_list || !licenses_name_ours(job->licenses))
-        return 0;
     if (class_takes_is_holder(job))
         licenses_add_holder(job, round);
-    else if (IS_JOB_PENDING(job))
+    else if (IS_JOB_PENDING(job) && job->license_list && licenses_name_ours(job->licenses))
         round->again |= waiting_job_ask(job, &round->classes);
     return 0;
 }

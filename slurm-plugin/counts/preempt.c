@@ -239,10 +239,13 @@ static int look_at_lender(void *x, void *argument)
 {
     struct lenders *lenders = argument;
     job_record_t *job = x;
-    uint32_t borrower = lent_to(job->system_comment);
     const struct count_lease *lease;
+    uint32_t borrower;
     bool wanted;
 
+    if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job))
+        return 0;
+    borrower = lent_to(job->system_comment);
     if (!borrower)
         return 0;
     if (IS_JOB_RUNNING(job))

@@ -181,5 +181,5 @@ static int give_reason(void *x, void *first)
 
 void waiting_jobs_give_reasons(void)
 {
-    list_for_each(job_list, give_reason, (void *)job_order_first());
+    list_for_each(job_list, give_reason, job_order_first());
 }

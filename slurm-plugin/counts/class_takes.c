@@ -116,9 +116,9 @@ static int take_by_request(void *x, void *argument)
 // A job that smaller jobs must not delay.
 struct large {
     struct class_takes *takes;
-    const job_record_t *job; // NULL: there is none
-    uint64_t gpus;           // that it asks for
-    time_t start;            // when it has them
+    job_record_t *job; // NULL: there is none
+    uint64_t gpus;     // that it asks for
+    time_t start;      // when it has them
 };
 
 // Slurm's backfill plans no job that lacks licences while there is any reservation
@@ -127,7 +127,7 @@ struct large {
 static struct large plan_large(struct class_takes *takes)
 {
     struct large large = {.takes = takes};
-    const job_record_t *first = list_count(resv_list) > 0 ? job_order_first() : NULL;
+    job_record_t *first = list_count(resv_list) > 0 ? job_order_first() : NULL;
     char own[GPU_CLASS_MAX];
     size_t any = 0;
     uint64_t gpus;
@@ -144,6 +144,15 @@ static struct large plan_large(struct class_takes *takes)
     large.job = large.start ? first : NULL;
     large.gpus = license_entry_count(first, own);
     return large;
+}
+
+// Users see the plan by `squeue --start`. Backfill removes it each time that it plans.
+static void show_plan(const struct large *large)
+{
+    if (!large->job || large->start <= time(NULL) || large->job->start_time == large->start)
+        return;
+    large->job->start_time = large->start;
+    last_job_update = time(NULL);
 }
 
 static bool delays_large(const struct large *large, const job_record_t *job)
@@ -192,5 +201,6 @@ void class_takes_enter(struct class_takes *takes)
     list_for_each(job_list, take_by_lease, takes);
     list_for_each(job_list, take_by_request, takes);
     large = plan_large(takes);
+    show_plan(&large);
     list_for_each(job_list, ask_of_others, &large);
 }

@@ -5,7 +5,7 @@
 
 #include "slurm-plugin/request/gres_text.h"
 #include "slurm-plugin/request/job_request.h"
-#include "slurm-plugin/licenses.h"
+#include "slurm-plugin/counts/licenses.h"
 
 static bool nodes_have_gpus(void)
 {

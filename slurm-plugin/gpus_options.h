@@ -4,7 +4,7 @@
 #ifndef RGPU_SLURM_GPUS_OPTIONS_H
 #define RGPU_SLURM_GPUS_OPTIONS_H
 
-#include "slurm-plugin/slurm_headers.h"
+#include "slurm-plugin/base/slurm_headers.h"
 
 // Replaces such options by --gres=rgpu:N if they ask for remote GPUs. Returns NULL, or a sentence
 // for the user if the job must be refused: no node has GPUs, or the options have no meaning for

@@ -4,7 +4,7 @@
 // plugin gives their tickets to steps that have a count here. The name of the node is passed the
 // same way (RGPU_NODE), because one host may be several nodes and only a part of slurmstepd knows
 // which one.
-#include "slurm-plugin/slurm_headers.h"
+#include "slurm-plugin/base/slurm_headers.h"
 
 #include "src/slurmd/slurmd/slurmd.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // job_submit/rgpu as slurmctld loads it. The work is done by rgpu_submit.so beside it; without
 // that, jobs that ask for remote GPUs are refused, and all others pass.
-#include "slurm-plugin/slurm_headers.h"
+#include "slurm-plugin/base/slurm_headers.h"
 
-#include "slurm-plugin/late.h"
+#include "slurm-plugin/base/late.h"
 
 PLUGIN_IDENTITY_OF_RUNNING_SLURM("licences for remote GPUs", "job_submit/rgpu")
 

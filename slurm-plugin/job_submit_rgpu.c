@@ -4,11 +4,11 @@
 // could not work are refused, with advice.
 #include <stdlib.h>
 
-#include "slurm-plugin/slurm_headers.h"
+#include "slurm-plugin/base/slurm_headers.h"
 
 #include "slurm-plugin/gpus_options.h"
-#include "slurm-plugin/license_entries.h"
-#include "slurm-plugin/licenses.h"
+#include "slurm-plugin/base/license_entries.h"
+#include "slurm-plugin/counts/licenses.h"
 #include "slurm-plugin/request/job_request.h"
 
 PLUGIN_IDENTITY("licences for remote GPUs", "job_submit/rgpu");

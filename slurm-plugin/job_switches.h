@@ -3,8 +3,8 @@
 #ifndef RGPU_SLURM_JOB_SWITCHES_H
 #define RGPU_SLURM_JOB_SWITCHES_H
 
-#include "slurm-plugin/job_lease.h"
-#include "slurm-plugin/slurm_headers.h"
+#include "slurm-plugin/base/job_lease.h"
+#include "slurm-plugin/base/slurm_headers.h"
 
 // Writes the constraints of places_print (places.h) for the job's nodes to `near`; "" if Slurm
 // knows no switches. The caller holds slurmctld's locks of nodes and configuration, as its hooks

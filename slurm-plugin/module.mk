@@ -7,8 +7,8 @@
 SLURM_PREFIX ?= /usr
 SLURM_SOURCE ?=
 export SLURM_PREFIX SLURM_SOURCE
-$(call static_library,rgpuslurm,$(addprefix slurm-plugin/,request/job_request.c request/gres_text.c plugin_settings.c job_lease.c sync/sync_plan.c \
-    count.c places.c lent.c sync/busy_note.c))
+$(call static_library,rgpuslurm,$(addprefix slurm-plugin/,request/job_request.c request/gres_text.c base/plugin_settings.c base/job_lease.c \
+    base/lent.c counts/count.c places.c sync/sync_plan.c sync/busy_note.c))
 
 SLURM_HEADERS := $(if $(SAN),,$(shell SLURM_PREFIX='$(SLURM_PREFIX)' SLURM_SOURCE='$(SLURM_SOURCE)' scripts/slurm-headers))
 SLURM_VERSION := $(shell sed -n 's/.*SLURM_VERSION_STRING *"\(.*\)"/\1/p' $(SLURM_PREFIX)/include/slurm/slurm_version.h 2>/dev/null)
@@ -32,14 +32,14 @@ endef
 
 ifneq ($(SLURM_HEADERS),)
 # What Slurm itself loads needs nothing; what needs libraries is loaded by it, where it has work.
-$(eval $(call slurm_plugin_rule,job_submit_rgpu,job_submit_late.c late.c))
-$(eval $(call slurm_plugin_rule,prep_rgpu,prep_late.c late.c))
+$(eval $(call slurm_plugin_rule,job_submit_rgpu,job_submit_late.c base/late.c))
+$(eval $(call slurm_plugin_rule,prep_rgpu,prep_late.c base/late.c))
 $(eval $(call slurm_plugin_rule,gres_rgpu,gres_rgpu.c))
-$(eval $(call slurm_plugin_rule,spank_rgpu,spank_rgpu.c late.c))
-$(eval $(call slurm_plugin_rule,rgpu_submit,job_submit_rgpu.c gpus_options.c licenses.c job_licenses.c \
-    license_entries.c job_order.c scheduled_jobs.c wanted_classes.c preempt.c,\
+$(eval $(call slurm_plugin_rule,spank_rgpu,spank_rgpu.c base/late.c))
+$(eval $(call slurm_plugin_rule,rgpu_submit,job_submit_rgpu.c gpus_options.c $(addprefix counts/,licenses.c job_licenses.c class_takes.c \
+    waiting_jobs.c scheduled_jobs.c wanted_classes.c preempt.c) base/license_entries.c base/job_order.c,\
     rgpuslurm rgpucommon,$(SLURM_LIBS)))
-$(eval $(call slurm_plugin_rule,rgpu_prep,prep_rgpu.c job_switches.c job_order.c license_entries.c,rgpuslurm rgpucommon,$(SLURM_LIBS)))
+$(eval $(call slurm_plugin_rule,rgpu_prep,prep_rgpu.c job_switches.c base/job_order.c base/license_entries.c,rgpuslurm rgpucommon,$(SLURM_LIBS)))
 # What the SPANK plugin loads where it is needed.
 SLURM_PLUGINS += $(B)/lib/slurm/rgpu_step.so
 $(eval $(call link_rule,$(B)/lib/slurm/rgpu_step.so,slurm-plugin/step.c,rgpuslurm rgpucommon,\

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // prep/rgpu as slurmctld and slurmd load it. slurmd has no work for it; slurmctld's is done by
 // rgpu_prep.so beside it, and without that no job gets remote GPUs, and all others run.
-#include "slurm-plugin/slurm_headers.h"
+#include "slurm-plugin/base/slurm_headers.h"
 
-#include "slurm-plugin/late.h"
+#include "slurm-plugin/base/late.h"
 
 PLUGIN_IDENTITY_OF_RUNNING_SLURM("leases of remote GPUs", "prep/rgpu")
 

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 
 #include "common/base/scope.h"
-#include "slurm-plugin/slurm_headers.h"
+#include "slurm-plugin/base/slurm_headers.h"
 
 #include "common/base/clock.h"
-#include "slurm-plugin/job_lease.h"
-#include "slurm-plugin/job_order.h"
+#include "slurm-plugin/base/job_lease.h"
+#include "slurm-plugin/base/job_order.h"
 #include "slurm-plugin/job_switches.h"
-#include "slurm-plugin/lent.h"
-#include "slurm-plugin/license_entries.h"
+#include "slurm-plugin/base/lent.h"
+#include "slurm-plugin/base/license_entries.h"
 
 PLUGIN_IDENTITY("leases of remote GPUs", "prep/rgpu");
 

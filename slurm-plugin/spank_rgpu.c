@@ -20,8 +20,8 @@
 
 #include "common/driver/nccl_preload.h"
 #include "common/driver/profiler_preload.h"
-#include "slurm-plugin/late.h"
-#include "slurm-plugin/slurm_versions.h"
+#include "slurm-plugin/base/late.h"
+#include "slurm-plugin/base/slurm_versions.h"
 #include "slurm-plugin/step.h"
 
 #pragma GCC visibility push(default)

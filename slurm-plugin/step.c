@@ -16,7 +16,7 @@
 #include "common/driver/nccl_preload.h"
 #include "common/net/endpoint.h"
 #include "common/security/ticket.h"
-#include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/base/job_lease.h"
 
 _Static_assert(LEASE_UUIDS_MAX >= STEP_GPUS_MAX, "all GPUs that a step may have can be named");
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "slurm-plugin/plugin_settings.h"
+#include "slurm-plugin/base/plugin_settings.h"
 
 #define STEP_GPUS_MAX 64
 

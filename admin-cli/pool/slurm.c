@@ -113,18 +113,19 @@ static const struct {
       NULL}},
 };
 
+// A daemon of Debian 13 is named slurmctld-wlm in `comm` after a reconfiguration, which starts its
+// program anew. Its first argument stays.
 static bool slurm_has_name(const char *pid, const char *name)
 {
-    char path[PATH_MAX], text[64] = "";
+    char path[PATH_MAX], text[PATH_MAX] = "";
+    const char *base;
 
-    snprintf(path, sizeof(path), "/proc/%s/comm", pid);
+    snprintf(path, sizeof(path), "/proc/%s/cmdline", pid);
     SCOPED_FILE FILE *file = fopen(path, "re");
-    if (!file)
+    if (!file || !fgets(text, sizeof(text), file))
         return false;
-    if (!fgets(text, sizeof(text), file))
-        *text = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    return !strcmp(text, name);
+    base = strrchr(text, '/');
+    return !strcmp(base ? base + 1 : text, name);
 }
 
 // 1: mapped, 0: not, -1: that cannot be seen.

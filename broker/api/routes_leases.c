@@ -16,7 +16,7 @@
 #include "broker/api/routes.h"
 #include "broker/api/view.h"
 
-enum { ENDED_MAX = 1000 }; // in one answer
+enum { ENDED_MAX = 1000, NAMED_MAX = 100 }; // in one answer
 
 static bool may_steer(const struct api_call *call, const struct pool_lease *lease)
 {
@@ -280,15 +280,66 @@ static json_t *list_lease(const struct api_call *call, const struct pool_lease *
     return row;
 }
 
+static void set_busy(void *object, const struct busy_sum *sum)
+{
+    json_object_set_new(object, "busy_gpu_seconds", json_real((double)sum->milliseconds / 1000));
+    json_object_set_new(object, "energy_joules", json_real((double)sum->millijoules / 1000));
+    json_object_set_new(object, "bytes_in", json_integer(sum->bytes_in));
+    json_object_set_new(object, "bytes_out", json_integer(sum->bytes_out));
+}
+
+static void put_busy(const struct api_call *call, json_t *object, const char *lease)
+{
+    store_busy_of(call->server->broker->store, lease, set_busy, object);
+}
+
+// Returns a lease, ended or not, as this caller may see it; NULL if there is none.
+static json_t *show_by_id(const struct api_call *call, const char *id)
+{
+    const struct broker *broker = call->server->broker;
+    const struct pool_lease *lease = pool_find_lease(broker->pool, id);
+    json_t *ended = lease ? NULL : store_ended_lease(broker->store, id);
+    json_t *shown = lease ? view_lease(lease, sees_key(&call->who, lease->key_owner, lease->owner))
+                    : ended ? show_ended(call, ended)
+                            : NULL;
+
+    if (shown)
+        put_busy(call, shown, id);
+    return shown;
+}
+
+// Those of "ID,ID,...".
+static json_t *list_named(const struct api_call *call, const char *ids)
+{
+    json_t *list = json_array(), *shown;
+    char id[POOL_NAME_MAX];
+    size_t length;
+
+    for (size_t i = 0; *ids && i < NAMED_MAX; i++, ids += length + (ids[length] == ',')) {
+        length = strcspn(ids, ",");
+        if (length >= sizeof(id))
+            continue;
+        snprintf(id, sizeof(id), "%.*s", (int)length, ids);
+        shown = show_by_id(call, id);
+        if (shown)
+            json_array_append_new(list, shown);
+    }
+    return list;
+}
+
 static void list_leases(struct api_call *call)
 {
     size_t looks = 0;
     const char *state = api_query(call, "state");
-    const char *prefix = api_query(call, "key_prefix");
+    const char *prefix = api_query(call, "key_prefix"), *ids = api_query(call, "id");
     int64_t owner = api_query_number(call, "owner", -1);
     const struct pool_lease *lease;
     json_t *list;
 
+    if (ids) {
+        api_answer(call, 200, json_pack("{s:o}", "leases", list_named(call, ids)));
+        return;
+    }
     if (state && !strcmp(state, "ended")) {
         api_answer(call, 200, json_pack("{s:o}", "leases", list_ended(call, owner)));
         return;
@@ -312,19 +363,6 @@ static bool no_longer_queued(const struct api_call *call)
 
 // With ?wait=SECONDS the answer comes when the lease no longer waits, or when the time is up.
 // Thousands may wait so, and a look at all GPUs for each would take the broker's time.
-static void set_busy(void *object, const struct busy_sum *sum)
-{
-    json_object_set_new(object, "busy_gpu_seconds", json_real((double)sum->milliseconds / 1000));
-    json_object_set_new(object, "energy_joules", json_real((double)sum->millijoules / 1000));
-    json_object_set_new(object, "bytes_in", json_integer(sum->bytes_in));
-    json_object_set_new(object, "bytes_out", json_integer(sum->bytes_out));
-}
-
-static void put_busy(const struct api_call *call, json_t *object, const char *lease)
-{
-    store_busy_of(call->server->broker->store, lease, set_busy, object);
-}
-
 static void get_lease(struct api_call *call)
 {
     struct broker *broker = call->server->broker;
@@ -341,11 +379,9 @@ static void get_lease(struct api_call *call)
         api_answer(call, 200, shown);
         return;
     }
-    ended = store_ended_lease(broker->store, call->arguments[0]);
+    ended = show_by_id(call, call->arguments[0]);
     if (ended)
-        put_busy(call, ended, call->arguments[0]);
-    if (ended)
-        api_answer(call, 200, json_pack("{s:o}", "lease", show_ended(call, ended)));
+        api_answer(call, 200, json_pack("{s:o}", "lease", ended));
     else
         api_refuse(call, OUTCOME_NOT_FOUND, "no lease %s", call->arguments[0]);
 }

@@ -215,12 +215,15 @@ static int authorize_key(struct broker_client *client, const char *text, const c
                : 0;
 }
 
+// Threads of a daemon may look for users at the same time.
 static int find_uid(struct broker_client *client, uid_t *uid)
 {
-    const struct passwd *entry = getpwnam(client->broker_user);
-    char *end;
+    struct passwd found, *entry = NULL;
+    char text[4096], *end;
     unsigned long number = strtoul(client->broker_user, &end, 10);
 
+    if (getpwnam_r(client->broker_user, &found, text, sizeof(text), &entry))
+        entry = NULL;
     if (!entry && (end == client->broker_user || *end))
         return broker_client_explain(
             client, -EINVAL,

@@ -84,6 +84,7 @@ struct broker_lease {
     char state[16];
     char pending[512]; // why the lease waits, or ""
     char *ticket;      // bundle (common/security/ticket.h) or NULL; freed by broker_lease_clear
+    json_t *gpus;      // that it has, as the broker shows them; released by broker_lease_clear
 };
 
 // Creates the JSON object "request" of an acquire; the caller owns the reference. On -EINVAL, BAD

@@ -148,6 +148,7 @@ static int read_lease(struct broker_client *client, const json_t *answer,
     strcpy(lease->state, state);
     snprintf(lease->pending, sizeof(lease->pending), "%s", pending ? pending : "");
     lease->ticket = ticket ? strdup(ticket) : NULL;
+    lease->gpus = json_incref(json_object_get(object, "gpus"));
     return 0;
 }
 
@@ -256,5 +257,6 @@ void broker_lease_clear(struct broker_lease *lease)
     if (lease->ticket)
         explicit_bzero(lease->ticket, strlen(lease->ticket));
     free(lease->ticket);
+    json_decref(lease->gpus);
     *lease = (struct broker_lease){0};
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "slurm-plugin/slurm_versions.h"
+#include "slurm-plugin/base/slurm_versions.h"
 
 // Lists are named by their tags here, which all versions of Slurm have; what stands for them
 // differs.

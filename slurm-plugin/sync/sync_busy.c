@@ -2,19 +2,26 @@
 // See sync_busy.h.
 #include "slurm-plugin/sync/sync_busy.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/base/job_lease.h"
 #include "slurm-plugin/sync/sync_accounting.h"
 
 // In this order: events that are read at the start of the program, because leases may have ended
-// without a note; events of one later answer; leases that wait for their note; rounds with an
-// answer of slurmdbd after which a lease is given up; seconds until slurmdbd is queried again.
-enum { LOOK_BACK = 199, PAGE = 200, ENDED_MAX = 10000, TRIES = 200, SILENT_SECONDS = 5 };
+// without a note; events of one later answer; leases that wait for their note; leases of one
+// question; rounds with an answer of slurmdbd after which a lease is given up; seconds until
+// slurmdbd is queried again.
+enum {
+    LOOK_BACK = 199,
+    PAGE = 200,
+    ENDED_MAX = 10000,
+    NAMED = 50,
+    TRIES = 200,
+    SILENT_SECONDS = 5
+};
 
 // ---- leases that have ended ----
 
@@ -62,55 +69,101 @@ static double sync_busy_held_seconds(const json_t *lease)
                              : 0;
 }
 
-// Notes one lease; returns -errno of the broker, but 0 for a lease that it has forgotten.
-static int note_lease(const struct slurm_settings *settings, struct broker_client *client,
-                      const struct accounts *accounts, const char *id,
-                      enum accounting_outcome *outcome)
-{
-    char path[128];
-    json_t *answer, *lease;
-    struct busy_use use;
-    uint32_t job;
-    time_t start;
-    int error;
+struct noting {
+    const struct slurm_settings *settings;
+    struct accounts *accounts; // opened for the first lease that has something to note
+    bool none;                 // slurmdbd keeps no accounts for this cluster
+};
 
-    *outcome = ACCOUNTING_DONE;
-    snprintf(path, sizeof(path), "/v1/leases/%.60s", id);
-    error = broker_client_call(client, "GET", path, NULL, &answer);
-    if (error)
-        return error == -ENOENT ? 0 : error;
-    lease = json_object_get(answer, "lease");
-    use = (struct busy_use){
+static enum accounting_outcome note_lease(struct noting *noting, const json_t *lease)
+{
+    const struct busy_use use = {
         .seconds = json_real_value(json_object_get(lease, "busy_gpu_seconds")),
         .held = sync_busy_held_seconds(lease),
         .joules = json_real_value(json_object_get(lease, "energy_joules")),
     };
-    if (use.seconds > 0 && lease_key_parse(settings, lease_text(lease, "key"), &job, &start))
-        *outcome = accounting_note_busy(accounts, job, start, &use);
+    uint32_t job;
+    time_t start;
+
+    if (!(use.seconds > 0) ||
+        !lease_key_parse(noting->settings, lease_text(lease, "key"), &job, &start))
+        return ACCOUNTING_DONE;
+    if (!noting->accounts && !noting->none)
+        noting->accounts = accounting_open(&noting->none);
+    if (noting->none)
+        return ACCOUNTING_DONE;
+    return noting->accounts ? accounting_note_busy(noting->accounts, job, start, &use)
+                            : ACCOUNTING_AWAY;
+}
+
+static void count_try(struct busy_jobs *busy, const char *id, enum accounting_outcome outcome)
+{
+    json_t *tries = json_object_get(busy->ended, id);
+
+    json_integer_set(tries, json_integer_value(tries) - 1);
+    if (outcome == ACCOUNTING_DONE || json_integer_value(tries) == 0)
+        json_object_del(busy->ended, id);
+}
+
+// Returns the leases of at most NAMED ids from FIRST on, in their order, without those that the
+// broker has forgotten.
+static int fetch_named(struct broker_client *client, const json_t *ids, size_t first,
+                       json_t **answer)
+{
+    char path[32 + NAMED * 64] = "/v1/leases?id=";
+    size_t length = strlen(path);
+
+    for (size_t i = first; i < json_array_size(ids) && i < first + NAMED; i++)
+        length += (size_t)snprintf(path + length, sizeof(path) - length, "%.60s,",
+                                   json_string_value(json_array_get(ids, i)));
+    return broker_client_call(client, "GET", path, NULL, answer);
+}
+
+// Sets *SILENT if slurmdbd does not answer. Returns -errno of the broker.
+static int note_named(struct busy_jobs *busy, struct broker_client *client, struct noting *noting,
+                      const json_t *ids, size_t first, bool *silent)
+{
+    enum accounting_outcome outcome;
+    const json_t *leases, *lease;
+    const char *id;
+    json_t *answer;
+    size_t next = 0;
+    int error = fetch_named(client, ids, first, &answer);
+
+    if (error)
+        return error;
+    leases = json_object_get(answer, "leases");
+    for (size_t i = first; !*silent && i < json_array_size(ids) && i < first + NAMED; i++) {
+        id = json_string_value(json_array_get(ids, i));
+        lease = json_array_get(leases, next);
+        outcome = ACCOUNTING_DONE;
+        if (!strcmp(lease_text(lease, "id"), id)) {
+            outcome = note_lease(noting, lease);
+            next++;
+        }
+        *silent = outcome == ACCOUNTING_AWAY;
+        if (!*silent)
+            count_try(busy, id, outcome);
+    }
     json_decref(answer);
     return 0;
 }
 
 static int note_all(struct busy_jobs *busy, const struct slurm_settings *settings,
-                    struct broker_client *client, const struct accounts *accounts, bool *silent)
+                    struct broker_client *client, bool *silent)
 {
-    enum accounting_outcome outcome;
+    struct noting noting = {.settings = settings};
+    json_t *ids = json_array(), *tries;
     const char *id;
-    json_t *tries;
-    void *next;
-    int error;
+    int error = 0;
 
-    json_object_foreach_safe(busy->ended, next, id, tries)
-    {
-        error = note_lease(settings, client, accounts, id, &outcome);
-        *silent = outcome == ACCOUNTING_AWAY;
-        if (error || *silent)
-            return error;
-        json_integer_set(tries, json_integer_value(tries) - 1);
-        if (outcome == ACCOUNTING_DONE || json_integer_value(tries) == 0)
-            json_object_del(busy->ended, id);
-    }
-    return 0;
+    json_object_foreach(busy->ended, id, tries)
+        json_array_append_new(ids, json_string(id));
+    for (size_t first = 0; !error && !*silent && first < json_array_size(ids); first += NAMED)
+        error = note_named(busy, client, &noting, ids, first, silent);
+    json_decref(ids);
+    accounting_close(&noting.accounts);
+    return error;
 }
 
 static void sync_busy_tell(struct busy_jobs *busy, bool silent)
@@ -124,8 +177,7 @@ static void sync_busy_tell(struct busy_jobs *busy, bool silent)
 int busy_jobs_round(struct busy_jobs *busy, const struct slurm_settings *settings,
                     struct broker_client *client)
 {
-    struct accounts *accounts;
-    bool more = true, none = false, silent;
+    bool more = true, silent = false;
     int error = 0;
 
     if (!busy->ended)
@@ -134,13 +186,7 @@ int busy_jobs_round(struct busy_jobs *busy, const struct slurm_settings *setting
         error = take_page(busy, client, &more);
     if (error || json_object_size(busy->ended) == 0 || clock_seconds() < busy->again)
         return error;
-    accounts = accounting_open(&none);
-    silent = !accounts && !none;
-    if (accounts)
-        error = note_all(busy, settings, client, accounts, &silent);
-    if (none)
-        json_object_clear(busy->ended);
-    accounting_close(&accounts);
+    error = note_all(busy, settings, client, &silent);
     sync_busy_tell(busy, silent);
     busy->again = silent ? clock_seconds() + SILENT_SECONDS : 0;
     return error;

@@ -4,7 +4,7 @@
 #ifndef RGPU_SLURM_SYNC_BUSY_H
 #define RGPU_SLURM_SYNC_BUSY_H
 
-#include "slurm-plugin/plugin_settings.h"
+#include "slurm-plugin/base/plugin_settings.h"
 
 struct busy_jobs {
     json_t *ended;      // ids of leases, with the rounds in which they are tried yet

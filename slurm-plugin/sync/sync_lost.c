@@ -9,7 +9,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/net/json_list.h"
-#include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/base/job_lease.h"
 #include "slurm-plugin/sync/sync_slurm.h"
 
 // Leases that have ended are listed newest first; one that ended since the last round is among

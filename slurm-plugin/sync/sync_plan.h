@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "slurm-plugin/plugin_settings.h"
+#include "slurm-plugin/base/plugin_settings.h"
 
 struct live_job {
     uint32_t id;

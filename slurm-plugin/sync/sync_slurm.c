@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "slurm-plugin/request/job_request.h"
-#include "slurm-plugin/lent.h"
-#include "slurm-plugin/slurm_versions.h"
+#include "slurm-plugin/base/lent.h"
+#include "slurm-plugin/base/slurm_versions.h"
 
 static char problem[256];
 

@@ -103,6 +103,7 @@ if [ "$(id -u)" = 0 ]; then
     ok "and another ends" api DELETE "/v1/leases/$theirs"
     await "the ends" sh -c '[ "$("$1" "$2" GET /v1/leases)" = "{\"leases\":[]}" ]' sh "$BUILD/tests/broker-api" "$BROKER_SOCKET"
     unlike "$(as_plain_user GET '/v1/leases?state=ended')" 'secret key' "whose key he does not see afterwards either"
+    unlike "$(as_plain_user GET "/v1/leases?id=$mine,$theirs")" 'secret key' "nor when he asks for it by its id"
 
     # Names that two give their leases never meet.
     squatted=$(as_plain_user POST /v1/leases '{"request": {"gpus": [{}]}, "key": "slurm/c/9/1"}' | at lease.id)

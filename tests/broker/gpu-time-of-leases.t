@@ -144,6 +144,7 @@ is "$(busy "$id")" "$seen" "it is the same after a restart"
 # What a share uses of its GPU's energy is not known.
 api DELETE "/v1/leases/$id" >/dev/null
 await "its end" is_over "$id"
+first=$id
 "$ctl" mode box1:0 shared --wait
 lease=$(api POST /v1/leases '{"request": {"gpus": [{"mode": "shared", "memory": 1073741824}]}, "ticket": true}')
 id=$(at lease.id <<<"$lease")
@@ -154,4 +155,8 @@ stop "${line_pid[share]}" KILL
 await "its end" no_session
 ok "a share was busy" test "$(busy "$id")" -gt 0
 is "$(energy "$id")" 0.0 "and has no energy"
+is "$(api GET "/v1/leases?id=$first,none,$(printf %300s | tr ' ' x),$id" | python3 -c '
+import json, sys
+print(*["%s %s %d" % (l["id"], l["state"], round(l["busy_gpu_seconds"] * 1000)) for l in json.load(sys.stdin)["leases"]])')" \
+    "$first ended $seen $id granted $(busy "$id")" "leases by their ids, ended ones too, without those that are not there"
 done_testing

@@ -37,7 +37,7 @@ gone rgpu-brokerd.conf broker/http/broker_settings.c "$BUILD/bin/rgpu-brokerd" -
     --state-dir "$TMP" --listen 127.0.0.1:0 --socket "$TMP/broker.sock" --schedulers root
 if [ -x "$BUILD/bin/rgpu-slurm-sync" ]; then
     export RGPU_SLURM_CONF=$TMP/slurm.conf
-    needed='[slurm]\nbroker = here:1\n' gone slurm.conf slurm-plugin/plugin_settings.c "$BUILD/bin/rgpu-slurm-sync"
+    needed='[slurm]\nbroker = here:1\n' gone slurm.conf slurm-plugin/base/plugin_settings.c "$BUILD/bin/rgpu-slurm-sync"
 else
     skip "rgpu-slurm-sync is not built: Slurm's headers are not there"
 fi

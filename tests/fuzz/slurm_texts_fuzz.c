@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/base/job_lease.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -156,7 +156,8 @@ make_accounting() {
     local tables=/usr/share/mariadb/mariadb_system_tables
     [ -e "$tables.sql" ] || tables=/usr/share/mysql/mysql_system_tables
     install -d -o slurm "$SLURM_DIR/database"
-    { printf '%s\n' 'create database mysql;' 'use mysql;'; cat "$tables".sql "$tables"_data.sql; } |
+    # slurmdbd would make its own database, but with MariaDB's library 3.4.10 it reads no answer after that.
+    { printf '%s\n' 'create database slurm_acct;' 'create database mysql;' 'use mysql;'; cat "$tables".sql "$tables"_data.sql; } |
         setpriv --reuid slurm --regid slurm --clear-groups "${DATABASE[@]}" --bootstrap \
             2>"$TMP/bootstrap.log" || bail "the database was not made: $(tail -n 5 "$TMP/bootstrap.log")"
     start_database

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "slurm-plugin/sync/busy_note.h"
-#include "slurm-plugin/count.h"
-#include "slurm-plugin/job_lease.h"
-#include "slurm-plugin/lent.h"
+#include "slurm-plugin/counts/count.h"
+#include "slurm-plugin/base/job_lease.h"
+#include "slurm-plugin/base/lent.h"
 #include "tests/tap.h"
 
 static struct slurm_settings settings = {.cluster = (char *)"c"};

@@ -103,6 +103,9 @@ timeout 10
 ok "a dead node gives back" back
 timeout $DOWN_SECONDS
 start_slurmd n3
+# When a node registers, Slurm ends what it still runs of a requeued job, but not for a while what it runs of a cancelled one.
+registered() { ! sinfo -h -n n3 -N -o %T | grep -q down; }
+await "the node's return" registered
 scancel "$job" 2>/dev/null || true
 await "idle nodes" nodes_idle
 

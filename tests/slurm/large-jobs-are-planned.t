@@ -34,6 +34,8 @@ first=$(submit --gres=rgpu:1 -t 30 --wrap "$hold")
 await "its start" job_is "$first" RUNNING
 large=$(submit --gres=rgpu:4 -t 30 --wrap "$hold")
 ok "a job of all GPUs waits beside a reservation" await "its reason" pending_for "$large" Licenses
+at_the_end_of() { [ "$(squeue -h --start -j "$large" -o %S)" = "$(job_field "$1" EndTime)" ]; }
+ok "and its start is planned for the end of the job that has a GPU" await "the plan" at_the_end_of "$first"
 long=$(submit --gres=rgpu:1 -t 120 --wrap "$hold")
 short=$(submit --gres=rgpu:1 -t 5 --wrap "$hold")
 ok "a small job that ends before goes in front" await "its start" job_is "$short" RUNNING

@@ -15,7 +15,7 @@ cat >job.sh <<END
 trap 'echo told >told; read -r line <save; $SAXPY >saxpy.out 2>&1 && echo saved >checkpoint; exit' TERM
 echo >ready
 cat <gate &
-wait
+while :; do wait; done # Slurm's signal reaches cat first, whose end must not be the script's
 END
 chmod 755 job.sh
 submit() {

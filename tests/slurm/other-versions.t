@@ -31,9 +31,9 @@ compiles() {
     version=$(printf '#include <slurm/slurm_version.h>\nSLURM_VERSION_NUMBER' | "${compiler[@]}" -E -P -I"$public" - | tail -n 1)
     version=$(printf '%d.%02d.%d' $((version >> 16 & 255)) $((version >> 8 & 255)) $((version & 255)))
     # Also those that include Slurm's headers by another header.
-    sources=$(cd "$TOP/slurm-plugin" && grep -l "slurm_headers.h\|<slurm/\|$(grep -l slurm_headers.h ./*.h | sed 's|^./||' | paste -sd'|' | sed 's/|/\\|/g')" \
-        ./*.c sync/*.c | sed 's|^./||; s|\.c$||')
-    for source in late $sources; do
+    sources=$(cd "$TOP/slurm-plugin" && grep -l "slurm_headers.h\|<slurm/\|$(grep -l slurm_headers.h ./*.h base/*.h counts/*.h | sed 's|^./||' | paste -sd'|' | sed 's/|/\\|/g')" \
+        ./*.c base/*.c counts/*.c sync/*.c | sed 's|^./||; s|\.c$||')
+    for source in base/late $sources; do
         ok "$source with Slurm $version" "${compiler[@]}" -std=gnu11 -D_GNU_SOURCE \
             -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wno-unused-parameter -Werror -fPIC -fvisibility=hidden -I"$TOP" -I"$BUILD/gen" \

@@ -22,7 +22,7 @@ build() {
 eval "$(declare -f share_programs | sed '1s/share_programs/share_everything/')"
 share_programs() {
     share_everything
-    build gres_rgpu gres_rgpu && build job_submit_rgpu job_submit_late late && build prep_rgpu prep_late late ||
+    build gres_rgpu gres_rgpu && build job_submit_rgpu job_submit_late base/late && build prep_rgpu prep_late base/late ||
         bail "the plugins of another version were not built"
 }
 start_pool_cluster

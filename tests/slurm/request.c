@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "slurm-plugin/request/gres_text.h"
-#include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/base/job_lease.h"
 #include "slurm-plugin/places.h"
 #include "slurm-plugin/request/job_request.h"
 #include "tests/tap.h"

@@ -74,7 +74,8 @@ ok "no lease is left without a job" await "no leases" no_leases
 # Slurm drains the node by itself. The reason stays where the node is drained no longer.
 for node in "${SLURM_NODES[@]}"; do
     shown=$(scontrol show node "$node")
-    [[ $shown != *State=*DRAIN* || $shown != *'Reason=Duplicate jobid'* ]] || scontrol update node="$node" state=resume
+    [[ $shown != *State=*DRAIN* || $shown != *'Reason=Duplicate jobid'* ]] || scontrol update node="$node" state=resume ||
+        diag "$shown" # it was drained no longer; below it has to be idle
 done
 ok "the nodes are idle, none is drained for our sake" await "idle nodes" nodes_idle
 nodes_idle || diag "$(sinfo -N -o '%N %T %E'; squeue; tail -n 30 "$SLURM_DIR"/slurmd-n*.log)"

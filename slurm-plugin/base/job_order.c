@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See job_order.h.
-#include "slurm-plugin/job_order.h"
+#include "slurm-plugin/base/job_order.h"
 
 #include "slurm-plugin/request/job_request.h"
 
@@ -28,17 +28,17 @@ bool job_order_waits(const job_record_t *job)
 
 static int look_for_first(void *x, void *argument)
 {
-    const job_record_t **first = argument, *job = x;
+    job_record_t **first = argument, *job = x;
 
-    if (licenses_name_ours(job->licenses) && job_order_waits(job) &&
+    if (job_order_waits(job) && licenses_name_ours(job->licenses) &&
         (!*first || job_order_before(job, *first)))
         *first = job;
     return 0;
 }
 
-const job_record_t *job_order_first(void)
+job_record_t *job_order_first(void)
 {
-    const job_record_t *first = NULL;
+    job_record_t *first = NULL;
 
     list_for_each(job_list, look_for_first, &first);
     return first;

@@ -4,7 +4,7 @@
 #ifndef RGPU_SLURM_WANTED_CLASSES_H
 #define RGPU_SLURM_WANTED_CLASSES_H
 
-#include "slurm-plugin/count.h"
+#include "slurm-plugin/counts/count.h"
 
 // Begins with GPU_CLASS_ANY alone.
 void wanted_start(void);

@@ -3,7 +3,7 @@
 #ifndef RGPU_SLURM_JOB_ORDER_H
 #define RGPU_SLURM_JOB_ORDER_H
 
-#include "slurm-plugin/slurm_headers.h"
+#include "slurm-plugin/base/slurm_headers.h"
 
 // Returns true if the scheduler considers JOB before OTHER.
 bool job_order_before(const job_record_t *job, const job_record_t *other);
@@ -11,6 +11,6 @@ bool job_order_before(const job_record_t *job, const job_record_t *other);
 bool job_order_waits(const job_record_t *job);
 // Returns the first job that waits for remote GPUs, or NULL. The caller holds slurmctld's lock of
 // the jobs.
-const job_record_t *job_order_first(void);
+job_record_t *job_order_first(void);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See license_entries.h.
-#include "slurm-plugin/license_entries.h"
+#include "slurm-plugin/base/license_entries.h"
 
 #include <stdlib.h>
 
@@ -70,6 +70,19 @@ licenses_t *license_entry_add(slurm_list list, const char *name, uint32_t total)
     if (list == license_entries_all())
         last_resv_update = MAX(time(NULL), last_resv_update + 1);
     return entry;
+}
+
+void license_entry_ensure(const char *name)
+{
+    if (!license_entry_find(license_entries_all(), name))
+        license_entry_add(license_entries_all(), name, 0);
+}
+
+uint32_t license_entry_count(const job_record_t *job, const char *name)
+{
+    const licenses_t *entry = license_entry_find(job->license_list, name);
+
+    return entry ? entry->total : 0;
 }
 
 void license_entry_take(job_record_t *job, const char *name, uint32_t count)

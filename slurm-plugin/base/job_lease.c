@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The leases of Slurm's jobs.
-#include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/base/job_lease.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 // AWAY_SECONDS: how long the end of a job waits for a broker that is being restarted.
 enum { CALL_TIMEOUT_MS = 5000, WAIT_STEP_SECONDS = 2, AWAY_SECONDS = 3 };
+#define CLAIM_NS 1000000000ull
 
 // ---- keys ----
 
@@ -54,18 +56,23 @@ bool lease_key_parse(const struct slurm_settings *settings, const char *key, uin
     return end != key && !*end;
 }
 
+// A claim counts for a minute at the broker. This process repeats it after a second: a broker that
+// was restarted has forgotten it.
 int lease_claim_keys(struct broker_client *client, const struct slurm_settings *settings)
 {
+    static atomic_ullong claimed; // when, as clock_ns
+    unsigned long long now = clock_ns(), last = atomic_load(&claimed);
     char prefix[LEASE_KEY_MAX];
     json_t *body;
     int error;
 
-    if (!settings->controller)
+    if (!settings->controller || (last && now - last < CLAIM_NS))
         return 0;
     lease_key_prefix(settings, 0, prefix);
     body = json_pack("{s:s, s:s}", "key_prefix", prefix, "scheduler", settings->controller);
     error = broker_client_call(client, "POST", "/v1/schedulers", body, NULL);
     json_decref(body);
+    atomic_store(&claimed, error ? 0 : now);
     return error == -ENOENT ? 0 : error; // an older broker keeps no names
 }
 
@@ -175,7 +182,7 @@ static int job_lease_add_types(const json_t *gpus, char *text, int used, size_t 
 }
 
 // The text that scontrol and sacct show for a job that has its GPUs.
-static void job_lease_describe_gpus(const struct job_lease *job, const json_t *lease, char *text,
+static void job_lease_describe_gpus(const struct job_lease *job, const json_t *gpus, char *text,
                                     size_t size)
 {
     const json_t *gpu;
@@ -186,29 +193,15 @@ static void job_lease_describe_gpus(const struct job_lease *job, const json_t *l
     if (job->request.memory)
         used +=
             snprintf(text + used, size - (size_t)used, " %" PRIu64 "M", job->request.memory >> 20);
-    json_array_foreach(json_object_get(lease, "gpus"), i, gpu)
+    json_array_foreach(gpus, i, gpu)
         if ((size_t)used < size)
             used += snprintf(text + used, size - (size_t)used, " %s:%lld",
                              json_string_value(json_object_get(gpu, "box")),
                              (long long)json_integer_value(json_object_get(gpu, "index")));
     if ((size_t)used < size)
-        used = job_lease_add_types(json_object_get(lease, "gpus"), text, used, size);
+        used = job_lease_add_types(gpus, text, used, size);
     if (*job->request.constraint && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, " constraint=%s", job->request.constraint);
-}
-
-static void look_at_gpus(struct broker_client *client, const struct job_lease *job, const char *id,
-                         char *text, size_t size)
-{
-    char path[128];
-    json_t *answer;
-
-    *text = '\0';
-    snprintf(path, sizeof(path), "/v1/leases/%s", id);
-    if (broker_client_call(client, "GET", path, NULL, &answer) < 0)
-        return;
-    job_lease_describe_gpus(job, json_object_get(answer, "lease"), text, size);
-    json_decref(answer);
 }
 
 int lease_acquire(const struct slurm_settings *settings, const struct job_lease *job,
@@ -231,7 +224,7 @@ int lease_acquire(const struct slurm_settings *settings, const struct job_lease 
     if (!error)
         error = job_lease_await_grant(client, job, until, stop, &lease);
     if (!error)
-        look_at_gpus(client, job, lease.id, why, size);
+        job_lease_describe_gpus(job, lease.gpus, why, size);
     if (error == -EAGAIN)
         snprintf(why, size, "rgpu: no GPUs of the pool fit this job now; it will be tried again");
     else if (error)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See scheduled_jobs.h.
-#include "slurm-plugin/scheduled_jobs.h"
+#include "slurm-plugin/counts/scheduled_jobs.h"
 
-#include "slurm-plugin/job_order.h"
-#include "slurm-plugin/preempt.h"
+#include "slurm-plugin/base/job_order.h"
+#include "slurm-plugin/counts/preempt.h"
 
 struct collection {
     struct count *count;
@@ -25,10 +25,12 @@ static int scheduled_jobs_look(void *x, void *argument)
     struct collection *collection = argument;
     job_record_t *job = x;
     const struct count_class *class;
+    bool holds = IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) || IS_JOB_COMPLETING(job);
 
-    if (!licenses_name_ours(job->licenses))
+    // Most jobs of a list have ended.
+    if ((!holds && !IS_JOB_PENDING(job)) || !licenses_name_ours(job->licenses))
         return 0;
-    if (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) || IS_JOB_COMPLETING(job)) {
+    if (holds) {
         count_add_job(collection->count, job->job_id, job->start_time, job->end_time,
                       preempt_lends(job));
     } else if (job_order_waits(job)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The settings of the plugins and of rgpu-slurm-sync.
-#include "slurm-plugin/plugin_settings.h"
+#include "slurm-plugin/base/plugin_settings.h"
 
 #include <errno.h>
 #include <stdio.h>

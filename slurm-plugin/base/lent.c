@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See lent.h.
-#include "slurm-plugin/lent.h"
+#include "slurm-plugin/base/lent.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #ifndef RGPU_SLURM_JOB_LICENSES_H
 #define RGPU_SLURM_JOB_LICENSES_H
 
-#include "slurm-plugin/count.h"
-#include "slurm-plugin/slurm_headers.h"
+#include "slurm-plugin/counts/count.h"
+#include "slurm-plugin/base/slurm_headers.h"
 
 // Applies COUNT, an answer of the broker. Takes slurmctld's locks. Sets *MORE to true if more
 // licences are free than before, so that waiting jobs may start. Returns false if the caller must

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The threads that count inside slurmctld, and what submissions need of the counts.
-#include "slurm-plugin/licenses.h"
+#include "slurm-plugin/counts/licenses.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -8,15 +8,15 @@
 #include <stdlib.h>
 
 #include "common/base/scope.h"
-#include "slurm-plugin/slurm_headers.h"
+#include "slurm-plugin/base/slurm_headers.h"
 
 #include "common/base/clock.h"
-#include "slurm-plugin/job_lease.h"
-#include "slurm-plugin/license_entries.h"
-#include "slurm-plugin/job_licenses.h"
-#include "slurm-plugin/preempt.h"
-#include "slurm-plugin/scheduled_jobs.h"
-#include "slurm-plugin/wanted_classes.h"
+#include "slurm-plugin/base/job_lease.h"
+#include "slurm-plugin/base/license_entries.h"
+#include "slurm-plugin/counts/job_licenses.h"
+#include "slurm-plugin/counts/preempt.h"
+#include "slurm-plugin/counts/scheduled_jobs.h"
+#include "slurm-plugin/counts/wanted_classes.h"
 
 enum {
     CALL_TIMEOUT_MS = 5000,
@@ -159,6 +159,7 @@ static void *watch_for_ever(void *argument)
             ask_for_round();
         last = json_integer_value(json_object_get(answer, "last"));
         json_decref(answer);
+        licenses_pause_for(ROUND_PAUSE_MS); // what happens together is one round
     }
     broker_client_close(&client);
     return NULL;

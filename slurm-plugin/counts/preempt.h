@@ -5,7 +5,7 @@
 #ifndef RGPU_SLURM_PREEMPT_H
 #define RGPU_SLURM_PREEMPT_H
 
-#include "slurm-plugin/count.h"
+#include "slurm-plugin/counts/count.h"
 
 // Adds to the capacity question which jobs the first waiting job should preempt. Returns false
 // without a job that waits for GPUs and may preempt others. Takes slurmctld's locks.

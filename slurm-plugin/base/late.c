@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Loading the half of a plugin that is beside it.
-#include "slurm-plugin/late.h"
+#include "slurm-plugin/base/late.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Counts what the broker could grant, in Slurm's terms.
-#include "slurm-plugin/count.h"
+#include "slurm-plugin/counts/count.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/base/job_lease.h"
 
 // More of a class are not started between two looks.
 enum { STARTS_AT_ONCE = 16 };

@@ -4,8 +4,8 @@
 #ifndef RGPU_SLURM_SCHEDULED_JOBS_H
 #define RGPU_SLURM_SCHEDULED_JOBS_H
 
-#include "slurm-plugin/count.h"
-#include "slurm-plugin/slurm_headers.h"
+#include "slurm-plugin/counts/count.h"
+#include "slurm-plugin/base/slurm_headers.h"
 
 // Adds these jobs to the question to the broker: `jobs`, `next`, and `waiting` of each class. Takes
 // slurmctld's locks.

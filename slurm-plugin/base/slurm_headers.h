@@ -45,8 +45,8 @@
 
 #pragma GCC diagnostic pop
 
-#include "slurm-plugin/late.h"
-#include "slurm-plugin/slurm_versions.h"
+#include "slurm-plugin/base/late.h"
+#include "slurm-plugin/base/slurm_versions.h"
 
 // Adds cluster name, host and port of slurm.conf to the settings, inside slurmctld.
 #define identify_cluster(settings) \

@@ -6,7 +6,7 @@
 #define RGPU_SLURM_LICENSE_ENTRIES_H
 
 #include "slurm-plugin/request/job_request.h"
-#include "slurm-plugin/slurm_headers.h"
+#include "slurm-plugin/base/slurm_headers.h"
 
 // Returns slurmctld's own list, or NULL if slurmctld counts no licences.
 slurm_list license_entries_all(void);
@@ -14,6 +14,10 @@ slurm_list license_entries_all(void);
 licenses_t *license_entry_find(slurm_list list, const char *name);
 // Adds an entry, which the list owns, and returns it.
 licenses_t *license_entry_add(slurm_list list, const char *name, uint32_t total);
+// Adds a licence to slurmctld's own list, with a total of 0, if it has none of this name.
+void license_entry_ensure(const char *name);
+// Returns the number of a licence in a job's list.
+uint32_t license_entry_count(const job_record_t *job, const char *name);
 // Sets the number of a licence in a job's list; 0 removes the entry.
 void license_entry_take(job_record_t *job, const char *name, uint32_t count);
 // Writes the name of the class that the job asks for.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See wanted_classes.h.
-#include "slurm-plugin/wanted_classes.h"
+#include "slurm-plugin/counts/wanted_classes.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "slurm-plugin/request/job_request.h"
-#include "slurm-plugin/plugin_settings.h"
+#include "slurm-plugin/base/plugin_settings.h"
 
 // Each round queries the broker for every class, so the number of classes is limited, in total and
 // for each user. It takes eight users to use up all. The last class is GPU_CLASS_ANY.

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "slurm-plugin/request/job_request.h"
-#include "slurm-plugin/plugin_settings.h"
+#include "slurm-plugin/base/plugin_settings.h"
 
 #define LEASE_KEY_MAX 200
 #define LEASE_GPUS_MAX 1024

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Preemption for remote GPUs.
-#include "slurm-plugin/preempt.h"
+#include "slurm-plugin/counts/preempt.h"
 
 #include <stdlib.h>
 
-#include "slurm-plugin/slurm_headers.h"
+#include "slurm-plugin/base/slurm_headers.h"
 
-#include "slurm-plugin/job_lease.h"
-#include "slurm-plugin/job_order.h"
-#include "slurm-plugin/lent.h"
-#include "slurm-plugin/license_entries.h"
+#include "slurm-plugin/base/job_lease.h"
+#include "slurm-plugin/base/job_order.h"
+#include "slurm-plugin/base/lent.h"
+#include "slurm-plugin/base/license_entries.h"
 
 enum { VICTIMS_MAX = 1024 };
 
@@ -239,10 +239,13 @@ static int look_at_lender(void *x, void *argument)
 {
     struct lenders *lenders = argument;
     job_record_t *job = x;
-    uint32_t borrower = lent_to(job->system_comment);
     const struct count_lease *lease;
+    uint32_t borrower;
     bool wanted;
 
+    if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job))
+        return 0;
+    borrower = lent_to(job->system_comment);
     if (!borrower)
         return 0;
     if (IS_JOB_RUNNING(job))

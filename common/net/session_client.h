@@ -23,7 +23,7 @@ struct session_request {
     enum control_protection protection; // minimum protection; none: what box and ticket require
     // ids of this machine's windows, separated by commas; NULL: none
     const char *windows;
-    uint32_t reconnect_ms;  // how long a lost connection over tcp is waited for; 0: not at all
+    uint32_t reconnect_ms;  // how long a lost connection is waited for; 0: not at all
     int connect_timeout_ms; // for each step; 0: RGPU_CONNECT_TIMEOUT or the default
     int start_timeout_ms;   // 0: RGPU_START_TIMEOUT or the default
 };

@@ -7,10 +7,11 @@
 TARGET is HOST:PORT. MEAN is about how many bytes pass before a cut; every third cut falls into the first bytes of its
 connection, where the client proves itself and both sides say what they have received. After CUTS cuts there are no more. The
 first connection of a session is not cut before FIRST bytes, since a session that is not open yet has nothing to survive with.
-The line "cuts N" follows each cut. Cuts are ends (FIN) or resets (RST), of both sides or of the box's or the client's alone,
+SIGUSR1 cuts all connections at once, whatever has passed. The line "cuts N" follows each cut. Cuts are ends (FIN) or resets (RST), of both sides or of the box's or the client's alone,
 while the other side notices by itself."""
 import random
 import selectors
+import signal
 import socket
 import struct
 import sys
@@ -36,6 +37,7 @@ class Cutter:
         self.random = random.Random(seed)
         self.mean, self.cuts_left, self.first = mean, cuts, first
         self.selector = selectors.DefaultSelector()
+        self.pairs = set()
         self.cuts = 0
 
     def choose(self, beginning):
@@ -57,6 +59,7 @@ class Cutter:
         for end in (near, far):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         pair = Pair(near, far)
+        self.pairs.add(pair)
         self.selector.register(near, selectors.EVENT_READ, (pair, near, far))
         self.selector.register(far, selectors.EVENT_READ, (pair, far, near))
 
@@ -67,6 +70,7 @@ class Cutter:
             except (KeyError, ValueError):
                 pass
             end.close()
+        self.pairs.discard(pair)
 
     def cut(self, pair):
         how = self.random.randrange(3)
@@ -103,10 +107,17 @@ class Cutter:
     def run(self):
         listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.selector.register(listener, selectors.EVENT_READ)
+        told, wake = socket.socketpair()
+        self.selector.register(told, selectors.EVENT_READ, told)
+        signal.signal(signal.SIGUSR1, lambda *_: wake.send(b"1"))
         print("port %d" % listener.getsockname()[1], flush=True)
         while True:
             for key, _ in self.selector.select():
-                if key.data is None:
+                if key.data is told:
+                    told.recv(64)
+                    for pair in list(self.pairs):
+                        self.cut(pair)
+                elif key.data is None:
                     self.accept(listener)
                 elif key.fileobj.fileno() >= 0:
                     self.forward(*key.data)

@@ -206,7 +206,7 @@ struct link_extra_plan {
 int link_tcp_plan(struct link *link, const struct link_extra_plan *plan);
 // Lets the link survive the loss of its connections (tcp_stream.h), before anything is sent or
 // received. Both sides must do so. The client connects again by itself; in the worker a new
-// connection must be passed to link_tcp_resume().
+// connection must be passed to link_resume().
 struct link_reconnect {
     uint32_t timeout_ms; // how long a lost connection is waited for
     // client only
@@ -216,24 +216,28 @@ struct link_reconnect {
     bool privacy;
 };
 int link_tcp_survive(struct link *link, const struct link_reconnect *plan);
-// Worker: continues over a connection of the client in place of connection NUMBER, which is closed
-// first. CLAIM is what the client has said on it. On success the link owns the connection. Returns
-// -EALREADY if the client has connected again since, -EINVAL if there is no such connection.
-struct control_resume;
-struct control_stream;
-int link_tcp_resume(struct link *link, unsigned number, const struct control_resume *claim,
-                    struct control_stream *stream);
-// Returns how long the link waits for lost connections; 0: it ends with them.
-uint32_t link_tcp_timeout(struct link *link);
 // Returns the bytes of the payloads in AHEAD that the peer has not acknowledged, and that
 // link_settle() would have to copy.
 size_t link_tcp_unacknowledged(struct link *link, const struct link_ahead *ahead);
+
+// Links that survive lost connections (link_tcp_survive(), link_rdma_survive()).
+//
+// Worker: continues over a connection of the client in place of connection NUMBER, which is closed
+// first. CLAIM is what the client has said on it, SECRET what both sides know from its proof. On
+// success the link owns the connection. Returns -EALREADY if the client has connected again since,
+// -EINVAL if there is no such connection.
+struct control_resume;
+struct control_stream;
+int link_resume(struct link *link, unsigned number, const struct control_resume *claim,
+                struct control_stream *stream, const uint8_t secret[32]);
+// Returns how long the link waits for lost connections; 0: it ends with them.
+uint32_t link_reconnect_timeout(const struct link *link);
 // Returns true while a connection is lost. Thread-safe.
-bool link_tcp_reconnecting(struct link *link);
+bool link_reconnecting(const struct link *link);
 // Marks the link as down if a connection is lost for too long. Thread-safe.
-void link_tcp_check(struct link *link);
+void link_reconnect_check(struct link *link);
 // Client: says that it leaves, so that the worker does not wait for it. Does not wait long.
-void link_tcp_goodbye(struct link *link);
+void link_goodbye(struct link *link);
 
 // loop: creates a link with both ends in this process, for tests.
 int link_loop_pair(const struct link_options *options, struct link **a, struct link **b);

@@ -79,8 +79,11 @@ struct link_ops {
 const struct link_staging *link_no_staging(const struct link *link);
 int link_no_window(const struct link *link);
 
+struct tcp_reconnect;
+
 struct link {
     const struct link_ops *ops;
+    struct tcp_reconnect *reconnect; // NULL: the link ends with its connections
     const char *name;
     uint32_t spin_us;
     struct throttle throttle;

@@ -124,6 +124,11 @@ void transports_introduce(char *text, size_t room);
 // Returns NULL if there is no such transport.
 const struct transport *transport_named(const char *name);
 
+// Lets a link of the client survive lost connections, by a function of its transport. The link owns
+// the client's connection from then on.
+int transport_survive(const struct transport_client *client, struct link *link,
+                      int (*survive)(struct link *link, const struct link_reconnect *plan));
+
 // For transports that have nothing to do in a step.
 int transport_listen_nowhere(const struct transport_worker *worker);
 void transport_prepare_nothing(const struct transport_worker *worker);

@@ -402,14 +402,24 @@ static const struct link_staging *rdma_staging(const struct link *link)
 
 // ---- ends ----
 
+void rdma_wake_waiters(struct rdma_link *rdma)
+{
+    rdma_ring_event(rdma->interrupt);
+    rdma_ring_event(rdma->space);
+    rdma_ring_event(rdma->nudge);
+}
+
 static void rdma_wake_all(struct link *link)
 {
     struct rdma_link *rdma = rdma_of(link);
 
-    rdma_end_disconnect(&rdma->end);
-    rdma_ring_event(rdma->interrupt);
-    rdma_ring_event(rdma->space);
-    rdma_ring_event(rdma->nudge);
+    {
+        SCOPED_LOCK(&rdma->pairs_lock);
+        rdma_end_disconnect(&rdma->end);
+    }
+    if (rdma->control.survives)
+        tcp_stream_wake(&rdma->control);
+    rdma_wake_waiters(rdma);
 }
 
 static int rdma_make_events(struct rdma_link *rdma)
@@ -445,6 +455,7 @@ static void rdma_close(struct link *link)
     for (int channel = 0; channel < RDMA_CHANNELS; channel++)
         close(rdma->end.completions[channel]->fd);
     close_events(rdma);
+    rdma_control_abandon(rdma);
 }
 
 // Until the peer's device has answered the last message; its records would be lost with the queue.
@@ -452,7 +463,7 @@ static void rdma_drain(struct rdma_link *rdma)
 {
     uint64_t deadline = deadline_in(DRAIN_MS);
 
-    while (!link_failure(&rdma->base) && !rdma_peer_has_ended(rdma) &&
+    while (!link_failure(&rdma->base) && !rdma_peer_has_ended(rdma) && !rdma_is_lost(rdma) &&
            atomic_load(&rdma->completed) < rdma->posted && deadline_left(deadline)) {
         rdma_post_keepalive(rdma);
         rdma_arm(rdma, true);
@@ -467,6 +478,7 @@ static void rdma_free(struct link *link)
     struct rdma_link *rdma = rdma_of(link);
 
     if (!rdma->abandoned) {
+        rdma_control_stop(rdma);
         rdma_gather_stop(rdma);
         rdma_drain(rdma);
         if (!link_failure(link))
@@ -480,6 +492,7 @@ static void rdma_free(struct link *link)
         pthread_mutex_destroy(&rdma->poll_lock);
         pthread_mutex_destroy(&rdma->region_lock);
     }
+    rdma_control_free(rdma);
     free(rdma);
 }
 
@@ -541,6 +554,9 @@ int rdma_link_new(struct rdma_end *end, int watch, uint64_t peer_ring, uint32_t 
     pthread_mutex_init(&rdma->post_lock, NULL);
     pthread_mutex_init(&rdma->poll_lock, NULL);
     pthread_mutex_init(&rdma->region_lock, NULL);
+    pthread_mutex_init(&rdma->pairs_lock, NULL);
+    pthread_mutex_init(&rdma->bulk_lock, NULL);
+    tcp_stream_init(&rdma->control, &rdma->base, 0);
     rdma_gather_start(rdma);
     *out = &rdma->base;
     return 0;

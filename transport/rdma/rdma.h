@@ -50,6 +50,10 @@ int link_rdma_connect(const char *address, uint16_t port, const uint8_t token[32
                       int timeout_ms, const struct link_options *options,
                       const struct rdma_options *rdma, struct link **out, char *text, size_t room);
 
+// Lets the link survive the loss of its connection, before anything is sent or received, as
+// link_tcp_survive() does. The link owns the connection WATCH from then on.
+int link_rdma_survive(struct link *link, const struct link_reconnect *plan);
+
 // Writes device, port, GID and packet size of this end.
 void link_rdma_describe(const struct link *link, char *text, size_t room);
 

@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/descriptor.h"
 #include "common/base/log.h"
 #include "transport/rdma/rdma_address.h"
 #include "transport/rdma/rdma_handshake.h"
 #include "common/base/wait.h"
 
-enum { RESOLVE_MS = 200, PAGE = 4096 };
+enum { RESOLVE_MS = 200, AGAIN_MS = 5000, PAGE = 4096 };
 // Memory of the client's staging blocks.
 enum { STAGING_MEMORY = 32 * WIRE_BLOCK_SIZE, STAGING_BLOCK_MAX = STAGING_MEMORY / 4 };
 
@@ -323,4 +324,44 @@ int link_rdma_connect(const char *address, uint16_t port, const uint8_t token[32
     if (r)
         rdma_end_close(&c.end);
     return r;
+}
+
+int rdma_connect_again(const struct rdma_link *rdma, const char *address, uint16_t port,
+                       const uint8_t token[32], int watch, struct rdma_end *out)
+{
+    char text[300] = "";
+    struct connecting c = {
+        .end = rdma_end_borrow(&rdma->end),
+        .watch = watch,
+        .deadline = deadline_in(AGAIN_MS),
+        .from = rdma->from,
+        .hello = {.magic = RDMA_MAGIC, .version = RDMA_VERSION},
+        .text = text,
+        .room = sizeof(text),
+    };
+    struct descriptor_fence fence;
+    int r = rdma_address_parse(address, port, &c.to);
+
+    memcpy(c.hello.token, token, sizeof(c.hello.token));
+    descriptor_fence_begin(&fence);
+    if (!r)
+        r = rdma_open_events(&c.end);
+    descriptor_fence_end(&fence);
+    if (!r)
+        r = find_way(&c, RDMA_COMMANDS);
+    if (!r && c.end.ids[RDMA_COMMANDS]->verbs != c.end.context)
+        r = rdma_connect_refuse(&c, -EXDEV, "%s", "another device leads there");
+    if (!r)
+        r = connect_channel(&c, RDMA_COMMANDS);
+    if (!r)
+        r = connect_second(&c);
+    if (!r && (c.answer.ring != rdma->peer_ring || c.answer.key != rdma->peer_key))
+        r = -EINVAL;
+    if (r) {
+        log_debug("no new queue pairs error=\"%s\" reason=\"%s\"", strerror(-r), text);
+        rdma_end_return(&c.end);
+        return r;
+    }
+    *out = c.end;
+    return 0;
 }

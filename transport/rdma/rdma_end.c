@@ -152,6 +152,24 @@ int rdma_end_make_staging(struct rdma_end *end, uint32_t block_size, uint32_t bl
     return rdma_end_register_staging(end, staging, text, room);
 }
 
+struct rdma_end rdma_end_borrow(const struct rdma_end *end)
+{
+    struct rdma_end fresh = *end;
+
+    fresh.events = NULL;
+    memset(fresh.ids, 0, sizeof(fresh.ids));
+    memset(fresh.pairs, 0, sizeof(fresh.pairs));
+    return fresh;
+}
+
+void rdma_end_return(struct rdma_end *end)
+{
+    rdma_end_drop_channels(end);
+    if (end->events)
+        verbs.rdma_destroy_event_channel(end->events);
+    memset(end, 0, sizeof(*end));
+}
+
 void rdma_end_close(struct rdma_end *end)
 {
     rdma_end_drop_channels(end);

@@ -14,12 +14,13 @@
 #include "transport/rdma/rdma_handshake.h"
 #include "common/base/wait.h"
 
-enum { BACKLOG = 8 };
+enum { BACKLOG = 8, AGAIN_MS = 10000 };
 
 static struct log_limit turned_away = LOG_LIMIT(5, 60);
 
 struct rdma_listener {
     struct rdma_end end;
+    bool borrows; // the end's resources are those of a link
     struct rdma_cm_id *id;
     char address[INET6_ADDRSTRLEN];
     uint16_t port;
@@ -50,6 +51,11 @@ static int bind_listener(struct rdma_listener *listener, char *text, size_t room
 
     for (int i = 0; i < count; i++) {
         r = bind_in_range(listener, &places[i]);
+        if (!r && listener->borrows && listener->id->verbs != listener->end.context) {
+            verbs.rdma_destroy_id(listener->id);
+            listener->id = NULL;
+            r = -EXDEV;
+        }
         if (!r) {
             memcpy(listener->address, places[i].address, sizeof(listener->address));
             return 0;
@@ -111,7 +117,10 @@ void rdma_listener_free(struct rdma_listener **listener)
     *listener = NULL;
     if (old->id)
         verbs.rdma_destroy_id(old->id);
-    rdma_end_close(&old->end);
+    if (old->borrows)
+        rdma_end_return(&old->end);
+    else
+        rdma_end_close(&old->end);
     free(old);
 }
 
@@ -200,33 +209,86 @@ static int rdma_listen_take_event(struct rdma_listener *listener, const uint8_t 
     return id == listener->id ? 0 : -ECONNABORTED;
 }
 
-int link_rdma_accept(struct rdma_listener **from, const uint8_t token[32], int watch,
-                     int timeout_ms, const struct link_options *options, struct link **out)
+// Waits until both channels stand. FIRST receives what the client has said on the first one.
+static int accept_channels(struct rdma_listener *listener, const uint8_t token[32], int watch,
+                           int timeout_ms, struct rdma_hello *first)
 {
-    struct rdma_listener *listener = *from;
     uint64_t deadline = deadline_in(timeout_ms);
-    struct rdma_hello first = {0};
     int standing = 0, r = 0;
 
     while (!r && standing < RDMA_CHANNELS) {
         struct rdma_cm_event *event = rdma_next_event(&listener->end, watch, true, deadline, &r);
         if (!event)
             break;
-        r = rdma_listen_take_event(listener, token, event, &first);
+        r = rdma_listen_take_event(listener, token, event, first);
         if (r > 0) {
             standing++;
             r = 0;
         }
     }
-    if (r) {
-        // Half-open connections are closed; the listener can be used again.
+    // Half-open connections are closed; the listener can be used again.
+    if (r)
         rdma_end_drop_channels(&listener->end);
+    return r;
+}
+
+int link_rdma_accept(struct rdma_listener **from, const uint8_t token[32], int watch,
+                     int timeout_ms, const struct link_options *options, struct link **out)
+{
+    struct rdma_listener *listener = *from;
+    struct rdma_hello first = {0};
+    int r = accept_channels(listener, token, watch, timeout_ms, &first);
+
+    if (r)
         return r;
-    }
     verbs.rdma_destroy_id(listener->id);
     memset(&listener->end.staging, 0, sizeof(listener->end.staging));
     r = rdma_link_new(&listener->end, watch, first.ring, first.key, options, out);
     listener->id = NULL;
     rdma_listener_free(from);
+    return r;
+}
+
+int rdma_listen_again(struct rdma_link *rdma)
+{
+    struct rdma_listener *listener = calloc(1, sizeof(*listener));
+    char text[300] = "";
+
+    rdma_listener_free(&rdma->again);
+    if (!listener)
+        return -ENOMEM;
+    listener->borrows = true;
+    listener->end = rdma_end_borrow(&rdma->end);
+    int r = rdma_open_events(&listener->end);
+    if (!r)
+        r = bind_listener(listener, text, sizeof(text));
+    if (!r && verbs.rdma_listen(listener->id, BACKLOG))
+        r = -errno;
+    if (r) {
+        log_debug("no new queue pairs error=\"%s\" reason=\"%s\"", strerror(-r), text);
+        rdma_listener_free(&listener);
+        return r;
+    }
+    listener->port = ntohs(verbs.rdma_get_src_port(listener->id));
+    rdma->again = listener;
+    return 0;
+}
+
+int rdma_accept_again(struct rdma_link *rdma, const uint8_t token[32], int watch,
+                      struct rdma_end *out)
+{
+    struct rdma_listener *listener = rdma->again;
+    struct rdma_hello first = {0};
+    int r = accept_channels(listener, token, watch, AGAIN_MS, &first);
+
+    if (!r && (first.ring != rdma->peer_ring || first.key != rdma->peer_key))
+        r = -EINVAL;
+    if (!r) {
+        verbs.rdma_destroy_id(listener->id);
+        listener->id = NULL;
+        *out = listener->end;
+        listener->end = (struct rdma_end){0};
+    }
+    rdma_listener_free(&rdma->again);
     return r;
 }

@@ -2,12 +2,14 @@
 // RDMA operations of the bulk channel and their memory, which is registered once and counted.
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/assert.h"
 #include "common/base/log.h"
 #include "common/base/scope.h"
 #include "transport/rdma/rdma_private.h"
@@ -15,6 +17,8 @@
 enum {
     PAGE = 4096,
     POLL_BATCH = 16,
+    READ_BACK_MS = 3000,
+    READ_BACK_AT = 1024, // offset in the page of tiny writes
     ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE,
 };
 
@@ -169,68 +173,215 @@ static void *tiny_copy(struct rdma_link *rdma, const struct link_transfer *trans
     return place;
 }
 
+static int post_operation(struct rdma_link *rdma, uint64_t number, struct rdma_operation *operation)
+{
+    struct ibv_send_wr send = {
+        .wr_id = number,
+        .sg_list = &operation->part,
+        .num_sge = 1,
+        .opcode = operation->opcode,
+        .send_flags = IBV_SEND_SIGNALED,
+        .wr.rdma = {.remote_addr = operation->remote, .rkey = operation->key},
+    };
+    struct ibv_send_wr *bad;
+
+    return ibv_post_send(rdma->end.pairs[RDMA_BULK], &send, &bad);
+}
+
 int rdma_transfer_start(struct link *link, const struct link_transfer *transfer)
 {
     struct rdma_link *rdma = rdma_of(link);
-    struct ibv_sge part = {.addr = (uintptr_t)transfer->local, .length = transfer->size};
-    struct ibv_send_wr send = {
-        .wr_id = rdma->transfers_started,
-        .sg_list = &part,
-        .num_sge = 1,
+    struct rdma_operation operation = {
         .opcode = transfer->write ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
-        .send_flags = IBV_SEND_SIGNALED,
-        .wr.rdma = {.remote_addr = transfer->remote, .rkey = transfer->key},
+        .part = {.addr = (uintptr_t)transfer->local, .length = transfer->size},
+        .remote = transfer->remote,
+        .key = transfer->key,
+        .cookie = transfer->cookie,
     };
-    struct ibv_send_wr *bad;
     int r;
 
-    if (rdma->transfers_started - rdma->transfers_done == RDMA_TRANSFERS)
+    SCOPED_LOCK(&rdma->bulk_lock);
+    if (rdma_is_lost(rdma) || rdma->transfers_started - rdma->transfers_done == RDMA_TRANSFERS)
         return -EAGAIN;
     if (transfer->write && transfer->size <= LINK_TRANSFER_TINY && !transfer->registered) {
-        part.addr = (uintptr_t)tiny_copy(rdma, transfer);
-        part.lkey = rdma->end.rings->lkey;
+        operation.part.addr = (uintptr_t)tiny_copy(rdma, transfer);
+        operation.part.lkey = rdma->end.rings->lkey;
     } else {
-        r = local_key(rdma, transfer, &part.lkey);
+        r = local_key(rdma, transfer, &operation.part.lkey);
         if (r)
             return link_fail(link, r, "a transfer of memory that is not registered");
     }
-    r = ibv_post_send(rdma->end.pairs[RDMA_BULK], &send, &bad);
+    r = post_operation(rdma, rdma->transfers_started, &operation);
     if (r)
         return link_fail(link, -r, "posting a transfer failed: %s", strerror(r));
     if (rdma->transfers_started == rdma->transfers_done)
         rdma->transfers_moved = clock_coarse_ns() / 1000000;
-    rdma->cookies[rdma->transfers_started++ % RDMA_TRANSFERS] = transfer->cookie;
+    rdma->operations[rdma->transfers_started++ % RDMA_TRANSFERS] = operation;
     atomic_fetch_add_explicit(transfer->write ? &link->sent : &link->received, transfer->size,
                               memory_order_relaxed);
     return 0;
+}
+
+static struct rdma_operation *operation_at(struct rdma_link *rdma, uint64_t number)
+{
+    return &rdma->operations[number % RDMA_TRANSFERS];
+}
+
+static void *take_cookie(struct rdma_link *rdma)
+{
+    return operation_at(rdma, rdma->transfers_done++)->cookie;
+}
+
+// Takes the cookies of operations that the device does not report; then one that it reports
+// follows. Returns how many there are in COOKIES.
+static int take_arrived(struct rdma_link *rdma, void **cookies, int taken, int room)
+{
+    while (taken < room && rdma->transfers_arrived &&
+           operation_at(rdma, rdma->transfers_done)->arrived) {
+        rdma->transfers_arrived--;
+        cookies[taken++] = take_cookie(rdma);
+    }
+    return taken;
+}
+
+static int transfer_failed(struct rdma_link *rdma, enum ibv_wc_status status)
+{
+    if (status == IBV_WC_RETRY_EXC_ERR)
+        return rdma_lose(rdma, -ETIMEDOUT, "the peer does not answer");
+    if (status == IBV_WC_WR_FLUSH_ERR)
+        return rdma_gone(rdma);
+    return link_fail(&rdma->base, -EPROTO, "a transfer failed: %s",
+                     verbs.ibv_wc_status_str(status));
 }
 
 int rdma_transfer_poll(struct link *link, void **cookies, int room)
 {
     struct rdma_link *rdma = rdma_of(link);
     struct ibv_wc completions[POLL_BATCH];
-    int count =
-        ibv_poll_cq(rdma->end.queue[RDMA_BULK], room < POLL_BATCH ? room : POLL_BATCH, completions);
+    int taken, count = 0, most = room < POLL_BATCH ? room : POLL_BATCH;
 
+    SCOPED_LOCK(&rdma->bulk_lock);
+    taken = take_arrived(rdma, cookies, 0, most);
+    if (rdma->transfers_arrived && taken + 1 < most)
+        most = taken + 1;
+    if (!rdma_is_lost(rdma) && taken < most)
+        count = ibv_poll_cq(rdma->end.queue[RDMA_BULK], most - taken, completions);
     for (int i = 0; i < count; i++) {
-        if (completions[i].status == IBV_WC_RETRY_EXC_ERR)
-            return link_fail(link, -ETIMEDOUT, "the peer does not answer");
-        if (completions[i].status == IBV_WC_WR_FLUSH_ERR)
-            return link_fail(link, -EPIPE, "the peer has gone");
-        if (completions[i].status != IBV_WC_SUCCESS)
-            return link_fail(link, -EPROTO, "a transfer failed: %s",
-                             verbs.ibv_wc_status_str(completions[i].status));
-        cookies[i] = rdma->cookies[rdma->transfers_done++ % RDMA_TRANSFERS];
+        if (completions[i].status != IBV_WC_SUCCESS) {
+            int r = transfer_failed(rdma, completions[i].status);
+            return r ? r : taken;
+        }
+        RGPU_ASSERT(completions[i].wr_id == rdma->transfers_done);
+        cookies[taken++] = take_cookie(rdma);
     }
     if (count < 0)
         return link_fail(link, -EIO, "completions cannot be polled");
     uint64_t now = clock_coarse_ns() / 1000000;
-    if (count || rdma->transfers_started == rdma->transfers_done)
+    if (taken || rdma->transfers_started == rdma->transfers_done || rdma_is_lost(rdma))
         rdma->transfers_moved = now;
     else if (now - rdma->transfers_moved > rdma->end.dead_ms) // for which the device has retries
-        return link_fail(link, -ETIMEDOUT, "the peer does not answer");
-    return count;
+        return rdma_lose(rdma, -ETIMEDOUT, "the peer does not answer");
+    return taken;
 }
+
+// ---- operations after the loss of a connection ----
+
+void rdma_transfers_halt(struct rdma_link *rdma)
+{
+    struct ibv_wc completions[POLL_BATCH];
+
+    // Operations whose completion is dropped here are repeated, as the peer does not know it yet.
+    while (ibv_poll_cq(rdma->end.queue[RDMA_BULK], POLL_BATCH, completions) > 0)
+        ;
+}
+
+static uint8_t *tiny_place(struct rdma_link *rdma, uint64_t number)
+{
+    return rdma->end.tiny + number % RDMA_TRANSFERS * LINK_TRANSFER_TINY;
+}
+
+static bool is_tiny(struct rdma_link *rdma, uint64_t number)
+{
+    return operation_at(rdma, number)->part.addr == (uintptr_t)tiny_place(rdma, number);
+}
+
+// Waits until COUNT operations are complete.
+static int await_operations(struct rdma_link *rdma, int count)
+{
+    uint64_t deadline = deadline_in(READ_BACK_MS);
+    struct ibv_wc completion;
+
+    while (count && deadline_left(deadline)) {
+        int r = ibv_poll_cq(rdma->end.queue[RDMA_BULK], 1, &completion);
+        if (r < 0 || (r && completion.status != IBV_WC_SUCCESS))
+            return -ECONNRESET;
+        count -= r;
+        if (!r)
+            sched_yield();
+    }
+    return count ? -ETIMEDOUT : 0;
+}
+
+// Reads the words that unfinished tiny writes are to change.
+static int read_back(struct rdma_link *rdma)
+{
+    int count = 0;
+
+    for (uint64_t number = rdma->transfers_done; number < rdma->transfers_started; number++) {
+        if (!is_tiny(rdma, number))
+            continue;
+        struct rdma_operation read = *operation_at(rdma, number);
+        read.opcode = IBV_WR_RDMA_READ;
+        read.part.addr += READ_BACK_AT;
+        memset(tiny_place(rdma, number) + READ_BACK_AT, 0, LINK_TRANSFER_TINY);
+        if (post_operation(rdma, number, &read))
+            return -ECONNRESET;
+        count++;
+    }
+    return await_operations(rdma, count);
+}
+
+static bool is_flag_there(struct rdma_link *rdma, uint64_t number)
+{
+    const uint8_t *written = tiny_place(rdma, number);
+
+    return is_tiny(rdma, number) &&
+           !memcmp(written, written + READ_BACK_AT, operation_at(rdma, number)->part.length);
+}
+
+// A flag in the client's memory says that the data before it have arrived, and the client may use
+// that memory again. So what was written before a flag that is there already is not repeated:
+// writes of one connection arrive in order, and a flag takes each value once. Data that were read
+// may have been lost on their way.
+static void skip_arrived(struct rdma_link *rdma)
+{
+    bool arrived = false;
+
+    rdma->transfers_arrived = 0;
+    for (uint64_t number = rdma->transfers_started; number-- > rdma->transfers_done;) {
+        struct rdma_operation *operation = operation_at(rdma, number);
+        arrived = arrived || operation->arrived || is_flag_there(rdma, number);
+        operation->arrived = arrived && operation->opcode == IBV_WR_RDMA_WRITE;
+        rdma->transfers_arrived += operation->arrived;
+    }
+}
+
+int rdma_transfers_repeat(struct rdma_link *rdma)
+{
+    int r = read_back(rdma);
+
+    if (r)
+        return r;
+    skip_arrived(rdma);
+    for (uint64_t number = rdma->transfers_done; number < rdma->transfers_started; number++)
+        if (!operation_at(rdma, number)->arrived &&
+            post_operation(rdma, number, operation_at(rdma, number)))
+            return -ECONNRESET;
+    rdma->transfers_moved = clock_coarse_ns() / 1000000;
+    return 0;
+}
+
+// ---- waiting ----
 
 // The queue stays armed until the event has come and has been read; what came before it was armed
 // raises none, so the caller looks once more.
@@ -263,7 +414,9 @@ int rdma_transfer_wait(struct link *link, uint32_t us)
                             {.fd = rdma->nudge, .events = POLLIN}};
     uint64_t count;
 
-    if (!rdma->transfers_armed)
+    if (rdma_is_lost(rdma))
+        wait[0].fd = -1;
+    else if (!rdma->transfers_armed)
         return rdma_memory_arm(rdma);
     if (ppoll(wait, 2, &limit, NULL) <= 0)
         return 0;

@@ -158,6 +158,8 @@ void rdma_end_disconnect(struct rdma_end *end)
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
 
     for (int channel = 0; channel < RDMA_CHANNELS; channel++) {
+        if (!end->pairs[channel])
+            continue;
         if (verbs.ibv_modify_qp(end->pairs[channel], &attr, IBV_QP_STATE))
             log_debug("a queue pair does not end");
         verbs.rdma_disconnect(end->ids[channel]);

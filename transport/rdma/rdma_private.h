@@ -6,8 +6,10 @@
 #include "transport/link/gather_guess.h"
 #include "transport/link/link_private.h"
 #include "transport/rdma/rdma.h"
+#include "transport/rdma/rdma_address.h"
 #include "transport/rdma/rdma_regions.h"
 #include "transport/rdma/rdma_verbs.h"
+#include "transport/tcp/tcp_stream.h"
 #include "common/base/wait.h"
 
 enum rdma_channel { RDMA_COMMANDS, RDMA_BULK, RDMA_CHANNELS };
@@ -88,10 +90,28 @@ struct rdma_gather {
     pthread_t thread;
 };
 
+// An RDMA operation that the device carries out.
+struct rdma_operation {
+    enum ibv_wr_opcode opcode;
+    struct ibv_sge part;
+    uint64_t remote;
+    uint32_t key;
+    bool arrived; // complete, though the device has reported no completion
+    void *cookie;
+};
+
+struct rdma_listener;
+
 struct rdma_link {
     struct link base;
-    struct rdma_end end;
-    int watch;
+    struct rdma_end end; // ids and pairs are replaced under pairs_lock, post_lock and bulk_lock
+    pthread_mutex_t pairs_lock; // a leaf
+    int watch;                  // connection of the session, whose end is that of the peer
+    // The same if the link survives its loss (rdma_reconnect.c). No data are sent over it.
+    struct tcp_stream control;
+    struct rdma_address from;    // client: address of its device
+    struct rdma_listener *again; // worker: waits for new queue pairs
+    uint64_t taken;              // value of `consumed` that the last RESUME had
     bool abandoned;
     uint64_t peer_ring;
     uint32_t peer_key;
@@ -130,12 +150,14 @@ struct rdma_link {
     uint32_t long_waits;           // number of waits that were longer than the spin time
     _Atomic int64_t looked;        // time when rdma_pending() last polled
 
-    // RDMA operations of the worker; one thread at a time.
-    void *cookies[RDMA_TRANSFERS];
+    // RDMA operations of the worker; one thread at a time, under bulk_lock.
+    pthread_mutex_t bulk_lock;
+    struct rdma_operation operations[RDMA_TRANSFERS];
     uint64_t transfers_started, transfers_done;
-    uint64_t transfers_moved; // time of the last progress, ms
-    bool transfers_armed;     // the completion event has not been read yet
-    int nudge;                // eventfd that wakes threads that wait for transfers
+    unsigned transfers_arrived; // how many of these have `arrived`
+    uint64_t transfers_moved;   // time of the last progress, ms
+    bool transfers_armed;       // the completion event has not been read yet
+    int nudge;                  // eventfd that wakes threads that wait for transfers
 
     pthread_mutex_t region_lock;
     struct rdma_regions exposed; // memory that the peer can access
@@ -146,6 +168,13 @@ static inline struct rdma_link *rdma_of(struct link *link)
     return (struct rdma_link *)link;
 }
 
+// Returns true while the connection is lost, or will not come back: nothing is posted or polled.
+static inline bool rdma_is_lost(const struct rdma_link *rdma)
+{
+    return tcp_stream_lost(&rdma->control) ||
+           atomic_load_explicit(&rdma->control.over, memory_order_relaxed);
+}
+
 // ---- rdma_end.c ----
 int rdma_end_prepare(struct rdma_end *end, struct ibv_context *context, char *text, size_t room);
 int rdma_end_register_staging(struct rdma_end *end, const struct link_staging *staging, char *text,
@@ -153,6 +182,10 @@ int rdma_end_register_staging(struct rdma_end *end, const struct link_staging *s
 int rdma_end_make_staging(struct rdma_end *end, uint32_t block_size, uint32_t block_count,
                           char *text, size_t room);
 void rdma_end_close(struct rdma_end *end);
+// Returns an end without a connection that uses the resources of END. rdma_end_return() drops its
+// connection.
+struct rdma_end rdma_end_borrow(const struct rdma_end *end);
+void rdma_end_return(struct rdma_end *end);
 // Explains why memory could not be registered, and what to do.
 void rdma_explain_registration(int error, size_t size, char *text, size_t room);
 
@@ -166,6 +199,9 @@ void rdma_end_drop_channels(struct rdma_end *end); // frees queue pairs and iden
 // ---- rdma.c: creates a link from a connected end and takes ownership of the end ----
 int rdma_link_new(struct rdma_end *end, int watch, uint64_t peer_ring, uint32_t peer_key,
                   const struct link_options *options, struct link **out);
+
+// Wakes all threads that wait on the link.
+void rdma_wake_waiters(struct rdma_link *rdma);
 
 // ---- rdma_queue.c: posting and polling of the command channel ----
 // Posts the committed, unsent records as one message. Returns -EAGAIN without credit or queue
@@ -186,7 +222,15 @@ int rdma_sleep(struct rdma_link *rdma, enum rdma_waiter who, uint64_t deadline);
 void rdma_arm(struct rdma_link *rdma, bool sends_too);
 bool rdma_peer_has_ended(struct rdma_link *rdma);
 int rdma_gone(struct rdma_link *rdma);
+// Marks the connection as lost because of ERROR, or the link as down if it does not survive that.
+// Returns 0 or the error of the link.
+int rdma_lose(struct rdma_link *rdma, int error, const char *reason);
 void rdma_ring_event(int event);
+// After the queue pairs are gone: counts what has arrived over them. The caller holds poll_lock.
+void rdma_queue_halt(struct rdma_link *rdma);
+// Continues after the RECEIVED bytes that the peer has, of which it has read TAKEN, with the credit
+// of a new connection. Returns -EPROTO if that cannot be.
+int rdma_queue_rewind(struct rdma_link *rdma, uint64_t received, uint64_t taken);
 
 // ---- rdma_gather.c ----
 // Returns true if the committed record may be delayed. For this function and rdma_gather_flushed()
@@ -207,7 +251,28 @@ int rdma_transfer_start(struct link *link, const struct link_transfer *transfer)
 int rdma_transfer_poll(struct link *link, void **cookies, int room);
 int rdma_transfer_wait(struct link *link, uint32_t us);
 void rdma_transfer_wake(struct link *link);
+// After the queue pairs are gone. The caller holds bulk_lock, for the next one too.
+void rdma_transfers_halt(struct rdma_link *rdma);
+// Starts the operations again that were not completed. Returns 0 or -errno.
+int rdma_transfers_repeat(struct rdma_link *rdma);
 void rdma_regions_limit(struct rdma_link *rdma);
 void rdma_regions_free(struct rdma_link *rdma);
+
+// ---- rdma_reconnect.c ----
+// In the child of a fork: closes descriptors only.
+void rdma_control_abandon(struct rdma_link *rdma);
+// Ends the thread that connects again.
+void rdma_control_stop(struct rdma_link *rdma);
+void rdma_control_free(struct rdma_link *rdma);
+
+// ---- rdma_listen.c, rdma_connect.c: new queue pairs in place of lost ones ----
+// Worker: listens on the link's device, in place of an earlier rdma->again. Returns 0 or -errno.
+int rdma_listen_again(struct rdma_link *rdma);
+// The worker waits for the client, which connects, both with TOKEN and until WATCH closes. On
+// success *OUT has the connection.
+int rdma_accept_again(struct rdma_link *rdma, const uint8_t token[32], int watch,
+                      struct rdma_end *out);
+int rdma_connect_again(const struct rdma_link *rdma, const char *address, uint16_t port,
+                       const uint8_t token[32], int watch, struct rdma_end *out);
 
 #endif

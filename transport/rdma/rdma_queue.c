@@ -14,10 +14,11 @@
 #include <unistd.h>
 
 #include "transport/rdma/rdma_private.h"
+#include "transport/tcp/tcp_reconnect.h"
 #include "common/base/scope.h"
 #include "common/base/wait.h"
 
-enum { POLL_BATCH = 16 };
+enum { POLL_BATCH = 16, LOOK_MS = 200 };
 
 void rdma_ring_event(int event)
 {
@@ -27,9 +28,27 @@ void rdma_ring_event(int event)
         ;
 }
 
+// Returns true if the client has said that it leaves.
+static bool client_has_left(const struct rdma_link *rdma)
+{
+    uint32_t words[] = {0, 0};
+
+    return recv(rdma->watch, words, sizeof(words), MSG_PEEK | MSG_DONTWAIT) == sizeof(words) &&
+           !words[0] && words[1] == TCP_GOODBYE;
+}
+
+int rdma_lose(struct rdma_link *rdma, int error, const char *reason)
+{
+    struct tcp_stream *control = &rdma->control;
+
+    if (!control->survives || client_has_left(rdma))
+        return link_fail(&rdma->base, error, "%s", reason);
+    return tcp_stream_break(control, atomic_load(&control->age), error, "waiting");
+}
+
 int rdma_gone(struct rdma_link *rdma)
 {
-    return link_fail(&rdma->base, -EPIPE, "the peer has gone");
+    return rdma_lose(rdma, -EPIPE, "the peer has gone");
 }
 
 // ---- posting ----
@@ -48,7 +67,7 @@ static bool rdma_queue_has_room(const struct rdma_link *rdma, unsigned kept)
 bool rdma_may_post(struct rdma_link *rdma)
 {
     SCOPED_LOCK(&rdma->post_lock);
-    return rdma_queue_has_room(rdma, RDMA_KEPT);
+    return rdma_queue_has_room(rdma, RDMA_KEPT) || rdma_is_lost(rdma);
 }
 
 // Under post_lock, with room.
@@ -94,7 +113,8 @@ int rdma_post_gathered(struct rdma_link *rdma)
     int r = 0;
     uint64_t from = atomic_load_explicit(&rdma->left, memory_order_relaxed);
     uint64_t to = atomic_load_explicit(&rdma->produced, memory_order_acquire);
-    if (to != from) {
+    // While the connection is lost, records wait in the ring.
+    if (to != from && !rdma_is_lost(rdma)) {
         uint64_t position = from & (RDMA_RING_SIZE - 1);
         struct ibv_sge part = {.addr = (uintptr_t)rdma->end.out + position,
                                .length = (uint32_t)(to - from),
@@ -114,7 +134,7 @@ void rdma_return_credit(struct rdma_link *rdma)
     uint64_t receives = atomic_load(&rdma->receives) - rdma->receives_reported;
     uint64_t bytes = atomic_load(&rdma->consumed) - rdma->bytes_reported;
     if ((receives >= RDMA_RECEIVES / 2 || bytes >= RDMA_RING_SIZE / 2) &&
-        !link_failure(&rdma->base)) {
+        !link_failure(&rdma->base) && !rdma_is_lost(rdma)) {
         struct ibv_sge none = {0};
         uint32_t immediate = RDMA_IMMEDIATE_CREDIT | (uint32_t)receives << 18 |
                              (uint32_t)(bytes / 8);
@@ -138,10 +158,12 @@ void rdma_post_keepalive(struct rdma_link *rdma)
 
     rdma_progress(rdma, RDMA_NOBODY);
     SCOPED_LOCK(&rdma->post_lock);
+    if (rdma_is_lost(rdma))
+        return;
     uint64_t completed = atomic_load(&rdma->completed), now = clock_ns();
     if (rdma->keepalive > completed) {
         if (now - rdma->asked_at >= (uint64_t)rdma->end.dead_ms * 600000)
-            link_fail(&rdma->base, -ETIMEDOUT, "the peer does not answer");
+            rdma_lose(rdma, -ETIMEDOUT, "the peer does not answer");
     } else if (!link_failure(&rdma->base) && rdma->posted - completed < RDMA_SENDS &&
                rdma_queue_post(rdma, &send) == 0) {
         rdma->keepalive = rdma->posted;
@@ -154,7 +176,7 @@ void rdma_post_keepalive(struct rdma_link *rdma)
 static void rdma_queue_failed(struct rdma_link *rdma, const struct ibv_wc *completion)
 {
     if (completion->status == IBV_WC_RETRY_EXC_ERR)
-        link_fail(&rdma->base, -ETIMEDOUT, "the peer does not answer");
+        rdma_lose(rdma, -ETIMEDOUT, "the peer does not answer");
     else if (completion->status == IBV_WC_WR_FLUSH_ERR)
         rdma_gone(rdma);
     else if (completion->status == IBV_WC_RNR_RETRY_EXC_ERR)
@@ -243,7 +265,7 @@ static void progress(struct rdma_link *rdma, enum rdma_waiter who)
     arrived = atomic_load(&rdma->arrived);
     completed = atomic_load(&rdma->completed);
     acknowledged = atomic_load(&rdma->messages_acknowledged);
-    while (take_completions(rdma))
+    while (!rdma_is_lost(rdma) && take_completions(rdma))
         ;
     bool data = atomic_load(&rdma->arrived) != arrived;
     bool room = atomic_load(&rdma->completed) != completed ||
@@ -271,6 +293,43 @@ void rdma_progress_armed(struct rdma_link *rdma, enum rdma_waiter who)
     progress(rdma, who);
 }
 
+// ---- the loss of a connection ----
+
+void rdma_queue_halt(struct rdma_link *rdma)
+{
+    struct ibv_wc completions[POLL_BATCH];
+    int count;
+
+    // Credit is counted anew. What is not counted here is sent again.
+    while ((count = ibv_poll_cq(rdma->end.queue[RDMA_COMMANDS], POLL_BATCH, completions)) > 0) {
+        for (int i = 0; i < count; i++) {
+            uint32_t immediate = ntohl(completions[i].imm_data);
+            if (completions[i].status == IBV_WC_SUCCESS &&
+                completions[i].opcode == IBV_WC_RECV_RDMA_WITH_IMM &&
+                !(immediate & RDMA_IMMEDIATE_CREDIT))
+                rdma_queue_take_message(rdma, immediate);
+        }
+    }
+}
+
+int rdma_queue_rewind(struct rdma_link *rdma, uint64_t received, uint64_t taken)
+{
+    SCOPED_LOCK(&rdma->poll_lock);
+    SCOPED_LOCK(&rdma->post_lock);
+    if (received > atomic_load(&rdma->left) || taken > received ||
+        taken < atomic_load(&rdma->acknowledged))
+        return -EPROTO;
+    atomic_store(&rdma->left, received);
+    atomic_store(&rdma->acknowledged, taken);
+    atomic_store(&rdma->bytes_reported, rdma->taken);
+    atomic_store(&rdma->completed, rdma->posted);
+    atomic_store(&rdma->messages_acknowledged, rdma->messages);
+    atomic_store(&rdma->receives_reported, atomic_load(&rdma->receives));
+    rdma->unposted = 0;
+    rdma->keepalive = 0;
+    return 0;
+}
+
 // ---- sleeping ----
 
 // Makes the queue raise an event with its next completion. One request is enough: the queue stays
@@ -292,11 +351,11 @@ static void take_connection_events(struct rdma_link *rdma)
     struct rdma_cm_event *event;
 
     while (verbs.rdma_get_cm_event(rdma->end.events, &event) == 0) {
-        bool ends = event->event == RDMA_CM_EVENT_DISCONNECTED ||
-                    event->event == RDMA_CM_EVENT_DEVICE_REMOVAL;
-        verbs.rdma_ack_cm_event(event);
-        if (ends)
+        // An identifier is destroyed only after its events were acknowledged.
+        if (event->event == RDMA_CM_EVENT_DISCONNECTED ||
+            event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
             atomic_store(&rdma->disconnected, true);
+        verbs.rdma_ack_cm_event(event);
     }
 }
 
@@ -317,9 +376,29 @@ static void take_completion_event(struct rdma_link *rdma, enum rdma_waiter who)
         rdma_arm(rdma, true);
 }
 
+// While the connection is lost: until it is back, or the time for that is over.
+static int sleep_without_connection(struct rdma_link *rdma, int event, uint64_t deadline)
+{
+    struct pollfd wait = {.fd = event, .events = POLLIN};
+    int limit = deadline_left(deadline);
+    uint64_t count;
+
+    if (atomic_load(&rdma->control.over))
+        return -EPIPE;
+    if (!tcp_stream_check(&rdma->control) || link_failure(&rdma->base))
+        return 0;
+    int ready = poll(&wait, 1, limit >= 0 && limit < LOOK_MS ? limit : LOOK_MS);
+    if (ready < 0)
+        return errno == EINTR ? 0 : -errno;
+    if (ready && read(event, &count, sizeof(count)) < 0 && errno != EAGAIN)
+        return -errno;
+    return deadline_left(deadline) ? 0 : -ETIMEDOUT;
+}
+
 int rdma_sleep(struct rdma_link *rdma, enum rdma_waiter who, uint64_t deadline)
 {
     int event = who == RDMA_SENDER ? rdma->space : rdma->interrupt;
+    unsigned age = atomic_load_explicit(&rdma->control.age, memory_order_relaxed);
     struct pollfd wait[] = {{.fd = event, .events = POLLIN},
                             {.fd = rdma->end.completions[RDMA_COMMANDS]->fd, .events = POLLIN},
                             {.fd = rdma->end.events->fd, .events = POLLIN},
@@ -328,6 +407,8 @@ int rdma_sleep(struct rdma_link *rdma, enum rdma_waiter who, uint64_t deadline)
     bool idle = limit < 0 || limit > (int)rdma->keepalive_ms;
     uint64_t count;
 
+    if (rdma_is_lost(rdma))
+        return sleep_without_connection(rdma, event, deadline);
     ready = poll(wait, 4, idle ? (int)rdma->keepalive_ms : limit);
     if (ready < 0)
         return errno == EINTR ? 0 : -errno;
@@ -343,9 +424,9 @@ int rdma_sleep(struct rdma_link *rdma, enum rdma_waiter who, uint64_t deadline)
         take_completion_event(rdma, who);
     if (wait[2].revents)
         take_connection_events(rdma);
-    if (wait[3].revents || atomic_load(&rdma->disconnected))
-        return -EPIPE;
-    return 0;
+    if (rdma_is_lost(rdma) || atomic_load(&rdma->control.age) != age)
+        return 0;
+    return wait[3].revents || atomic_load(&rdma->disconnected) ? -EPIPE : 0;
 }
 
 bool rdma_peer_has_ended(struct rdma_link *rdma)
@@ -353,6 +434,8 @@ bool rdma_peer_has_ended(struct rdma_link *rdma)
     struct pollfd ends[] = {{.fd = rdma->end.events->fd, .events = POLLIN},
                             {.fd = rdma->watch, .events = POLLRDHUP}};
 
+    if (rdma_is_lost(rdma))
+        return false;
     if (poll(ends, 2, 0) > 0 && ends[0].revents)
         take_connection_events(rdma);
     return ends[1].revents || atomic_load(&rdma->disconnected);

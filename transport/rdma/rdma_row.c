@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/log.h"
 #include "transport/rdma/rdma.h"
@@ -149,6 +150,10 @@ static int accept_rdma(struct transport_worker *worker, const struct control_off
 
     if (!err)
         link_rdma_describe(*out, text, room);
+    if (!err && worker->grant->reconnect_ms) {
+        struct link_reconnect plan = {.timeout_ms = worker->grant->reconnect_ms};
+        err = link_rdma_survive(*out, &plan);
+    }
     return err;
 }
 
@@ -178,6 +183,15 @@ static int connect_rdma(struct transport_client *client, struct link **out, char
                                 &client->options, &settings.options, out, text, room);
     if (err)
         return err;
+    if (client->resume) {
+        err = transport_survive(client, *out, link_rdma_survive);
+        client->stream->fd = -1;
+    }
+    if (err) {
+        link_free(out);
+        snprintf(text, room, "the connection cannot be watched: %s", strerror(-err));
+        return err;
+    }
     link_rdma_describe(*out, text, room);
     log_info("rdma device=\"%s\" box=%s at=%s", text, client->box, offer->address);
     return 0;

@@ -22,6 +22,7 @@
     X(rdma_resolve_route) \
     X(rdma_listen) \
     X(rdma_connect) \
+    X(rdma_migrate_id) \
     X(rdma_accept) \
     X(rdma_reject) \
     X(rdma_disconnect) \

@@ -373,18 +373,18 @@ static void tcp_close(struct link *link)
     tcp_extra_close(&tcp->extra);
     if (tcp->opening)
         tcp_opening_abandon(tcp->opening);
-    if (tcp->reconnect)
-        tcp_reconnect_abandon(tcp->reconnect);
+    if (link->reconnect)
+        tcp_reconnect_abandon(link->reconnect);
 }
 
 static void tcp_free(struct link *link)
 {
     struct tcp_link *tcp = tcp_of(link);
 
-    if (tcp->reconnect) {
-        if (tcp_reconnect_lost(tcp->reconnect))
+    if (link->reconnect) {
+        if (link_reconnecting(link))
             link_shutdown(link);
-        tcp_reconnect_stop(tcp->reconnect);
+        tcp_reconnect_stop(link->reconnect);
     }
     tcp_sender_stop(tcp);
     if (tcp->opening)
@@ -392,7 +392,7 @@ static void tcp_free(struct link *link)
     tcp_extra_free(&tcp->extra);
     tcp_stream_free(&tcp->own);
     tcp_close(link);
-    tcp_reconnect_free(&tcp->reconnect);
+    tcp_reconnect_free(&link->reconnect);
     free(tcp->buffer);
     free(tcp);
 }
@@ -469,23 +469,6 @@ int link_tcp_plan(struct link *link, const struct link_extra_plan *plan)
     return tcp_opening_new(&tcp->extra, plan, &tcp->opening);
 }
 
-int link_tcp_survive(struct link *link, const struct link_reconnect *plan)
-{
-    return link->ops == &tcp_ops ? tcp_reconnect_new(tcp_of(link), plan) : -EOPNOTSUPP;
-}
-
-int link_tcp_resume(struct link *link, unsigned number, const struct control_resume *claim,
-                    struct control_stream *stream)
-{
-    return link->ops == &tcp_ops ? tcp_reconnect_take(tcp_of(link), number, claim, stream)
-                                 : -EOPNOTSUPP;
-}
-
-uint32_t link_tcp_timeout(struct link *link)
-{
-    return link->ops == &tcp_ops ? tcp_of(link)->own.timeout_ms : 0;
-}
-
 size_t link_tcp_unacknowledged(struct link *link, const struct link_ahead *ahead)
 {
     if (link->ops != &tcp_ops || !tcp_of(link)->own.survives)
@@ -494,30 +477,81 @@ size_t link_tcp_unacknowledged(struct link *link, const struct link_ahead *ahead
     return confirmed < ahead->bytes[0] ? (size_t)(ahead->bytes[0] - confirmed) : 0;
 }
 
-bool link_tcp_reconnecting(struct link *link)
+// ---- lost connections ----
+
+static struct tcp_stream *tcp_stream_of(struct link *link, unsigned number)
 {
-    return link->ops == &tcp_ops && tcp_of(link)->reconnect &&
-           tcp_reconnect_lost(tcp_of(link)->reconnect);
+    return tcp_stream_at(tcp_of(link), number);
 }
 
-void link_tcp_check(struct link *link)
+static unsigned tcp_extra_used(struct link *link)
 {
-    if (!link_tcp_reconnecting(link))
-        return;
-    tcp_stream_check(&tcp_of(link)->own);
-    for (unsigned i = 0; i < LINK_EXTRA_MAX; i++)
-        tcp_stream_check(&tcp_of(link)->extra.list[i].stream);
+    return tcp_of(link)->extra.sending;
 }
 
-void link_tcp_goodbye(struct link *link)
+static int tcp_halt(struct link *link, struct tcp_stream *lost, struct control_resume *mine)
 {
-    if (link->ops != &tcp_ops || link_failure(link))
-        return;
-    const struct tcp_reconnect *reconnect = tcp_of(link)->reconnect;
-    if (reconnect && !tcp_reconnect_is_own(reconnect))
-        return;
-    // The box closes its connections at once, which is no loss that anything has to mend.
-    if (reconnect)
-        tcp_reconnect_stop(tcp_of(link)->reconnect);
+    mine->received = tcp_stream_halt(lost);
+    mine->extra = (uint8_t)tcp_extra_used(link);
+    return 0;
+}
+
+static int tcp_resume(struct link *link, struct tcp_stream *lost,
+                      const struct control_resume *theirs, struct control_stream *stream,
+                      const uint8_t secret[TLS_SECRET_BYTES])
+{
+    return tcp_stream_continue(lost, stream->fd, stream->tls, theirs->received);
+}
+
+static int tcp_take_first(struct link *link, unsigned number, const struct control_resume *claim,
+                          struct control_stream *stream)
+{
+    struct tcp_extra *extra = &tcp_of(link)->extra;
+    struct control_resume mine = {.attempt = claim->attempt};
+
+    if (number > claim->extra || claim->extra > extra->offered)
+        return -EINVAL;
+    int err = control_send(stream, CONTROL_RESUME, &mine, clock_ms() + RECONNECT_ANSWER_MS);
+    if (!err)
+        err = tcp_extra_add(extra, number - 1, stream->fd, stream->tls);
+    return err ? err : tcp_extra_stand(extra, claim->extra, true);
+}
+
+static void tcp_changed(struct tcp_stream *stream, bool lost)
+{
+    struct tcp_link *tcp = tcp_of(stream->link);
+
+    if (!lost && stream->number)
+        tcp_extra_again(&tcp->extra, stream->number - 1);
+    else if (!lost)
+        tcp_sender_soon(tcp);
+}
+
+static void tcp_goodbye(struct link *link)
+{
     tcp_sender_goodbye(tcp_of(link));
+}
+
+static const struct reconnect_ops tcp_reconnect_ops = {
+    .stream = tcp_stream_of,
+    .extra = tcp_extra_used,
+    .halt = tcp_halt,
+    .resume = tcp_resume,
+    .take_first = tcp_take_first,
+    .changed = tcp_changed,
+    .goodbye = tcp_goodbye,
+};
+
+static void acknowledge_stream(struct tcp_stream *stream)
+{
+    tcp_sender_acknowledge(tcp_of(stream->link), stream);
+}
+
+int link_tcp_survive(struct link *link, const struct link_reconnect *plan)
+{
+    if (link->ops != &tcp_ops)
+        return -EOPNOTSUPP;
+    for (unsigned number = 0; number <= LINK_EXTRA_MAX; number++)
+        tcp_stream_of(link, number)->acknowledge = acknowledge_stream;
+    return tcp_reconnect_new(link, &tcp_reconnect_ops, plan);
 }

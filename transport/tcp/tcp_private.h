@@ -18,6 +18,7 @@
 #include "transport/link/link_private.h"
 #include "transport/tcp/tcp_extra.h"
 #include "transport/tcp/tcp_opening.h"
+#include "transport/tcp/tcp_reconnect.h"
 #include "transport/tcp/tcp_stream.h"
 
 enum {
@@ -27,17 +28,13 @@ enum {
     TCP_ACK_BYTES = 8,
 };
 _Static_assert(WIRE_RECORD_MAX < 1 << TCP_WORD_ACK_SHIFT, "sizes and eights do not overlap");
-static const uint32_t TCP_GOODBYE = UINT32_MAX;
-
-struct tcp_reconnect;
 
 struct tcp_link {
     struct link base;
     struct tcp_stream own; // over the connection of the session
     int interrupt;         // event file
     struct tcp_extra extra;
-    struct tcp_opening *opening;     // of extra connections; NULL: none is planned
-    struct tcp_reconnect *reconnect; // NULL: the link ends with its connections
+    struct tcp_opening *opening; // of extra connections; NULL: none is planned
 
     // The sender's; under own.lock, which is held from reserve to commit.
     uint32_t reserved;

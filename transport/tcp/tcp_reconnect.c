@@ -19,19 +19,18 @@
 #include "common/net/control_stream.h"
 #include "common/net/endpoint.h"
 #include "common/net/expected_connection.h"
-#include "transport/tcp/tcp_sender.h"
 
 enum {
     STEP_MS = 5000,
     // A client that lives connects again at once where its host can be reached.
     CLOSED_MS_MAX = 5000,
-    ANSWER_MS = 1000, // for a short message into an empty socket
     FIRST_PAUSE_MS = 20,
     LONGEST_PAUSE_MS = 1000,
 };
 
 struct tcp_reconnect {
-    struct tcp_link *tcp;
+    struct link *link;
+    const struct reconnect_ops *ops;
     struct link_reconnect plan;
     pthread_mutex_t taking; // worker: one connection at a time is taken
     pthread_mutex_t lock;   // of the following; after the `state` of a stream
@@ -57,41 +56,40 @@ static bool note_fd(struct tcp_reconnect *reconnect, int fd)
     return !reconnect->ending;
 }
 
-static int prove(struct tcp_reconnect *reconnect, unsigned number, struct control_stream *stream)
+static int prove(struct tcp_reconnect *reconnect, unsigned number, struct control_stream *stream,
+                 uint8_t secret[TLS_SECRET_BYTES])
 {
     const struct link_reconnect *plan = &reconnect->plan;
-    uint8_t secret[TLS_SECRET_BYTES];
     int64_t deadline = clock_ms() + STEP_MS;
     int err = expected_connection_prove(stream->fd, plan->session, CONTROL_RESUME_NUMBER + number,
                                         plan->token, deadline, secret);
 
     if (!err && plan->privacy)
         err = expected_connection_protect(stream->fd, false, secret, deadline, &stream->tls);
-    explicit_bzero(secret, sizeof(secret));
     return err;
 }
 
 static int exchange(struct tcp_reconnect *reconnect, struct tcp_stream *lost,
-                    struct control_stream *stream)
+                    struct control_stream *stream, const uint8_t secret[TLS_SECRET_BYTES])
 {
     int64_t deadline = clock_ms() + STEP_MS;
-    struct control_resume mine = {.attempt = ++reconnect->attempts,
-                                  .received = tcp_stream_halt(lost),
-                                  .extra = (uint8_t)reconnect->tcp->extra.sending},
-                          theirs = {0};
-    int err = control_send(stream, CONTROL_RESUME, &mine, deadline);
+    struct control_resume mine = {.attempt = ++reconnect->attempts}, theirs = {0};
+    int err = reconnect->ops->halt(reconnect->link, lost, &mine);
 
+    if (!err)
+        err = control_send(stream, CONTROL_RESUME, &mine, deadline);
     if (!err)
         err = control_expect(stream, CONTROL_RESUME, &theirs, deadline);
     if (err)
         return err == -EPROTO ? -ECONNRESET : err;
-    return tcp_stream_continue(lost, stream->fd, stream->tls, theirs.received);
+    return reconnect->ops->resume(reconnect->link, lost, &theirs, stream, secret);
 }
 
 // Returns 0, -EPROTO if the session cannot go on, or another -errno.
 static int connect_again(struct tcp_reconnect *reconnect, struct tcp_stream *lost)
 {
     struct control_stream stream = {.fd = -1};
+    uint8_t secret[TLS_SECRET_BYTES];
     struct endpoint box;
     int err = endpoint_parse(reconnect->plan.box, 0, &box);
 
@@ -100,9 +98,11 @@ static int connect_again(struct tcp_reconnect *reconnect, struct tcp_stream *los
     if (!err && stream.fd < 0)
         err = stream.fd;
     if (!err)
-        err = note_fd(reconnect, stream.fd) ? prove(reconnect, lost->number, &stream) : -ECANCELED;
+        err = note_fd(reconnect, stream.fd) ? prove(reconnect, lost->number, &stream, secret)
+                                            : -ECANCELED;
     if (!err)
-        err = exchange(reconnect, lost, &stream);
+        err = exchange(reconnect, lost, &stream, secret);
+    explicit_bzero(secret, sizeof(secret));
     note_fd(reconnect, -1);
     if (!err)
         return 0;
@@ -113,14 +113,19 @@ static int connect_again(struct tcp_reconnect *reconnect, struct tcp_stream *los
     return err;
 }
 
+static struct tcp_stream *reconnect_stream(struct tcp_reconnect *reconnect, unsigned number)
+{
+    return number <= LINK_EXTRA_MAX ? reconnect->ops->stream(reconnect->link, number) : NULL;
+}
+
 // Returns true if no connection is lost any more.
 static bool tcp_reconnect_all(struct tcp_reconnect *reconnect)
 {
     bool all = true;
 
     for (unsigned number = 0; number <= LINK_EXTRA_MAX; number++) {
-        struct tcp_stream *stream = tcp_stream_at(reconnect->tcp, number);
-        int err = tcp_stream_check(stream) ? connect_again(reconnect, stream) : 0;
+        struct tcp_stream *stream = reconnect_stream(reconnect, number);
+        int err = stream && tcp_stream_check(stream) ? connect_again(reconnect, stream) : 0;
         if (err == -EPROTO) {
             reconnect->refused = true;
             tcp_stream_give_up(stream);
@@ -145,10 +150,10 @@ static void watch(struct tcp_reconnect *reconnect)
     struct pollfd fds[LINK_EXTRA_MAX + 2] = {{.fd = reconnect->wake, .events = POLLIN}};
     unsigned ages[LINK_EXTRA_MAX + 1];
     uint64_t rings;
-    unsigned count = 1 + reconnect->tcp->extra.sending;
+    unsigned count = 1 + reconnect->ops->extra(reconnect->link);
 
     for (unsigned number = 0; number < count; number++) {
-        const struct tcp_stream *stream = tcp_stream_at(reconnect->tcp, number);
+        const struct tcp_stream *stream = reconnect->ops->stream(reconnect->link, number);
         ages[number] = atomic_load(&stream->age);
         fds[number + 1] = (struct pollfd){.fd = stream->wire.fd, .events = POLLRDHUP};
     }
@@ -158,7 +163,7 @@ static void watch(struct tcp_reconnect *reconnect)
         log_debug("no wake-up");
     for (unsigned number = 0; number < count; number++)
         if (fds[number + 1].revents)
-            tcp_stream_break(tcp_stream_at(reconnect->tcp, number), ages[number],
+            tcp_stream_break(reconnect->ops->stream(reconnect->link, number), ages[number],
                              last_error(fds[number + 1].fd), "watching");
 }
 
@@ -172,7 +177,12 @@ static void pause_for(struct tcp_reconnect *reconnect, int ms)
 static bool reconnect_goes_on(struct tcp_reconnect *reconnect)
 {
     SCOPED_LOCK(&reconnect->lock);
-    return !reconnect->ending && !link_failure(&reconnect->tcp->base) && !reconnect->refused;
+    return !reconnect->ending && !link_failure(reconnect->link) && !reconnect->refused;
+}
+
+static bool any_lost(const struct tcp_reconnect *reconnect)
+{
+    return atomic_load_explicit(&reconnect->lost, memory_order_relaxed);
 }
 
 static void *reconnect_main(void *argument)
@@ -181,7 +191,7 @@ static void *reconnect_main(void *argument)
     int pause_ms = FIRST_PAUSE_MS;
 
     while (reconnect_goes_on(reconnect)) {
-        if (!tcp_reconnect_lost(reconnect)) {
+        if (!any_lost(reconnect)) {
             watch(reconnect);
             pause_ms = FIRST_PAUSE_MS;
         } else if (!tcp_reconnect_all(reconnect)) {
@@ -228,8 +238,7 @@ static void note_lost(struct tcp_reconnect *reconnect, struct tcp_stream *stream
 // The `state` of STREAM is locked.
 static void reconnect_notify(struct tcp_stream *stream, bool lost)
 {
-    struct tcp_link *tcp = (struct tcp_link *)stream->link;
-    struct tcp_reconnect *reconnect = tcp->reconnect;
+    struct tcp_reconnect *reconnect = stream->link->reconnect;
 
     {
         SCOPED_LOCK(&reconnect->lock);
@@ -239,96 +248,107 @@ static void reconnect_notify(struct tcp_stream *stream, bool lost)
             log_warn("the session continues over another connection after_ms=%llu",
                      (unsigned long long)(clock_ns() - reconnect->since) / 1000000);
     }
-    if (!lost && stream->number)
-        tcp_extra_again(&tcp->extra, stream->number - 1);
-    else if (!lost)
-        tcp_sender_soon(tcp);
+    reconnect->ops->changed(stream, lost);
 }
 
 static void watch_stream(struct tcp_stream *stream)
 {
-    struct tcp_reconnect *reconnect = ((struct tcp_link *)stream->link)->reconnect;
+    struct tcp_reconnect *reconnect = stream->link->reconnect;
 
     SCOPED_LOCK(&reconnect->lock);
     start_thread(reconnect);
     reconnect_wake(reconnect);
 }
 
-static void acknowledge_stream(struct tcp_stream *stream)
-{
-    tcp_sender_acknowledge((struct tcp_link *)stream->link, stream);
-}
-
-bool tcp_reconnect_lost(struct tcp_reconnect *reconnect)
-{
-    return atomic_load_explicit(&reconnect->lost, memory_order_relaxed);
-}
-
 // ---- the worker ----
 
-// The connection of this number was lost before this side knew what it was for.
-static int reconnect_take_first(struct tcp_link *tcp, unsigned number,
-                                const struct control_resume *claim, struct control_stream *stream)
+int link_resume(struct link *link, unsigned number, const struct control_resume *claim,
+                struct control_stream *stream, const uint8_t secret[TLS_SECRET_BYTES])
 {
+    struct tcp_reconnect *reconnect = link->reconnect;
     struct control_resume mine = {.attempt = claim->attempt};
+    struct tcp_stream *lost = reconnect ? reconnect_stream(reconnect, number) : NULL;
 
-    if (number > claim->extra || claim->extra > tcp->extra.offered)
+    if (!lost)
         return -EINVAL;
-    int err = control_send(stream, CONTROL_RESUME, &mine, clock_ms() + ANSWER_MS);
-    if (!err)
-        err = tcp_extra_add(&tcp->extra, number - 1, stream->fd, stream->tls);
-    return err ? err : tcp_extra_stand(&tcp->extra, claim->extra, true);
-}
-
-int tcp_reconnect_take(struct tcp_link *tcp, unsigned number, const struct control_resume *claim,
-                       struct control_stream *stream)
-{
-    struct control_resume mine = {.attempt = claim->attempt};
-
-    if (!tcp->reconnect || number > LINK_EXTRA_MAX)
-        return -EINVAL;
-    SCOPED_LOCK(&tcp->reconnect->taking);
-    struct tcp_stream *lost = tcp_stream_at(tcp, number);
+    SCOPED_LOCK(&reconnect->taking);
     if (lost->wire.fd < 0)
-        return reconnect_take_first(tcp, number, claim, stream);
+        return reconnect->ops->take_first(link, number, claim, stream);
     if (claim->attempt <= lost->attempt)
         return -EALREADY;
     lost->attempt = claim->attempt;
-    mine.received = tcp_stream_halt(lost);
-    int err = control_send(stream, CONTROL_RESUME, &mine, clock_ms() + ANSWER_MS);
+    int err = reconnect->ops->halt(link, lost, &mine);
+    // The client lives, though it may need some attempts.
+    tcp_stream_extend(lost);
     if (!err)
-        err = tcp_stream_continue(lost, stream->fd, stream->tls, claim->received);
+        err = control_send(stream, CONTROL_RESUME, &mine, clock_ms() + RECONNECT_ANSWER_MS);
+    if (!err)
+        err = reconnect->ops->resume(link, lost, claim, stream, secret);
     if (err == -EPROTO)
-        link_fail(&tcp->base, err,
-                  "the peer broke the protocol: it continues where this side cannot");
+        link_fail(link, err, "the peer broke the protocol: it continues where this side cannot");
     return err;
+}
+
+// ---- both sides ----
+
+uint32_t link_reconnect_timeout(const struct link *link)
+{
+    return link->reconnect ? link->reconnect->plan.timeout_ms : 0;
+}
+
+bool link_reconnecting(const struct link *link)
+{
+    return link->reconnect && any_lost(link->reconnect);
+}
+
+void link_reconnect_check(struct link *link)
+{
+    if (!link_reconnecting(link))
+        return;
+    for (unsigned number = 0; number <= LINK_EXTRA_MAX; number++) {
+        struct tcp_stream *stream = reconnect_stream(link->reconnect, number);
+        if (stream)
+            tcp_stream_check(stream);
+    }
+}
+
+void link_goodbye(struct link *link)
+{
+    if (!link->reconnect || link_failure(link) || link->reconnect->process != getpid())
+        return;
+    // The box closes its connections at once, which is no loss that anything has to mend.
+    tcp_reconnect_stop(link->reconnect);
+    link->reconnect->ops->goodbye(link);
 }
 
 // ---- beginning and end ----
 
-int tcp_reconnect_new(struct tcp_link *tcp, const struct link_reconnect *plan)
+int tcp_reconnect_new(struct link *link, const struct reconnect_ops *ops,
+                      const struct link_reconnect *plan)
 {
     struct tcp_reconnect *reconnect = calloc(1, sizeof(*reconnect));
 
     if (!reconnect)
         return -ENOMEM;
-    reconnect->tcp = tcp;
+    reconnect->link = link;
+    reconnect->ops = ops;
     reconnect->plan = *plan;
     reconnect->process = getpid();
     reconnect->fd = reconnect->wake = -1;
     pthread_mutex_init(&reconnect->taking, NULL);
     pthread_mutex_init(&reconnect->lock, NULL);
     for (unsigned number = 0; number <= LINK_EXTRA_MAX; number++) {
-        struct tcp_stream *stream = tcp_stream_at(tcp, number);
+        struct tcp_stream *stream = reconnect_stream(reconnect, number);
+        if (!stream)
+            continue;
         stream->survives = stream->log.keeps = true;
         stream->timeout_ms = stream->closed_ms = plan->timeout_ms;
         if (!*plan->box && stream->closed_ms > CLOSED_MS_MAX)
             stream->closed_ms = CLOSED_MS_MAX;
         stream->notify = reconnect_notify;
-        stream->acknowledge = acknowledge_stream;
         stream->in_use = watch_stream;
     }
-    tcp->reconnect = reconnect;
+    link->reconnect = reconnect;
     if (*plan->box)
         reconnect->wake = descriptor_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     return *plan->box && reconnect->wake < 0 ? -errno : 0;
@@ -354,15 +374,10 @@ static bool end_thread(struct tcp_reconnect *reconnect)
     return reconnect->runs;
 }
 
-bool tcp_reconnect_is_own(const struct tcp_reconnect *reconnect)
-{
-    return reconnect->process == getpid();
-}
-
 void tcp_reconnect_stop(struct tcp_reconnect *reconnect)
 {
     // In a child the lock may be held by a thread that is not there, and nothing runs.
-    if (tcp_reconnect_is_own(reconnect) && end_thread(reconnect))
+    if (reconnect->process == getpid() && end_thread(reconnect))
         pthread_join(reconnect->thread, NULL);
     reconnect->runs = false;
 }

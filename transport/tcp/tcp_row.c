@@ -90,21 +90,6 @@ static void plan_extra(const struct transport_client *client, struct link *link,
     explicit_bzero(&plan, sizeof(plan));
 }
 
-static int survive_in_client(const struct transport_client *client, struct link *link)
-{
-    struct link_reconnect plan = {
-        .timeout_ms = client->reconnect_ms,
-        .session = client->session,
-        .privacy = client->protection == CONTROL_PROTECTION_PRIVACY,
-    };
-
-    snprintf(plan.box, sizeof(plan.box), "%s", client->address);
-    memcpy(plan.token, client->resume->token, sizeof(plan.token));
-    int err = link_tcp_survive(link, &plan);
-    explicit_bzero(&plan, sizeof(plan));
-    return err;
-}
-
 static int connect_tcp(struct transport_client *client, struct link **out, char *text, size_t room)
 {
     struct tls *tls = NULL;
@@ -116,7 +101,7 @@ static int connect_tcp(struct transport_client *client, struct link **out, char 
     if (!err && client->resume) {
         tls = NULL;
         client->stream->fd = -1;
-        err = survive_in_client(client, *out);
+        err = transport_survive(client, *out, link_tcp_survive);
     }
     if (err) {
         link_free(out);

@@ -96,6 +96,13 @@ void tcp_stream_give_up(struct tcp_stream *stream)
     pthread_cond_broadcast(&stream->changed);
 }
 
+void tcp_stream_extend(struct tcp_stream *stream)
+{
+    SCOPED_LOCK(&stream->state);
+    if (stream->lost)
+        atomic_store(&stream->deadline, deadline_from(stream->lost_since, (int)stream->timeout_ms));
+}
+
 bool tcp_stream_check(struct tcp_stream *stream)
 {
     if (!tcp_stream_lost(stream))

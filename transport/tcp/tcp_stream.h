@@ -98,6 +98,8 @@ int tcp_stream_break(struct tcp_stream *stream, unsigned age, int error, const c
 // If the time for a new connection is over, marks the link as down. Returns true while the
 // connection is lost.
 bool tcp_stream_check(struct tcp_stream *stream);
+// Waits for another connection as long as if the peer's host had fallen silent.
+void tcp_stream_extend(struct tcp_stream *stream);
 // There will be no other connection: what has come on the lost one is still received, then the link
 // is down.
 void tcp_stream_give_up(struct tcp_stream *stream);

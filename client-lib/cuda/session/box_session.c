@@ -86,7 +86,7 @@ void session_fail(struct box_session *session, CUresult result, const char *reas
 void session_free(struct box_session *session)
 {
     if (session->link)
-        link_tcp_goodbye(session->link);
+        link_goodbye(session->link);
     link_free(&session->link);
     free(session->blocks);
     session_stream_close(&session->stream);
@@ -103,7 +103,7 @@ __attribute__((destructor(101))) static void say_goodbye(void)
     for (unsigned int i = 0; i < session_count; i++) {
         int alive = 0;
         if (atomic_compare_exchange_strong(&sessions[i]->lost, &alive, CUDA_ERROR_DEINITIALIZED))
-            link_tcp_goodbye(sessions[i]->link);
+            link_goodbye(sessions[i]->link);
     }
 }
 

@@ -31,7 +31,8 @@ static int take_resumed(const struct coming *coming, struct control_stream *stre
     struct control_resume claim;
     int err = control_expect(stream, CONTROL_RESUME, &claim, deadline);
 
-    return err ? err : link_tcp_resume(session.link, coming->index - RESUMED, &claim, stream);
+    return err ? err
+               : link_resume(session.link, coming->index - RESUMED, &claim, stream, coming->secret);
 }
 
 static int extra_add(struct coming *coming, struct control_stream *stream)

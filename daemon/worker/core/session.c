@@ -39,7 +39,7 @@ static struct control_stats statistics(void)
     snprintf(stats.reason, sizeof(stats.reason), "%s", session.transport_reason);
     snprintf(stats.links, sizeof(stats.links), "%s%s%.890s", collectives,
              *collectives && *links ? "; " : "", links);
-    stats.reconnecting = session.link && link_tcp_reconnecting(session.link);
+    stats.reconnecting = session.link && link_reconnecting(session.link);
     if (session.link)
         link_bytes(session.link, &stats.bytes_out, &stats.bytes_in);
     return stats;

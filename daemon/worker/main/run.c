@@ -58,7 +58,7 @@ static int meet_client(struct control_grant *grant, struct control_stream *strea
 // connection may follow, that thread waits for it, unless it is busy for longer than that.
 static void client_hung_up(int64_t *since_ms)
 {
-    uint32_t reconnect_ms = link_tcp_timeout(session.link);
+    uint32_t reconnect_ms = link_reconnect_timeout(session.link);
 
     if (!reconnect_ms)
         poll(NULL, 0, LAST_WORD_MS);
@@ -86,7 +86,7 @@ static void run_watch(int client_fd)
         int n = poll(fds, 2, hung_up_ms ? REPORT_INTERVAL_MS : interval);
         if (n < 0 && errno != EINTR)
             session_end(CONTROL_END_REASON_INTERNAL, "poll: %s", strerror(errno));
-        link_tcp_check(session.link);
+        link_reconnect_check(session.link);
         if (!hangs_up(client_fd))
             hung_up_ms = 0;
         else

@@ -46,7 +46,7 @@ await "an idle box" is_idle 1
 ok "those that were killed leave as many queue pairs and regions as before" await "resources to settle" settled
 ok "and as many descriptors of the box" await "descriptors to be closed" as_many_open
 
-start_enduring 1000 RGPU_RDMA_DEAD_MS=5000
+start_enduring 1000 RGPU_RDMA_DEAD_MS=5000 RGPU_RECONNECT=5
 for end in 0 1; do tc qdisc add dev rdma$end root netem loss 100%; done
 status=0
 wait $enduring || status=$?

@@ -61,7 +61,7 @@ before=$(rdma_resources) open_before=$(descriptors)
 
 endure_behind survivor RGPU_RDMA_DEAD_MS=3000
 survivor=$PID
-for _ in 1 2 3; do ok "a connection that is cut is made again" cut_and_wait; done
+for _ in 1 2; do ok "a connection that is cut is made again" cut_and_wait; done
 ok "the session goes on" goes_on survivor
 for end in 0 1; do tc qdisc add dev rdma$end root netem loss 100%; done
 ok "rgpuctl sessions says that a session waits when the network is gone" await "reconnecting" reconnecting
@@ -81,12 +81,12 @@ ok "a program that ends" over_rdma "$BUILD/tests/programs/saxpy"
 await "no sessions" no_sessions
 is "$(lost)" "$lost_before" "is not waited for"
 
-for program in ${PROGRAMS:-small-copies pinned}; do
+for program in ${PROGRAMS:-small-copies}; do
     for _ in $(seq 1 "${TIMES:-1}"); do under_cuts "$BUILD/tests/programs/$program"; done
 done
 await "an idle box" is_idle 1
 ok "as many queue pairs and regions as before" await "resources to settle" settled
 ok "and as many descriptors of the box" await "descriptors to be closed" as_many_open
-ok "connections were made again" test "$(continued)" -ge 5
+ok "connections were made again" test "$(continued)" -ge 4
 diag "$(continued) connections were made again"
 done_testing

@@ -18,6 +18,7 @@ struct fault {
 };
 
 uint64_t faults_struck;
+static uint64_t kinds_struck; // a bit for each
 static size_t fault_count;
 static bool healed;
 
@@ -301,9 +302,15 @@ static void on_fault(void *argument)
     if (!healed) {
         world_trace("fault %zu: %s", fault->number, names[fault->kind]);
         faults_struck++;
+        kinds_struck |= UINT64_C(1) << fault->kind;
         strikes[fault->kind](fault);
     }
     free(fault);
+}
+
+int faults_kinds_struck(void)
+{
+    return __builtin_popcountll(kinds_struck);
 }
 
 static enum fault_kind draw_kind(struct dice *dice, const bool *enabled)

@@ -55,5 +55,7 @@ const char *fault_kind_name(enum fault_kind kind);
 // Ends all faults, and starts whatever is down.
 void faults_heal(void);
 extern uint64_t faults_struck;
+// Returns how many kinds of faults have struck.
+int faults_kinds_struck(void);
 
 #endif

@@ -10,6 +10,7 @@
 #include "tests/simulation/box_disk.h"
 #include "tests/simulation/box_displaced.h"
 #include "tests/simulation/broker_process.h"
+#include "tests/simulation/exhaustive.h"
 #include "tests/simulation/oracle.h"
 
 struct known_ticket {
@@ -174,24 +175,25 @@ static void check_against(struct known_ticket *fresh)
     }
 }
 
-void oracle_ticket(const char *token, size_t size)
+void oracle_ticket(const struct ticket_entry *entry)
 {
     struct known_ticket *known = calloc(1, sizeof(*known));
+    struct ticket_check check = {.box = entry->box};
+    struct ticket_keyring ring;
     uint8_t secret[SHA256_SIZE];
 
     if (!known)
         abort();
-    for (unsigned i = 0; i < box_count && !known->box; i++) {
-        struct ticket_keyring ring = box_keys(&boxes[i]);
-        struct ticket_check check = {.ring = &ring, .box = boxes[i].host.name};
-        if (!ticket_recompute(&check, token, size, secret, &known->ticket) &&
-            !strcmp(known->ticket.box, boxes[i].host.name))
-            known->box = &boxes[i];
-    }
-    if (!known->box) {
-        free(known);
-        return;
-    }
+    known->box = box_with_name(entry->box);
+    if (!known->box)
+        world_broken("a ticket is for box %s, which does not exist", entry->box);
+    ring = box_keys(known->box);
+    check.ring = &ring;
+    exhaustive_hold(true);
+    if (ticket_recompute(&check, entry->token, entry->public_size, secret, &known->ticket) ||
+        strcmp(known->ticket.box, entry->box))
+        world_broken("box %s cannot verify its ticket", entry->box);
+    exhaustive_hold(false);
     TAILQ_INSERT_TAIL(&tickets, known, link);
     check_against(known);
 }

@@ -170,14 +170,10 @@ static enum outcome away_give_way(struct broker *broker, struct pool_box *box,
         if (!hold->held || hold->box != box)
             continue;
         struct pool_hold changed = away_set_aside(hold);
-        pool_note_freed(broker->pool, hold->gpu);
-        if (hold->target)
-            pool_note_freed(broker->pool, hold->target);
-        pool_give_back(hold);
+        pool_give_up(broker->pool, hold);
         *hold = changed;
         hold->aside = true;
     }
-    broker->queue_dirty = true;
     return OUTCOME_DONE;
 }
 

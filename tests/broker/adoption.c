@@ -135,6 +135,7 @@ static void test_adopted(void)
     is_str(lease->key, "job/1", "with its key");
     is_int(lease->hold_count, 2, "and its GPUs");
     ok(lease->holds[0].held && lease->holds[0].gpu->holders == 1, "which it holds");
+    ok(lease->ticket_until >= clock_wall_seconds() + 500, "until the end of its ticket, at least");
     is_int(broker.counters.adoptions, 1, "which counts as an adoption");
     is_str(judge("a", id, token, true, NULL), "adopted", "once more");
     is_int(lease->hold_count, 2, "changes nothing");
@@ -354,8 +355,45 @@ static void test_waiting(void)
     is_int(lease->state, LEASE_QUEUED, "its GPUs are free, and the lease waits");
     is_str(judge("a", id, token, true, NULL), "adopted", "it is adopted out of the queue");
     is_int(lease->state, LEASE_GRANTED, "granted");
+    ok(lease->granted && lease->ticket_until >= clock_wall_seconds() + 500,
+       "since and for as long as its ticket says");
     is_int(lease->hold_count, 2, "with the GPUs of this box");
     end(id);
+}
+
+// The mode of a GPU that follows its leases is the adopted lease's, also in the database.
+static void test_modes(void)
+{
+    struct acquire wanted = {.actor = "test",
+                             .owner = 1000,
+                             .request = sample_request(1, GPU_EXCLUSIVE, 0)};
+    struct pool_gpu *gpu = pool_find_gpu(broker.pool, "a-0");
+    struct pool_lease *lease;
+    char id[POOL_NAME_MAX];
+
+    if (broker_set_mode(&broker, gpu, GPU_SHARED, false, "test") ||
+        broker_set_mode(&broker, gpu, GPU_SHARED, true, "test"))
+        bail("no mode");
+    take_copy();
+    wanted.request.index = 1;
+    strcpy(wanted.request.box, "a");
+    is_int(broker_acquire(&broker, &wanted, &lease), 0, "an automatic GPU is granted whole");
+    strcpy(id, lease->id);
+    issue(lease, "a", soon(), token);
+    restore();
+    is_int(pool_find_gpu(broker.pool, "a-0")->mode, GPU_SHARED, "the copy has it in shares");
+    is_str(judge("a", id, token, true, NULL), "adopted", "(adopted)");
+    is_int(pool_find_gpu(broker.pool, "a-0")->mode, GPU_EXCLUSIVE, "it is whole again");
+    restart();
+    gpu = pool_find_gpu(broker.pool, "a-0");
+    ok(gpu->mode == GPU_EXCLUSIVE && gpu->automatic, "also after a restart");
+    register_box("a", "a1", 3);
+    hear("a", "a1", NULL, NULL);
+    register_box("b", "b1", 2);
+    hear("b", "b1", NULL, NULL);
+    end(id);
+    if (broker_set_mode(&broker, gpu, GPU_EXCLUSIVE, false, "test"))
+        bail("no mode");
 }
 
 static void test_displaced(void)
@@ -491,6 +529,7 @@ int main(void)
     test_places();
     test_waiting();
     test_displaced();
+    test_modes();
     test_time();
     test_caught_up();
     test_idle();

@@ -583,8 +583,29 @@ static void test_near(void)
     pool_free(&pool);
 }
 
+// A request gets the box whose GPUs others seek less, of two that can take all of it.
+static void test_sought_boxes(void)
+{
+    struct pool *pool = pool_new();
+    struct request two = sample_request(2, GPU_EXCLUSIVE, 0);
+    struct pool_box *a = sample_box(pool, "a", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
+    struct pool_box *b = sample_box(pool, "b", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
+
+    two.same_box = true;
+    a->gpus[1]->sought = 1;
+    is_int(sample_take(pool, &two, holds), 0, "two GPUs of one box");
+    ok(holds[0].box == b && holds[1].box == b, "where others seek none");
+    pool_give_back(&holds[0]);
+    pool_give_back(&holds[1]);
+    b->gpus[0]->sought = b->gpus[1]->sought = 1;
+    is_int(sample_take(pool, &two, holds), 0, "and if they seek some on both");
+    ok(holds[0].box == a && holds[1].box == a, "where they seek fewer");
+    pool_free(&pool);
+}
+
 int main(void)
 {
+    test_sought_boxes();
     test_exclusive();
     test_shares();
     test_overcommitted();

@@ -23,7 +23,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 # Restoration of a copy handles files of a broker that does not run: no decision of the pool's.
 FILES = sorted(set(glob.glob(TOP + "/broker/leases/*.c")) - {TOP + "/broker/leases/restoration.c"}) + [
     "%s/broker/pool/%s.c" % (TOP, name) for name in ("plan", "queue", "claims", "pool")]
-UNIT_TESTS = ("broker-plan", "broker-queue", "broker-capacity", "broker-bodies", "broker-steering", "broker-restart", "broker-adoption")
+UNIT_TESTS = ("broker-plan", "broker-queue", "broker-capacity", "broker-bodies", "broker-steering", "broker-reports", "broker-restart", "broker-adoption")
 # What only says something: no decision is in it.
 SAYS = re.compile(r"\b(log_\w+|snprintf|json_object_set_new|json_array_append_new|histogram_add|va_\w+|printf|json_decref"
                   r"|\w*free\w*|tdestroy|plan_clear|explicit_bzero|fault_point|vsnprintf|storage_note)\(")

@@ -42,6 +42,8 @@ bool oracle_leases_run_out(void);
 void oracle_check_served(void);
 // Called when all faults and all requests are over.
 void oracle_check_idle(void);
+// A fault has struck, after which memory and database must be the same.
+void oracle_doubt(void);
 // The broker writes an event.
 void oracle_event(const struct store_event *event);
 

@@ -198,6 +198,22 @@ void oracle_ticket(const struct ticket_entry *entry)
     check_against(known);
 }
 
+void oracle_check_tickets(const struct broker *broker)
+{
+    const struct known_ticket *known;
+    const struct pool_lease *lease;
+
+    if (!broker_process_knows_its_loss())
+        return;
+    TAILQ_FOREACH(known, &tickets, link) {
+        lease = pool_find_lease(broker->pool, known->ticket.lease);
+        if (lease && lease->epoch == broker->epoch && known->ticket.epoch == broker->epoch &&
+            lease->ticket_until < known->ticket.expires)
+            world_broken("a ticket of lease %s can be used for longer than the broker knows",
+                         lease->id);
+    }
+}
+
 // After a restore the broker may have granted a lease other GPUs before a box of the old ones
 // registers. The broker refuses that box's sessions, and the box ends them.
 void oracle_look_for_sessions(const struct broker *broker, const char *lease)

@@ -120,7 +120,7 @@ void oracle_check_order(const struct pool *pool, const struct pool_lease *grante
 // ---- no request waits in vain ----
 
 // A request that could be served for so long is forgotten. A broker may stand still for a minute.
-enum { FORGOTTEN_SECONDS = 100 };
+enum { FORGOTTEN_SECONDS = 5 };
 
 static struct {
     char lease[POOL_NAME_MAX];

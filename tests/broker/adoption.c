@@ -427,6 +427,42 @@ static void test_displaced(void)
     end(id);
 }
 
+// A lease that was granted after the copy runs on the GPU to which a suspended one is to return.
+static void test_returning(void)
+{
+    struct acquire wanted = {.actor = "test", .request = sample_request(1, GPU_EXCLUSIVE, 0)};
+    struct pool_lease *lease, *later;
+    char first[POOL_NAME_MAX], second[POOL_NAME_MAX];
+    json_t *list;
+
+    wanted.request.index = 1;
+    strcpy(wanted.request.box, "a");
+    is_int(broker_acquire(&broker, &wanted, &lease), 0, "a lease has a GPU");
+    strcpy(first, lease->id);
+    issue(lease, "a", soon(), token);
+    lease->ticket_until = soon();
+    list = json_pack("[{s:s, s:s}]", "lease", first, "state", "suspended");
+    is_int(broker_suspend_lease(&broker, lease, "test"), 0, "it is suspended");
+    is_int(broker_hear_suspensions(&broker, pool_find_box(broker.pool, "a"), list, "test"), 0,
+           "by its box");
+    take_copy();
+    is_int(broker_acquire(&broker, &wanted, &later), 0, "another lease has the GPU");
+    strcpy(second, later->id);
+    issue(later, "a", soon(), token);
+    restore();
+    is_int(hear("a", "a1", second, NULL), 0, "which runs there after the restore");
+    lease = pool_find_lease(broker.pool, first);
+    is_int(broker_resume_lease(&broker, lease, "test"), 0, "the first one is resumed");
+    is_int(lease->suspension, LEASE_RETURNING, "and waits");
+    is_str(judge("a", second, token, true, NULL), "adopted", "the other one is adopted");
+    hear("a", "a1", second, NULL);
+    is_int(lease->suspension, LEASE_RETURNING, "it waits");
+    end(second);
+    is_int(lease->suspension, LEASE_HERE, "until that has ended");
+    json_decref(list);
+    end(first);
+}
+
 static json_t *suspended(const char *id, bool returns, bool idle)
 {
     return json_pack("{s:[{s:s, s:s, s:b, s:b}]}", "suspensions", "lease", id, "state", "suspended",
@@ -530,6 +566,7 @@ int main(void)
     test_waiting();
     test_displaced();
     test_modes();
+    test_returning();
     test_time();
     test_caught_up();
     test_idle();

@@ -6,6 +6,7 @@
 #include "broker/leases/drain.h"
 #include "broker/leases/moving.h"
 #include "broker/pool/capacity.h"
+#include "broker/pool/columns.h"
 #include "broker/pool/forecast.h"
 #include "tests/broker/broker_sample.h"
 
@@ -351,6 +352,20 @@ static void test_plans(void)
     end(lease);
 }
 
+// A scheduler's plans are no part of what is shown of a GPU.
+static void test_shown(void)
+{
+    struct pool_gpu *gpu = pool_find_gpu(broker.pool, "a-0");
+    json_t *shown = json_object();
+
+    gpu->sought = gpu->kept = 3;
+    columns_show(gpu_columns, COLUMN_SHOWN, gpu, shown);
+    is_int(json_integer_value(json_object_get(shown, "overcommit")), 100,
+           "a GPU that is sought promises what it has");
+    gpu->sought = gpu->kept = 0;
+    json_decref(shown);
+}
+
 // A box whose GPUs were replaced has room for the new ones.
 static void test_replaced(void)
 {
@@ -459,6 +474,7 @@ int main(void)
     test_moved_aside();
     test_refused();
     test_plans();
+    test_shown();
     test_replaced();
     test_damaged();
     remove_directory();

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tests/simulation/box_displaced.h"
+#include "tests/simulation/box_faults.h"
 #include "tests/simulation/broker_process.h"
 #include "tests/simulation/simulated_box.h"
 #include "tests/simulation/stepped_log.h"
@@ -219,6 +220,51 @@ static void strike_programs_idle(struct fault *fault)
     box_begin_idle(some_box(fault));
 }
 
+static void strike_box_stops(struct fault *fault)
+{
+    struct simulated_box *box = some_box(fault);
+
+    box_stop(box);
+    world_after(NULL, pause_of(fault), box_return, box);
+}
+
+static void box_takes_sessions_again(void *argument)
+{
+    box_take_sessions(argument, true);
+}
+
+static void strike_box_takes_no_sessions(struct fault *fault)
+{
+    struct simulated_box *box = some_box(fault);
+
+    box_take_sessions(box, false);
+    world_after(NULL, dice_between(&fault->dice, SECOND, 2 * MINUTE), box_takes_sessions_again,
+                box);
+}
+
+static void strike_gpu_faulty(struct fault *fault)
+{
+    box_break_gpu(some_box(fault), &fault->dice);
+}
+
+static void strike_session_fails(struct fault *fault)
+{
+    box_break_session(some_box(fault));
+}
+
+static void answers_are_true(void *argument)
+{
+    ((struct simulated_box *)argument)->forged = false;
+}
+
+static void strike_answers_forged(struct fault *fault)
+{
+    struct simulated_box *box = some_box(fault);
+
+    box->forged = true;
+    world_after(NULL, dice_between(&fault->dice, SECOND, MINUTE), answers_are_true, box);
+}
+
 // ---- links ----
 
 static void link_whole(void *argument)
@@ -365,7 +411,7 @@ void faults_heal(void)
     broker_process_plan_failure(0, 0);
     for (unsigned i = 0; i < box_count; i++) {
         link_whole(&boxes[i].link);
-        boxes[i].stuck = false;
+        box_mend(&boxes[i]);
         box_return(&boxes[i]);
     }
     users_heal();

@@ -5,6 +5,7 @@
 FAILING_MEMORY := malloc calloc realloc strdup strndup
 SIMULATED_PARTS := $(filter-out %/busy_time.c %/view.c,$(wildcard broker/api/*.c)) \
     broker/http/broker_settings.c broker/http/same_site.c broker/http/user_rates.c \
+    daemon/rgpud/box/failed_sessions.c \
     $(addprefix daemon/rgpud/broker/,broker_agent.c broker_history.c broker_orders.c revocations.c served_leases.c)
 
 $(call test_helper,simulate,$(wildcard tests/simulation/*.c) $(SIMULATED_PARTS),rgpubroker rgpucommon,\

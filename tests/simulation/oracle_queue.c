@@ -104,6 +104,8 @@ void oracle_check_order(const struct pool *pool, const struct pool_lease *grante
 
     check_returning(pool, granted);
     check_in_service(granted);
+    if (pool->planned_count)
+        return; // a scheduler keeps GPUs for requests that it sends next
     TAILQ_FOREACH(waiting, &pool->leases, all) {
         if (waiting->state != LEASE_QUEUED || waiting->sequence > granted->sequence)
             continue;

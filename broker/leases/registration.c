@@ -347,7 +347,6 @@ enum outcome broker_register(struct broker *broker, const char *name, const json
     log_info("box=%s registered: gpus=%zu instance=%s", name, description->gpu_count,
              box->instance);
     end_leases_without_gpu(broker, box);
-    broker->queue_dirty = true;
 out:
     free(description);
     return error;

@@ -98,17 +98,18 @@ static const char *judge(const char *name, const char *id, const char *shown, bo
     static char verdict[400];
     struct pool_box *box = pool_find_box(broker.pool, name);
     json_t *running = runs ? json_pack("[s]", id) : json_array(), *verdicts = NULL;
+    enum outcome error;
     const json_t *said;
 
     report = report ? report : json_object();
     json_object_set_new(report, "reclaim",
                         shown ? json_pack("[{s:s, s:s}]", "lease", id, "ticket", shown)
                               : json_pack("[{s:s}]", "lease", id));
-    if (adoption_hear(&broker, box, report, running, "test", &verdicts))
-        return "an error";
+    error = adoption_hear(&broker, box, report, running, "test", &verdicts);
     said = json_object_get(verdicts, id);
     snprintf(verdict, sizeof(verdict), "%s",
-             json_is_true(said)     ? "adopted"
+             error                  ? "an error"
+             : json_is_true(said)   ? "adopted"
              : json_is_string(said) ? json_string_value(said)
              : json_is_null(said)   ? "waits"
                                     : "nothing");

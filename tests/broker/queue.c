@@ -101,6 +101,9 @@ static void test_claimed_by_index(void)
     is_int(place(pool, &one, sequence + 1), OUTCOME_BUSY, "the claimed one is not");
     queue_leave(pool->queue, waiting);
     is_int(place(pool, &one, sequence + 1), 0, "until its claim has gone");
+    waiting = wait_for(pool, &two);
+    queue_leave(pool->queue, waiting);
+    is_int((int64_t)pool->queue->indexed, 0, "and no request for an index is left");
     pool_free(&pool);
 }
 

@@ -57,6 +57,7 @@ static void test_accepting(void)
     is_int(second->state, LEASE_QUEUED, "so its GPUs are not granted");
     hear("a", "a1", NULL, NULL);
     is_int(second->state, LEASE_GRANTED, "until it takes sessions");
+    ok(!broker.queue_dirty && !broker.pool->freed_count, "then the queue has nothing to try");
     end(second);
     json_decref(none);
 }
@@ -74,6 +75,53 @@ static void test_cut_off(void)
     is_int(hear("a", "a1", NULL, NULL), 0, "the same process reports");
     ok(box->connected && lease->state == LEASE_GRANTED, "and has its leases");
     end(lease);
+}
+
+// The rate of a box's events is limited.
+static void test_rate(void)
+{
+    int count = 0;
+
+    box->written = 0;
+    while (count < 200 && box_may_write(box))
+        count++;
+    is_int(count, 100, "a box may write so many events at once");
+    box->written -= 1;
+    ok(box_may_write(box) && !box_may_write(box), "and one a second");
+    box->written = 0;
+}
+
+// A session of a lease that the database does not know shows that a part of it is lost.
+static void test_unknown_session(void)
+{
+    json_t *sessions =
+        json_pack("[{s:s, s:I}]", "lease", "Lunknown", "epoch", (json_int_t)broker.epoch);
+    int64_t epoch = broker.epoch;
+
+    box->reported_here = true;
+    is_int(history_check_sessions(&broker, box, sessions, "box a"), 0, "a lease is unknown");
+    is_int(broker.epoch, epoch, "which must end");
+    box->reported_here = false;
+    json_object_set_new(json_array_get(sessions, 0), "epoch", json_integer(epoch - 1));
+    is_int(history_check_sessions(&broker, box, sessions, "box a"), 0, "one of an earlier epoch");
+    is_int(broker.epoch, epoch, "must, too");
+    box->reported_here = false;
+    json_object_set_new(json_array_get(sessions, 0), "epoch", json_integer(epoch));
+    is_int(history_check_sessions(&broker, box, sessions, "box a"), 0, "in its first report");
+    ok(broker.epoch > epoch && broker.lost, "it is a sign of a loss");
+    json_decref(sessions);
+    register_box("a", "a1", 3);
+    hear("a", "a1", NULL, NULL);
+}
+
+static void test_full_disk(void)
+{
+    broker.storage.disk_full = true;
+    broker.storage.last = OUTCOME_DISK_FULL;
+    broker.storage.next_probe = 0;
+    is_int(broker_problem(&broker), OUTCOME_DISK_FULL, "a disk was full");
+    broker_tick(&broker);
+    ok(!broker.storage.disk_full && !broker_problem(&broker), "and is found to have room again");
 }
 
 static enum outcome report_failed(const char *lease, const char *reason)
@@ -300,6 +348,13 @@ static void test_moved_aside(void)
     box = pool_find_box(broker.pool, "a");
     is_int(broker_resume_lease(&broker, lease, "alice"), 0, "it is resumed");
     ok(lease->holds[0].held && lease->suspension == LEASE_HERE, "there");
+    order_move(lease);
+    to = lease->holds[0].target->uuid;
+    lease->holds[0].moved = false;
+    is_int(broker_suspend_lease(&broker, lease, "alice"), 0, "one that is on its way");
+    is_int(broker_hear_suspensions(&broker, box, list, "box a"), 0, "is suspended");
+    ok(!strcmp(lease->holds[0].gpu->uuid, to) && lease->holds[0].moved && !lease->holds[0].target,
+       "and returns where it was to go");
     json_decref(list);
     end(lease);
 }
@@ -467,6 +522,9 @@ int main(void)
     box = pool_find_box(broker.pool, "a");
     test_accepting();
     test_cut_off();
+    test_rate();
+    test_unknown_session();
+    test_full_disk();
     test_failed();
     test_faults();
     test_moves();

@@ -34,10 +34,13 @@ static size_t place_of(const struct pool_gpu *gpu)
     return strtoul(gpu->box->name + 3, NULL, 10) * BOX_GPUS_MAX + gpu->index;
 }
 
+static uint32_t box_holders[BOXES_MAX];
+
 static void add_hold(struct sum *sums, const struct pool_hold *hold, const struct pool_gpu *gpu)
 {
     struct sum *sum = &sums[place_of(gpu)];
 
+    box_holders[place_of(gpu) / BOX_GPUS_MAX]++;
     sum->holders++;
     sum->exclusive += hold->mode == GPU_EXCLUSIVE;
     if (hold->mode == GPU_SHARED)
@@ -67,6 +70,7 @@ void oracle_check_pool(const struct pool *pool)
     const struct pool_lease *lease;
 
     memset(sums, 0, sizeof(sums));
+    memset(box_holders, 0, sizeof(box_holders));
     TAILQ_FOREACH(lease, &pool->leases, all)
         for (size_t i = 0; i < lease->hold_count; i++) {
             const struct pool_hold *hold = &lease->holds[i];
@@ -77,9 +81,13 @@ void oracle_check_pool(const struct pool *pool)
             if (hold->held && hold->target)
                 add_hold(sums, hold, hold->target);
         }
-    for (size_t i = 0; i < pool->box_count; i++)
-        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++)
-            check_gpu(pool->boxes[i]->gpus[j], &sums[place_of(pool->boxes[i]->gpus[j])]);
+    for (size_t i = 0; i < pool->box_count; i++) {
+        const struct pool_box *box = pool->boxes[i];
+        if (box->gpu_count && box->holders != box_holders[place_of(box->gpus[0]) / BOX_GPUS_MAX])
+            world_broken("box %s has %u holders by its books", box->name, box->holders);
+        for (uint32_t j = 0; j < box->gpu_count; j++)
+            check_gpu(box->gpus[j], &sums[place_of(box->gpus[j])]);
+    }
 }
 
 void oracle_check_free(const struct pool *pool)

@@ -142,15 +142,17 @@ enum outcome history_check_point(struct broker *broker, const struct pool_box *b
                          json_pack("{s:s, s:I}", "run", run, "event", (json_int_t)event), actor);
 }
 
-static bool history_is_known(struct broker *broker, const char *lease)
+static enum outcome history_find(struct broker *broker, const char *lease, bool *known)
 {
-    json_t *ended;
+    json_t *ended = NULL;
+    enum outcome error = OUTCOME_DONE;
 
-    if (pool_find_lease(broker->pool, lease))
-        return true;
-    ended = store_ended_lease(broker->store, lease);
+    *known = pool_find_lease(broker->pool, lease);
+    if (!*known)
+        error = store_ended_lease(broker->store, lease, &ended);
+    *known |= ended != NULL;
     json_decref(ended);
-    return ended != NULL;
+    return error;
 }
 
 enum outcome history_check_sessions(struct broker *broker, struct pool_box *box,
@@ -165,11 +167,15 @@ enum outcome history_check_sessions(struct broker *broker, struct pool_box *box,
     json_array_foreach(sessions, i, session) {
         const char *lease = json_string_value(json_object_get(session, "lease"));
         int64_t epoch = json_integer_value(json_object_get(session, "epoch"));
-        if (!lease || epoch < broker->epoch || epoch > clock_wall_seconds() + HISTORY_AHEAD_MAX ||
-            history_is_known(broker, lease))
+        bool known;
+        if (!lease || epoch < broker->epoch || epoch > clock_wall_seconds() + HISTORY_AHEAD_MAX)
             continue;
-        enum outcome outcome =
-            history_leave(broker, box, epoch, json_pack("{s:s}", "lease", lease), actor);
+        enum outcome outcome = history_find(broker, lease, &known);
+        if (outcome)
+            return outcome;
+        if (known)
+            continue;
+        outcome = history_leave(broker, box, epoch, json_pack("{s:s}", "lease", lease), actor);
         box->reported_here = outcome == OUTCOME_DONE;
         return outcome;
     }

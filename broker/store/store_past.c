@@ -22,22 +22,27 @@ static json_t *store_past_show_lease(struct store *store, sqlite3_stmt *row)
     return object;
 }
 
-static json_t *take_ended(struct store *store, sqlite3_stmt *row)
+static enum outcome take_ended(struct store *store, sqlite3_stmt *row, json_t **ended)
 {
-    json_t *object = sqlite3_step(row) == SQLITE_ROW ? store_past_show_lease(store, row) : NULL;
+    int code = sqlite3_step(row);
+    enum outcome error = OUTCOME_DONE;
 
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        error = store_report(store, "reading a lease that has ended");
+    *ended = code == SQLITE_ROW ? store_past_show_lease(store, row) : NULL;
     sqlite3_reset(row);
-    return object;
+    return error;
 }
 
-json_t *store_ended_lease(struct store *store, const char *id)
+enum outcome store_ended_lease(struct store *store, const char *id, json_t **ended)
 {
-    return take_ended(store, statement_query(store, ENDED_BY_ID, "t", id));
+    return take_ended(store, statement_query(store, ENDED_BY_ID, "t", id), ended);
 }
 
-json_t *store_ended_key(struct store *store, int64_t key_owner, const char *key)
+enum outcome store_ended_key(struct store *store, int64_t key_owner, const char *key,
+                             json_t **ended)
 {
-    return take_ended(store, statement_query(store, ENDED_BY_KEY, "tn", key, key_owner));
+    return take_ended(store, statement_query(store, ENDED_BY_KEY, "tn", key, key_owner), ended);
 }
 
 json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit)

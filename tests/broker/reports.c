@@ -8,6 +8,7 @@
 #include "broker/pool/capacity.h"
 #include "broker/pool/columns.h"
 #include "broker/pool/forecast.h"
+#include "broker/store/store_run.h"
 #include "tests/broker/broker_sample.h"
 
 static struct pool_box *box; // a, with two exclusive GPUs and a shared one
@@ -454,6 +455,43 @@ static void test_replaced(void)
     json_decref(body);
 }
 
+static int stop_reading(void *unused)
+{
+    (void)unused;
+    return 1;
+}
+
+// A read that fails is no sign that a lease has not ended.
+static void test_unread(void)
+{
+    json_t *sessions =
+        json_pack("[{s:s, s:I}]", "lease", "Lunknown", "epoch", (json_int_t)broker.epoch);
+    int64_t epoch = broker.epoch;
+    struct pool_lease *lease;
+    json_t *ended;
+    char id[POOL_NAME_MAX];
+
+    is_int(acquire("unread", 1, true, true, &lease), 0, "a lease has a key");
+    strcpy(id, lease->id);
+    end(lease);
+    sqlite3_progress_handler(broker.store->database, 1, stop_reading, NULL);
+    ok(store_ended_lease(broker.store, id, &ended) && !ended, "reads fail");
+    ok(store_ended_key(broker.store, KEYS_OF_SCHEDULERS, "unread", &ended) && !ended, "all");
+    ok(acquire("unread", 1, true, true, &lease) > 0, "its key gives nothing meanwhile");
+    is_int((int64_t)broker.pool->lease_count, 0, "(nothing)");
+    ok(broker_release_unknown(&broker, KEYS_OF_SCHEDULERS, "unread", 0, "test"),
+       "nor is it used up");
+    box->reported_here = false;
+    ok(history_check_sessions(&broker, box, sessions, "box a") && !box->reported_here,
+       "a report with a session of an unknown lease fails");
+    is_int(broker.epoch, epoch, "and is no sign of a loss");
+    box->reported_here = true;
+    sqlite3_progress_handler(broker.store->database, 0, NULL, NULL);
+    is_int(acquire("unread", 1, true, true, &lease), OUTCOME_ENDED, "later it has ended");
+    broker.storage.last = OUTCOME_DONE;
+    json_decref(sessions);
+}
+
 static void test_damaged(void)
 {
     struct pool_lease *lease = granted(1), *other = granted(1), *waiting = granted(1), *none;
@@ -534,6 +572,7 @@ int main(void)
     test_plans();
     test_shown();
     test_replaced();
+    test_unread();
     test_damaged();
     remove_directory();
     return done();

@@ -10,6 +10,7 @@
 #include "tests/simulation/oracle_pool.h"
 #include "tests/simulation/oracle_queue.h"
 #include "tests/simulation/oracle_store.h"
+#include "tests/simulation/virtual_disk.h"
 
 // The oracle's record of a lease.
 struct record {
@@ -193,8 +194,12 @@ static void look_at(const struct pool_lease *lease, bool restarted)
 // The lease is not in the pool any more.
 static void look_for(struct record *record, bool restarted)
 {
-    json_t *ended = store_ended_lease(broker_process()->broker->store, record->id);
+    json_t *ended;
 
+    disk_hold_faults(true);
+    if (store_ended_lease(broker_process()->broker->store, record->id, &ended))
+        world_broken("the database cannot be read");
+    disk_hold_faults(false);
     if (!ended && (record->acked || !restarted))
         world_broken("lease %s (%s) was acknowledged as %d and is forgotten", record->id,
                      lease_state_names[record->state], record->acked);

@@ -243,7 +243,9 @@ void oracle_look_for_sessions(const struct broker *broker, const char *lease)
     }
     for (unsigned i = 0; i < box_count; i++) {
         const struct worker_process *worker;
-        if (boxes[i].box && is_known(broker, &boxes[i]))
+        // A box that runs what the broker does not know there is to end it, and gets no grants.
+        if (boxes[i].box && is_known(broker, &boxes[i]) &&
+            pool_find_box(broker->pool, boxes[i].host.name)->settled)
             TAILQ_FOREACH(worker, &boxes[i].box->workers, link)
                 if (!strcmp(worker->session.grant.lease, lease) && worker->state != WORKER_ENDING)
                     world_broken("lease %s has ended, and box %s runs a session of it", lease,

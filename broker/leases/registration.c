@@ -329,7 +329,6 @@ enum outcome broker_register(struct broker *broker, const char *name, const json
         *why = "\"seen\" must be an epoch, a run and an event; compare the clocks";
     if (error)
         goto out;
-    description->box.drained = box && box->drained;
     description->box.seen = description->box.registered = clock_wall_seconds();
     error = write_registration(broker, box, description, actor);
     if (error)

@@ -63,6 +63,37 @@ static void test_accepting(void)
     json_decref(none);
 }
 
+// GPUs that are given back go to who waits, and leases end whose GPUs are gone.
+static void test_given_back(void)
+{
+    struct pool_lease *first = granted(2), *second = granted(2), *third;
+    char name[POOL_NAME_MAX];
+
+    is_int(second->state, LEASE_QUEUED, "a request waits");
+    end(first);
+    is_int(second->state, LEASE_GRANTED, "until another lease has given its GPUs back");
+    end(second);
+    is_int(acquire(NULL, 2, true, false, &first), 0, "a lease has no ticket");
+    second = granted(2);
+    is_int(broker_end_lease(&broker, &first, "released", "test"), 0, "and ends at once");
+    broker_serve_queue(&broker);
+    is_int(second->state, LEASE_GRANTED, "which frees its GPUs, too");
+    end(second);
+    first = granted(1);
+    second = granted(1);
+    third = granted(2);
+    strcpy(name, first->id);
+    is_int(register_box("a", "a2", 0), 0, "a box comes back without GPUs");
+    ok(first->state == LEASE_ENDING && second->state == LEASE_ENDING, "all its leases end");
+    is_int(third->state, LEASE_QUEUED, "those that wait do not");
+    hear("a", "a2", NULL, name);
+    hear("a", "a2", NULL, second->id);
+    is_int(register_box("a", "a1", 3), 0, "it has them again");
+    hear("a", "a1", NULL, NULL);
+    is_int(third->state, LEASE_GRANTED, "and they are granted");
+    end(third);
+}
+
 static void test_cut_off(void)
 {
     struct pool_lease *lease = granted(1);
@@ -110,6 +141,7 @@ static void test_unknown_session(void)
     json_object_set_new(json_array_get(sessions, 0), "epoch", json_integer(epoch));
     is_int(history_check_sessions(&broker, box, sessions, "box a"), 0, "in its first report");
     ok(broker.epoch > epoch && broker.lost, "it is a sign of a loss");
+    ok(box->reported_here, "once");
     json_decref(sessions);
     register_box("a", "a1", 3);
     hear("a", "a1", NULL, NULL);
@@ -559,6 +591,7 @@ int main(void)
     hear("a", "a1", NULL, NULL);
     box = pool_find_box(broker.pool, "a");
     test_accepting();
+    test_given_back();
     test_cut_off();
     test_rate();
     test_unknown_session();

@@ -330,7 +330,6 @@ static void get_lease(struct api_call *call)
     struct broker *broker = call->server->broker;
     struct pool_lease *lease = pool_find_lease(broker->pool, call->arguments[0]);
     int64_t wait = api_query_number(call, "wait", 0);
-    enum outcome error;
     json_t *ended;
 
     call->awaits_grant = wait > 0;
@@ -342,12 +341,10 @@ static void get_lease(struct api_call *call)
         api_answer(call, 200, shown);
         return;
     }
-    error = store_ended_lease(broker->store, call->arguments[0], &ended);
+    ended = store_ended_lease(broker->store, call->arguments[0]);
     if (ended)
         put_busy(call, ended, call->arguments[0]);
-    if (error)
-        api_fail(call, error);
-    else if (ended)
+    if (ended)
         api_answer(call, 200, json_pack("{s:o}", "lease", show_ended(call, ended)));
     else
         api_refuse(call, OUTCOME_NOT_FOUND, "no lease %s", call->arguments[0]);
@@ -390,13 +387,10 @@ static void end_lease(struct api_call *call, struct pool_lease *lease, const cha
 static void answer_if_ended(struct api_call *call, const char *id, const char *key)
 {
     struct store *store = call->server->broker->store;
-    json_t *ended;
-    enum outcome error = id ? store_ended_lease(store, id, &ended)
-                            : store_ended_key(store, keys_of(&call->who), key, &ended);
+    json_t *ended = id ? store_ended_lease(store, id)
+                       : store_ended_key(store, keys_of(&call->who), key);
 
-    if (error)
-        api_fail(call, error);
-    else if (ended)
+    if (ended)
         api_answer(call, 200, json_pack("{s:o}", "lease", show_ended(call, ended)));
     else
         api_refuse(call, OUTCOME_NOT_FOUND, "no lease %s", id ? id : key);

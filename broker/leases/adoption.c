@@ -181,24 +181,23 @@ static enum reclaim_verdict judge_known(struct reclaim *reclaim)
 }
 
 // Judges a lease that the database does not know.
-static enum reclaim_verdict judge_unknown(struct reclaim *reclaim, enum outcome *error)
+static enum reclaim_verdict judge_unknown(struct reclaim *reclaim)
 {
     struct broker *broker = reclaim->broker;
-    json_t *ended;
+    json_t *ended = store_ended_lease(broker->store, reclaim->ticket.lease);
     const char *key = reclaim_text(reclaim, "key");
     enum reclaim_verdict verdict = RECLAIM_WAITS;
     const struct pool_lease *other =
         *key ? pool_find_key(broker->pool, reclaim_number(reclaim, "key_owner"), key) : NULL;
 
-    *error = store_ended_lease(broker->store, reclaim->ticket.lease, &ended);
     if (ended)
         verdict = refuse_ended(reclaim, json_string_value(json_object_get(ended, "reason")));
     json_decref(ended);
     if (verdict == RECLAIM_WAITS && other)
         verdict = reclaim_refuse(reclaim, "lease %s has been taken in its place", other->id);
-    ended = NULL;
-    if (!*error && *key && !other)
-        *error = store_ended_key(broker->store, reclaim_number(reclaim, "key_owner"), key, &ended);
+    ended = !*key || other
+                ? NULL
+                : store_ended_key(broker->store, reclaim_number(reclaim, "key_owner"), key);
     if (verdict == RECLAIM_WAITS && ended)
         verdict = refuse_ended(reclaim, json_string_value(json_object_get(ended, "reason")));
     json_decref(ended);
@@ -244,8 +243,8 @@ static enum reclaim_verdict reclaim_judge(struct reclaim *reclaim, const json_t 
     if (reclaim->lease && reclaim->lease->state != LEASE_ENDING &&
         has_other_gpu(reclaim, &same_box))
         return judge_other_gpu(reclaim, same_box, error);
-    verdict = reclaim->lease ? judge_known(reclaim) : judge_unknown(reclaim, error);
-    if (*error || verdict != RECLAIM_WAITS)
+    verdict = reclaim->lease ? judge_known(reclaim) : judge_unknown(reclaim);
+    if (verdict != RECLAIM_WAITS)
         return verdict;
     if (request_from_json(json_object_get(reclaim->terms, "request"), &request, &why))
         return reclaim_refuse(reclaim, "its request cannot be read");

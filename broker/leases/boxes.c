@@ -118,13 +118,11 @@ static enum outcome find_box(struct broker *broker, struct pool_box *box, const 
 static bool boxes_had_lease(struct broker *broker, const struct pool_box *box, const char *id)
 {
     const struct pool_lease *lease = pool_find_lease(broker->pool, id);
-    json_t *ended = NULL;
+    json_t *ended = lease ? NULL : store_ended_lease(broker->store, id);
     const json_t *hold;
     bool had = lease && lease_holds_on(lease, box);
     size_t i;
 
-    if (!lease && store_ended_lease(broker->store, id, &ended))
-        return false;
     json_array_foreach(json_object_get(ended, "gpus"), i, hold)
         had |= !strcmp(json_string_value(json_object_get(hold, "box")), box->name);
     json_decref(ended);
@@ -261,10 +259,8 @@ static json_t *describe_order(const struct broker *broker, const struct pool_lea
 
 static bool boxes_has_ended(struct broker *broker, const char *id)
 {
-    json_t *ended;
+    json_t *ended = store_ended_lease(broker->store, id);
 
-    if (store_ended_lease(broker->store, id, &ended))
-        return false;
     json_decref(ended);
     return ended;
 }

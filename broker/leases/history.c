@@ -142,17 +142,15 @@ enum outcome history_check_point(struct broker *broker, const struct pool_box *b
                          json_pack("{s:s, s:I}", "run", run, "event", (json_int_t)event), actor);
 }
 
-static enum outcome history_find(struct broker *broker, const char *lease, bool *known)
+static bool history_is_known(struct broker *broker, const char *lease)
 {
-    json_t *ended = NULL;
-    enum outcome error = OUTCOME_DONE;
+    json_t *ended;
 
-    *known = pool_find_lease(broker->pool, lease);
-    if (!*known)
-        error = store_ended_lease(broker->store, lease, &ended);
-    *known |= ended != NULL;
+    if (pool_find_lease(broker->pool, lease))
+        return true;
+    ended = store_ended_lease(broker->store, lease);
     json_decref(ended);
-    return error;
+    return ended != NULL;
 }
 
 enum outcome history_check_sessions(struct broker *broker, struct pool_box *box,
@@ -167,15 +165,11 @@ enum outcome history_check_sessions(struct broker *broker, struct pool_box *box,
     json_array_foreach(sessions, i, session) {
         const char *lease = json_string_value(json_object_get(session, "lease"));
         int64_t epoch = json_integer_value(json_object_get(session, "epoch"));
-        bool known;
-        if (!lease || epoch < broker->epoch || epoch > clock_wall_seconds() + HISTORY_AHEAD_MAX)
+        if (!lease || epoch < broker->epoch || epoch > clock_wall_seconds() + HISTORY_AHEAD_MAX ||
+            history_is_known(broker, lease))
             continue;
-        enum outcome outcome = history_find(broker, lease, &known);
-        if (outcome)
-            return outcome;
-        if (known)
-            continue;
-        outcome = history_leave(broker, box, epoch, json_pack("{s:s}", "lease", lease), actor);
+        enum outcome outcome =
+            history_leave(broker, box, epoch, json_pack("{s:s}", "lease", lease), actor);
         box->reported_here = outcome == OUTCOME_DONE;
         return outcome;
     }

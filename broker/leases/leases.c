@@ -94,14 +94,12 @@ static enum outcome repeat_acquire(struct broker *broker, const struct acquire *
     return OUTCOME_DONE;
 }
 
-// Returns OUTCOME_ENDED if a lease of this key has ended.
-static enum outcome leases_check_key(struct broker *broker, int64_t key_owner, const char *key)
+static bool key_has_ended(struct broker *broker, int64_t key_owner, const char *key)
 {
-    json_t *ended;
-    enum outcome error = store_ended_key(broker->store, key_owner, key, &ended);
+    json_t *ended = store_ended_key(broker->store, key_owner, key);
 
     json_decref(ended);
-    return ended ? OUTCOME_ENDED : error;
+    return ended != NULL;
 }
 
 static enum outcome leases_admit(struct broker *broker, struct pool_lease *lease, struct plan *plan,
@@ -142,10 +140,8 @@ enum outcome broker_acquire(struct broker *broker, const struct acquire *acquire
 
     if (known)
         return repeat_acquire(broker, acquire, known, out);
-    error = acquire->key ? leases_check_key(broker, acquire->key_owner, acquire->key)
-                         : OUTCOME_DONE;
-    if (error)
-        return error;
+    if (acquire->key && key_has_ended(broker, acquire->key_owner, acquire->key))
+        return OUTCOME_ENDED;
     planned = plan_make(broker->pool, &acquire->request, broker->last_sequence + 1, &plan);
     if (planned && !(planned == OUTCOME_BUSY && acquire->wait)) {
         broker->counters.refusals++;
@@ -239,9 +235,8 @@ enum outcome broker_release_unknown(struct broker *broker, int64_t key_owner, co
     struct change change = {.kind = "lease.ended", .actor = actor};
     enum outcome error;
 
-    error = leases_check_key(broker, key_owner, key);
-    if (error)
-        return error == OUTCOME_ENDED ? OUTCOME_DONE : error;
+    if (key_has_ended(broker, key_owner, key))
+        return OUTCOME_DONE;
     lease = new_lease(broker, &nothing);
     if (!lease)
         return OUTCOME_NO_MEMORY;

@@ -128,12 +128,9 @@ enum outcome store_trim(struct store *store, int64_t before, uint64_t keep)
 
 // ---- queries; each returns a new reference, or NULL if there is no result or an error ----
 
-// Read an ended lease as the API shows it, with its key and "key_owner". *ENDED is NULL if there
-// is none, or after an error.
-enum outcome store_ended_lease(struct store *store, const char *id, json_t **ended)
-    __attribute__((warn_unused_result));
-enum outcome store_ended_key(struct store *store, int64_t key_owner, const char *key,
-                             json_t **ended) __attribute__((warn_unused_result));
+// Return an ended lease as the API shows it, with its key and "key_owner".
+json_t *store_ended_lease(struct store *store, const char *id);
+json_t *store_ended_key(struct store *store, int64_t key_owner, const char *key);
 json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit);
 
 // Returns the usage between `from` and `to` (seconds since 1970), with one row for each owner,

@@ -22,27 +22,22 @@ static json_t *store_past_show_lease(struct store *store, sqlite3_stmt *row)
     return object;
 }
 
-static enum outcome take_ended(struct store *store, sqlite3_stmt *row, json_t **ended)
+static json_t *take_ended(struct store *store, sqlite3_stmt *row)
 {
-    int code = sqlite3_step(row);
-    enum outcome error = OUTCOME_DONE;
+    json_t *object = sqlite3_step(row) == SQLITE_ROW ? store_past_show_lease(store, row) : NULL;
 
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        error = store_report(store, "reading a lease that has ended");
-    *ended = code == SQLITE_ROW ? store_past_show_lease(store, row) : NULL;
     sqlite3_reset(row);
-    return error;
+    return object;
 }
 
-enum outcome store_ended_lease(struct store *store, const char *id, json_t **ended)
+json_t *store_ended_lease(struct store *store, const char *id)
 {
-    return take_ended(store, statement_query(store, ENDED_BY_ID, "t", id), ended);
+    return take_ended(store, statement_query(store, ENDED_BY_ID, "t", id));
 }
 
-enum outcome store_ended_key(struct store *store, int64_t key_owner, const char *key,
-                             json_t **ended)
+json_t *store_ended_key(struct store *store, int64_t key_owner, const char *key)
 {
-    return take_ended(store, statement_query(store, ENDED_BY_KEY, "tn", key, key_owner), ended);
+    return take_ended(store, statement_query(store, ENDED_BY_KEY, "tn", key, key_owner));
 }
 
 json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit)

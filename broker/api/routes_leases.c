@@ -479,7 +479,7 @@ static void release_key(struct api_call *call)
         answer_if_ended(call, NULL, key);
 }
 
-// The lease that the caller may steer; NULL: that has been refused.
+// The lease that the caller may steer; NULL: that has been refused, and the call is freed.
 static struct pool_lease *steered_lease(struct api_call *call)
 {
     struct pool_lease *lease = pool_find_lease(call->server->broker->pool, call->arguments[0]);
@@ -541,13 +541,14 @@ static struct pool_hold *hold_meant(struct api_call *call, struct pool_lease *le
 static void move_lease(struct api_call *call)
 {
     struct broker *broker = call->server->broker;
-    struct pool_lease *lease = steered_lease(call);
     const char *to = json_string_value(json_object_get(call->body, "to"));
-    struct pool_gpu *gpu = to ? pool_gpu_named(broker->pool, to) : NULL;
+    struct pool_lease *lease = steered_lease(call); // NULL: call->body is freed
+    struct pool_gpu *gpu;
     char text[256];
 
     if (!lease)
         return;
+    gpu = to ? pool_gpu_named(broker->pool, to) : NULL;
     if (!gpu) {
         api_refuse(call, to ? OUTCOME_NOT_FOUND : OUTCOME_BAD_REQUEST,
                    to ? "no GPU %s; name it by UUID or as BOX:INDEX" : "\"to\" must name a GPU%s",
@@ -572,8 +573,8 @@ static void move_lease(struct api_call *call)
 static void renew_lease(struct api_call *call)
 {
     struct broker *broker = call->server->broker;
-    struct pool_lease *lease = steered_lease(call);
     json_int_t lifetime = json_integer_value(json_object_get(call->body, "lifetime"));
+    struct pool_lease *lease = steered_lease(call); // NULL: call->body is freed
     enum outcome error;
 
     if (!lease)

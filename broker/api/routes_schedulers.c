@@ -36,6 +36,10 @@ static void post_capacity(struct api_call *call)
         why = "too many \"requests\" at once";
     else if (prefix && (!requests || json_is_array(requests)))
         view = capacity_view(broker->pool, &query, &why);
+    if (!view && !why) {
+        api_fail(call, OUTCOME_NO_MEMORY);
+        return;
+    }
     if (!view) {
         api_refuse(call, OUTCOME_BAD_REQUEST, "%s", why);
         return;

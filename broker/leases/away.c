@@ -170,14 +170,10 @@ static enum outcome away_give_way(struct broker *broker, struct pool_box *box,
         if (!hold->held || hold->box != box)
             continue;
         struct pool_hold changed = away_set_aside(hold);
-        pool_note_freed(broker->pool, hold->gpu);
-        if (hold->target)
-            pool_note_freed(broker->pool, hold->target);
-        pool_give_back(hold);
+        pool_give_up(broker->pool, hold);
         *hold = changed;
         hold->aside = true;
     }
-    broker->queue_dirty = true;
     return OUTCOME_DONE;
 }
 
@@ -260,12 +256,14 @@ enum outcome broker_hear_suspensions(struct broker *broker, struct pool_box *box
 // ---- returning ----
 
 // Like a grant, but regardless of drains: running leases go on. No lease returns to a GPU before
-// those that wanted to earlier.
+// those that wanted to earlier, or while the box runs sessions of leases that are not known there:
+// after the database was restored, they may be on that GPU.
 static bool away_has_room(const struct broker *broker, const struct pool_lease *lease)
 {
     for (size_t i = 0; i < lease->hold_count; i++)
         if (lease->holds[i].aside &&
-            (!lease_fits_gpu(lease, &lease->holds[i], lease->holds[i].gpu) ||
+            (!lease->holds[i].box->settled ||
+             !lease_fits_gpu(lease, &lease->holds[i], lease->holds[i].gpu) ||
              pool_is_awaited(broker->pool, lease->holds[i].gpu, lease)))
             return false;
     return true;

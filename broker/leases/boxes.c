@@ -48,8 +48,7 @@ static enum outcome try_confirm_end(struct broker *broker, struct pool_box *box,
     fault_point("confirm.committed");
     for (size_t i = 0; i < lease->hold_count; i++)
         if (lease->holds[i].box == box) {
-            pool_note_freed(broker->pool, lease->holds[i].gpu);
-            pool_give_back(&lease->holds[i]);
+            pool_give_up(broker->pool, &lease->holds[i]);
             lease->holds[i].aside = false;
         }
     if (!others)
@@ -139,10 +138,10 @@ static enum outcome note_failed(struct broker *broker, struct pool_box *box, con
     char reason[BOX_REASON_MAX];
     enum outcome error;
 
-    if (!id || strlen(id) >= sizeof(named.id) || !broker_read_reason(said, reason) ||
-        !boxes_had_lease(broker, box, id) || !box_may_write(box))
+    if (!id || !broker_read_reason(said, reason) || !boxes_had_lease(broker, box, id) ||
+        !box_may_write(box))
         return OUTCOME_DONE;
-    strcpy(named.id, id);
+    snprintf(named.id, sizeof(named.id), "%s", id);
     error = broker_begin(broker, &change);
     if (error)
         return error;

@@ -275,7 +275,6 @@ static enum outcome arrive(struct broker *broker, struct pool_lease *lease, stru
              hold->target->uuid);
     pool_note_freed(broker->pool, hold->gpu);
     pool_settle(hold);
-    broker->queue_dirty = true;
     return OUTCOME_DONE;
 }
 
@@ -305,7 +304,6 @@ static enum outcome moving_stay(struct broker *broker, struct pool_lease *lease,
     lease->stays = pool_copy_text(reason);
     pool_note_freed(broker->pool, hold->target);
     pool_unreserve(hold);
-    broker->queue_dirty = true;
     moving_tell_box(broker, hold->box);
     return OUTCOME_DONE;
 }

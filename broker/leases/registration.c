@@ -329,7 +329,6 @@ enum outcome broker_register(struct broker *broker, const char *name, const json
         *why = "\"seen\" must be an epoch, a run and an event; compare the clocks";
     if (error)
         goto out;
-    description->box.drained = box && box->drained;
     description->box.seen = description->box.registered = clock_wall_seconds();
     error = write_registration(broker, box, description, actor);
     if (error)
@@ -347,7 +346,6 @@ enum outcome broker_register(struct broker *broker, const char *name, const json
     log_info("box=%s registered: gpus=%zu instance=%s", name, description->gpu_count,
              box->instance);
     end_leases_without_gpu(broker, box);
-    broker->queue_dirty = true;
 out:
     free(description);
     return error;

@@ -47,7 +47,6 @@ enum outcome broker_open(const char *path, bool full_sync, struct broker *broker
         broker->pool->boxes[i]->heard = clock_boot_seconds();
     broker->last_tick =
         clock_boot_seconds(); // it may be stopped before it looks for the first time
-    broker->queue_dirty = true;
     storage_reserve(&broker->storage);
     return OUTCOME_DONE;
 }

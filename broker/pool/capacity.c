@@ -393,7 +393,7 @@ json_t *capacity_view(struct pool *pool, const struct capacity_query *query, con
     json_t *view = NULL;
 
     if (error == -ENOMEM)
-        *why = "no memory";
+        *why = NULL;
     if (!error)
         view = json_pack(
             "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "known", sums.known, "gpus",

@@ -20,7 +20,8 @@ struct capacity_query {
     uint64_t sequence; // GPUs that earlier waiting requests could use are not free
 };
 
-// Returns the answer, or NULL and a sentence in *WHY if the query is invalid.
+// Returns the answer, or NULL and a sentence in *WHY if the query is invalid. Memory is missing if
+// *WHY is NULL as well.
 json_t *capacity_view(struct pool *pool, const struct capacity_query *query, const char **why);
 
 #endif

@@ -116,6 +116,7 @@ static int64_t get_number(const struct column *column, const void *member)
 {
     switch (column->size) {
     case 1: return *(const uint8_t *)member;
+    case 2: return *(const uint16_t *)member;
     case 4: return *(const uint32_t *)member;
     default: return *(const int64_t *)member;
     }
@@ -125,6 +126,7 @@ static void columns_set_number(const struct column *column, int64_t number, void
 {
     switch (column->size) {
     case 1: *(uint8_t *)member = (uint8_t)number; return;
+    case 2: *(uint16_t *)member = (uint16_t)number; return;
     case 4: *(uint32_t *)member = (uint32_t)number; return;
     default: *(int64_t *)member = number;
     }

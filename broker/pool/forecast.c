@@ -125,8 +125,11 @@ static int plan_all(struct foresight *foresight)
     const struct forecast *forecast = foresight->forecast;
     size_t gpus = 0;
 
-    for (size_t i = 0; i < forecast->next_count; i++)
-        gpus += forecast->requests[forecast->next[i]].parts[0].count;
+    for (size_t i = 0; i < forecast->next_count; i++) {
+        const struct request *request = &forecast->requests[forecast->next[i]];
+        for (uint32_t j = 0; j < request->part_count; j++)
+            gpus += request->parts[j].count;
+    }
     foresight->planned = calloc(gpus + 1, sizeof(*foresight->planned));
     if (!foresight->planned)
         return -ENOMEM;

@@ -464,11 +464,8 @@ void pool_remove_lease(struct pool *pool, struct pool_lease *lease)
     queue_leave(pool->queue, lease);
     pool_move_lease(pool, lease, LEASE_ENDED);
     pool_set_suspension(pool, lease, LEASE_HERE);
-    for (size_t i = 0; i < lease->hold_count; i++) {
-        if (lease->holds[i].held)
-            pool_note_freed(pool, lease->holds[i].gpu);
-        pool_give_back(&lease->holds[i]);
-    }
+    for (size_t i = 0; i < lease->hold_count; i++)
+        pool_give_up(pool, &lease->holds[i]);
     tdelete(lease, &pool->leases_by_id, pool_compare_leases);
     if (lease->key)
         tdelete(lease, &pool->leases_by_key, compare_keys);
@@ -525,6 +522,15 @@ void pool_give_back(struct pool_hold *hold)
     pool_unreserve(hold);
     hold->held = false;
     remove_holder(hold, hold->gpu);
+}
+
+void pool_give_up(struct pool *pool, struct pool_hold *hold)
+{
+    if (hold_stands(hold))
+        pool_note_freed(pool, hold->gpu);
+    if (hold->target)
+        pool_note_freed(pool, hold->target);
+    pool_give_back(hold);
 }
 
 void pool_reserve(struct pool_hold *hold, struct pool_gpu *target)

@@ -313,6 +313,8 @@ static inline bool hold_stands(const struct pool_hold *hold)
 // Mark a hold as held or not held, and update the counts and the mode of box and GPU.
 void pool_take(struct pool_hold *hold);
 void pool_give_back(struct pool_hold *hold);
+// Gives the hold back for good: the next pass of the queue tries requests for its GPUs.
+void pool_give_up(struct pool *pool, struct pool_hold *hold);
 // Reserve GPU TARGET for a move; cancel the reservation; replace the hold's GPU by the reserved
 // one.
 void pool_reserve(struct pool_hold *hold, struct pool_gpu *target);

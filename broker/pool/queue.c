@@ -57,6 +57,7 @@ int queue_join(struct queue *queue, struct pool_lease *lease)
         TAILQ_INIT(&entry->waiting);
         memcpy(&entry->request, &lease->request, sizeof(entry->request));
         TAILQ_INSERT_TAIL(&queue->classes, entry, all);
+        queue->indexed += entry->request.index > 0;
     }
     TAILQ_INSERT_TAIL(&entry->waiting, lease, waiting);
     lease->queue_class = entry;
@@ -117,6 +118,7 @@ void queue_leave(struct queue *queue, struct pool_lease *lease)
     lease->queue_class = NULL;
     queue->length--;
     if (TAILQ_EMPTY(&entry->waiting)) {
+        queue->indexed -= entry->request.index > 0;
         TAILQ_REMOVE(&queue->classes, entry, all);
         free_class(entry);
     } else if (was_head) {

@@ -25,6 +25,7 @@ TAILQ_HEAD(class_list, queue_class);
 struct queue {
     struct class_list classes; // ordered by the sequence of the first lease
     size_t length;
+    size_t indexed; // classes that want a GPU of one index, so alike GPUs of a box differ for them
     uint64_t pass;
     uint64_t gone;    // increases when the first lease of a class leaves
     uint64_t changes; // increases when `impossible` of any class changes

@@ -4,6 +4,7 @@
 
 #include "broker/pool/claims.h"
 #include "broker/pool/near.h"
+#include "broker/pool/queue.h"
 
 enum { PREFETCH = 16 }; // boxes ahead
 
@@ -89,8 +90,8 @@ static uint32_t count_fitting(struct placement *attempt, struct pool_box *box)
 }
 
 // GPUs are scattered in memory, and reading each GPU of a large pool would take most of the time of
-// a request. If the idle GPUs of a box are alike, the box's own count is used instead. GPUs with
-// claims may differ all the same, so with a queue one of them is read.
+// a request. If the idle GPUs of a box are alike, the box's own count is used instead. Earlier
+// requests may claim them, so with a queue one of them is read.
 static uint32_t count_alike(struct placement *attempt, const struct idle_gpus *idle,
                             const struct request_part *part)
 {
@@ -124,8 +125,12 @@ static bool counts_by_box(struct placement *attempt, struct pool_box *box, uint3
         !TAILQ_EMPTY(&attempt->pool->returning))
         return false;
     *count = count_alike(attempt, idle, part);
-    if (*count && attempt->waited_for && !placement_fits(attempt, idle->sample, part))
+    if (*count && attempt->waited_for && !placement_fits(attempt, idle->sample, part)) {
+        // Requests for an index, and plans of schedulers, claim some of the alike GPUs only.
+        if (attempt->pool->queue->indexed || attempt->pool->planned_count)
+            return false;
         *count = 0;
+    }
     if (part->mode == GPU_SHARED)
         *count += count_in_shares(attempt, box, part);
     return true;

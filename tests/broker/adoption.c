@@ -98,17 +98,18 @@ static const char *judge(const char *name, const char *id, const char *shown, bo
     static char verdict[400];
     struct pool_box *box = pool_find_box(broker.pool, name);
     json_t *running = runs ? json_pack("[s]", id) : json_array(), *verdicts = NULL;
+    enum outcome error;
     const json_t *said;
 
     report = report ? report : json_object();
     json_object_set_new(report, "reclaim",
                         shown ? json_pack("[{s:s, s:s}]", "lease", id, "ticket", shown)
                               : json_pack("[{s:s}]", "lease", id));
-    if (adoption_hear(&broker, box, report, running, "test", &verdicts))
-        return "an error";
+    error = adoption_hear(&broker, box, report, running, "test", &verdicts);
     said = json_object_get(verdicts, id);
     snprintf(verdict, sizeof(verdict), "%s",
-             json_is_true(said)     ? "adopted"
+             error                  ? "an error"
+             : json_is_true(said)   ? "adopted"
              : json_is_string(said) ? json_string_value(said)
              : json_is_null(said)   ? "waits"
                                     : "nothing");
@@ -135,6 +136,7 @@ static void test_adopted(void)
     is_str(lease->key, "job/1", "with its key");
     is_int(lease->hold_count, 2, "and its GPUs");
     ok(lease->holds[0].held && lease->holds[0].gpu->holders == 1, "which it holds");
+    ok(lease->ticket_until >= clock_wall_seconds() + 500, "until the end of its ticket, at least");
     is_int(broker.counters.adoptions, 1, "which counts as an adoption");
     is_str(judge("a", id, token, true, NULL), "adopted", "once more");
     is_int(lease->hold_count, 2, "changes nothing");
@@ -354,8 +356,45 @@ static void test_waiting(void)
     is_int(lease->state, LEASE_QUEUED, "its GPUs are free, and the lease waits");
     is_str(judge("a", id, token, true, NULL), "adopted", "it is adopted out of the queue");
     is_int(lease->state, LEASE_GRANTED, "granted");
+    ok(lease->granted && lease->ticket_until >= clock_wall_seconds() + 500,
+       "since and for as long as its ticket says");
     is_int(lease->hold_count, 2, "with the GPUs of this box");
     end(id);
+}
+
+// The mode of a GPU that follows its leases is the adopted lease's, also in the database.
+static void test_modes(void)
+{
+    struct acquire wanted = {.actor = "test",
+                             .owner = 1000,
+                             .request = sample_request(1, GPU_EXCLUSIVE, 0)};
+    struct pool_gpu *gpu = pool_find_gpu(broker.pool, "a-0");
+    struct pool_lease *lease;
+    char id[POOL_NAME_MAX];
+
+    if (broker_set_mode(&broker, gpu, GPU_SHARED, false, "test") ||
+        broker_set_mode(&broker, gpu, GPU_SHARED, true, "test"))
+        bail("no mode");
+    take_copy();
+    wanted.request.index = 1;
+    strcpy(wanted.request.box, "a");
+    is_int(broker_acquire(&broker, &wanted, &lease), 0, "an automatic GPU is granted whole");
+    strcpy(id, lease->id);
+    issue(lease, "a", soon(), token);
+    restore();
+    is_int(pool_find_gpu(broker.pool, "a-0")->mode, GPU_SHARED, "the copy has it in shares");
+    is_str(judge("a", id, token, true, NULL), "adopted", "(adopted)");
+    is_int(pool_find_gpu(broker.pool, "a-0")->mode, GPU_EXCLUSIVE, "it is whole again");
+    restart();
+    gpu = pool_find_gpu(broker.pool, "a-0");
+    ok(gpu->mode == GPU_EXCLUSIVE && gpu->automatic, "also after a restart");
+    register_box("a", "a1", 3);
+    hear("a", "a1", NULL, NULL);
+    register_box("b", "b1", 2);
+    hear("b", "b1", NULL, NULL);
+    end(id);
+    if (broker_set_mode(&broker, gpu, GPU_EXCLUSIVE, false, "test"))
+        bail("no mode");
 }
 
 static void test_displaced(void)
@@ -387,6 +426,42 @@ static void test_displaced(void)
     is_str(lease->holds[0].gpu->uuid, "a-1", "is where it was moved to");
     ok(lease->holds[0].moved, "and known as moved");
     end(id);
+}
+
+// A lease that was granted after the copy runs on the GPU to which a suspended one is to return.
+static void test_returning(void)
+{
+    struct acquire wanted = {.actor = "test", .request = sample_request(1, GPU_EXCLUSIVE, 0)};
+    struct pool_lease *lease, *later;
+    char first[POOL_NAME_MAX], second[POOL_NAME_MAX];
+    json_t *list;
+
+    wanted.request.index = 1;
+    strcpy(wanted.request.box, "a");
+    is_int(broker_acquire(&broker, &wanted, &lease), 0, "a lease has a GPU");
+    strcpy(first, lease->id);
+    issue(lease, "a", soon(), token);
+    lease->ticket_until = soon();
+    list = json_pack("[{s:s, s:s}]", "lease", first, "state", "suspended");
+    is_int(broker_suspend_lease(&broker, lease, "test"), 0, "it is suspended");
+    is_int(broker_hear_suspensions(&broker, pool_find_box(broker.pool, "a"), list, "test"), 0,
+           "by its box");
+    take_copy();
+    is_int(broker_acquire(&broker, &wanted, &later), 0, "another lease has the GPU");
+    strcpy(second, later->id);
+    issue(later, "a", soon(), token);
+    restore();
+    is_int(hear("a", "a1", second, NULL), 0, "which runs there after the restore");
+    lease = pool_find_lease(broker.pool, first);
+    is_int(broker_resume_lease(&broker, lease, "test"), 0, "the first one is resumed");
+    is_int(lease->suspension, LEASE_RETURNING, "and waits");
+    is_str(judge("a", second, token, true, NULL), "adopted", "the other one is adopted");
+    hear("a", "a1", second, NULL);
+    is_int(lease->suspension, LEASE_RETURNING, "it waits");
+    end(second);
+    is_int(lease->suspension, LEASE_HERE, "until that has ended");
+    json_decref(list);
+    end(first);
 }
 
 static json_t *suspended(const char *id, bool returns, bool idle)
@@ -491,6 +566,8 @@ int main(void)
     test_places();
     test_waiting();
     test_displaced();
+    test_modes();
+    test_returning();
     test_time();
     test_caught_up();
     test_idle();

@@ -97,6 +97,10 @@ static const struct {
     {"{" BOX ", \"gpus\": [{" GPU ", \"overcommit\": 10001}]}", "\"overcommit\" of a GPU"},
     {"{" BOX ", \"gpus\": [{" GPU "}, {" GPU "}]}", "two GPUs have the same UUID"},
     {"{" BOX ", \"seen\": {\"epoch\": -1}, \"gpus\": []}", "\"seen\" must be"},
+    {"{" BOX ", \"seen\": {\"epoch\": -1, \"run\": \"a\"}, \"gpus\": []}", "\"seen\" must be"},
+    {"{" BOX ", \"seen\": {\"run\": \"0123456789abcdef0123456789abcdef0\"}, \"gpus\": []}",
+     "\"seen\" must be"},
+    {"{" BOX ", \"gpus\": [{" GPU ", \"overcommit\": 10000, \"capability\": 255}]}", NULL},
     {"{" BOX ", \"gpus\": [{" GPU
      ", \"sharing\": \"mps-user\", \"overcommit\": 150, \"ready\": false}]}",
      NULL},

@@ -307,6 +307,19 @@ static void forecasts(void)
     is_int((int)(a->gpus[0]->sought + a->gpus[0]->kept), 0, "until nothing waits");
 }
 
+// All parts of a next request are planned.
+static void forecasts_of_parts(void)
+{
+    struct pool_box *box = sample_box(pool, "p", 6, "H100", 100 * GB, GPU_EXCLUSIVE);
+    unsigned kept = 0;
+
+    foresee("[{\"gpus\": [{}, {\"count\": 5}]}]", "[]", "[0]", "[0]");
+    for (uint32_t i = 0; i < box->gpu_count; i++)
+        kept += box->gpus[i]->kept;
+    is_int((int)kept, 6, "the GPUs of all parts of the next request are kept");
+    foresee("[]", "[]", "[]", "[]");
+}
+
 static void forecasts_of_shares(void)
 {
     struct pool_box *box = sample_box(pool, "c", 1, "H100", 100 * GB, GPU_EXCLUSIVE);
@@ -410,6 +423,9 @@ int main(void)
     pool_free(&pool);
     pool = pool_new();
     forecasts();
+    pool_free(&pool);
+    pool = pool_new();
+    forecasts_of_parts();
     pool_free(&pool);
     pool = pool_new();
     forecasts_of_shares();

@@ -7,6 +7,7 @@ $(call test_program,broker-queue,tests/broker/queue.c,rgpubroker rgpucommon,$(BR
 $(call test_program,broker-steering,tests/broker/steering.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
 $(call test_program,broker-adoption,tests/broker/adoption.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
 $(call test_program,broker-bodies,tests/broker/bodies.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
+$(call test_program,broker-reports,tests/broker/reports.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
 $(call test_program,broker-restart,tests/broker/restart.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
 $(call test_program,broker-unread-rows,tests/broker/unread_rows.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
 $(call test_program,broker-http-head,tests/broker/http_head.c broker/http/http_head.c)

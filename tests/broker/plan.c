@@ -583,8 +583,94 @@ static void test_near(void)
     pool_free(&pool);
 }
 
+// A request gets the box whose GPUs others seek less, of two that can take all of it.
+static void test_sought_boxes(void)
+{
+    struct pool *pool = pool_new();
+    struct request two = sample_request(2, GPU_EXCLUSIVE, 0);
+    struct pool_box *a = sample_box(pool, "a", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
+    struct pool_box *b = sample_box(pool, "b", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
+
+    two.same_box = true;
+    a->gpus[1]->sought = 1;
+    is_int(sample_take(pool, &two, holds), 0, "two GPUs of one box");
+    ok(holds[0].box == b && holds[1].box == b, "where others seek none");
+    pool_give_back(&holds[0]);
+    pool_give_back(&holds[1]);
+    b->gpus[0]->sought = b->gpus[1]->sought = 1;
+    is_int(sample_take(pool, &two, holds), 0, "and if they seek some on both");
+    ok(holds[0].box == a && holds[1].box == a, "where they seek fewer");
+    pool_give_back(&holds[0]);
+    pool_give_back(&holds[1]);
+    a->gpus[1]->sought = b->gpus[0]->sought = b->gpus[1]->sought = 0;
+    two.policy = POLICY_SPREAD;
+    is_int(sample_take(pool, &two, holds), 0, "of two boxes that are alike");
+    ok(holds[0].box == a && holds[1].box == a, "the first one");
+    pool_free(&pool);
+}
+
+// GPUs that are shared by MPS take processes of one lease, or of one user.
+static void test_tenants(void)
+{
+    struct pool *pool = pool_new();
+    struct request share = sample_request(1, GPU_SHARED, GB);
+    struct pool_box *box = sample_box(pool, "a", 1, "H200", 100 * GB, GPU_SHARED);
+
+    box->gpus[0]->sharing = GPU_MPS_LEASE;
+    share.tenant = 7;
+    is_int(sample_take(pool, &share, &holds[0]), 0, "a lease has a GPU by MPS");
+    is_int(sample_take(pool, &share, &holds[1]), OUTCOME_BUSY, "no other has a share of it");
+    box->gpus[0]->sharing = GPU_MPS_USER;
+    is_int(sample_take(pool, &share, &holds[1]), OUTCOME_BUSY, "nor has a user's lease, unknown");
+    pool_give_back(&holds[0]);
+    is_int(sample_take(pool, &share, &holds[0]), 0, "a user has a GPU by MPS");
+    holds[0].gpu->tenant = 7;
+    is_int(sample_take(pool, &share, &holds[1]), 0, "his other lease has a share, too");
+    holds[0].gpu->tenant = 7;
+    share.tenant = 8;
+    is_int(sample_take(pool, &share, &holds[2]), OUTCOME_BUSY, "and another user has none");
+    box->gpus[0]->sharing = GPU_MPS_ALL;
+    is_int(sample_take(pool, &share, &holds[2]), 0, "unless all may");
+    share.compute = 100;
+    box->gpus[0]->parts = true;
+    box->gpus[0]->computing = 0;
+    is_int(sample_take(pool, &share, &holds[3]), 0, "all of its processors are free");
+    box->gpus[0]->computing = 100;
+    share.compute = 1;
+    is_int(sample_take(pool, &share, &holds[4]), OUTCOME_BUSY, "and then none");
+    pool_free(&pool);
+}
+
+// The names of models that no GPU has any more are forgotten after a while.
+static void test_models(void)
+{
+    struct pool *pool = pool_new();
+    struct pool_box *box = sample_box(pool, "a", 1, "H200", 100 * GB, GPU_SHARED);
+    const char *model = box->gpus[0]->model;
+    char name[32];
+
+    for (unsigned i = pool->new_models; i < POOL_NEW_MODELS - 1; i++) {
+        snprintf(name, sizeof(name), "model %u", i);
+        pool_intern_model(pool, name);
+    }
+    pool_forget_models(pool);
+    is_int(pool->new_models, POOL_NEW_MODELS - 1, "so many names are kept");
+    pool_intern_model(pool, "one more");
+    pool_forget_models(pool);
+    is_int(pool->new_models, 0, "and not one more");
+    ok(pool_intern_model(pool, "H200") == model && pool->new_models == 0, "but those of GPUs");
+    pool_intern_model(pool, "model 7");
+    is_int(pool->new_models, 1, "the others are new");
+    ok(pool_gpu_named(pool, "a:0") == box->gpus[0], "a GPU has the name of its box and its index");
+    ok(!pool_gpu_named(pool, "a:1") && !pool_gpu_named(pool, "b:0"), "and no other");
+    pool_free(&pool);
+}
+
 int main(void)
 {
+    test_sought_boxes();
+    test_tenants();
+    test_models();
     test_exclusive();
     test_shares();
     test_overcommitted();

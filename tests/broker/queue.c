@@ -80,6 +80,33 @@ static void test_fairness(void)
     pool_free(&pool);
 }
 
+// A request that waits for the first GPU of a box leaves the others to who comes later.
+static void test_claimed_by_index(void)
+{
+    struct pool *pool = pool_new();
+    struct request first = sample_request(2, GPU_EXCLUSIVE, 0);
+    struct request one = sample_request(1, GPU_EXCLUSIVE, 0), two = sample_request(2, 0, 0);
+    struct pool_hold hold[1];
+    struct pool_lease *waiting;
+
+    sample_box(pool, "a", 3, "H200", 100 * GB, GPU_EXCLUSIVE);
+    sample_box(pool, "b", 1, "H200", 100 * GB, GPU_EXCLUSIVE);
+    strcpy(one.box, "b");
+    is_int(sample_take(pool, &one, hold), 0, "the only GPU of a box is taken");
+    *one.box = '\0';
+    first.index = 1;
+    waiting = wait_for(pool, &first);
+    is_int(place(pool, &two, sequence + 1), 0, "two GPUs that are not claimed are there");
+    one.index = 1;
+    is_int(place(pool, &one, sequence + 1), OUTCOME_BUSY, "the claimed one is not");
+    queue_leave(pool->queue, waiting);
+    is_int(place(pool, &one, sequence + 1), 0, "until its claim has gone");
+    waiting = wait_for(pool, &two);
+    queue_leave(pool->queue, waiting);
+    is_int((int64_t)pool->queue->indexed, 0, "and no request for an index is left");
+    pool_free(&pool);
+}
+
 enum { KINDS = 12, STEPS = 4000 };
 
 static struct request kind(unsigned number)
@@ -182,6 +209,38 @@ static void test_reasons(void)
     pool_free(&pool);
 }
 
+// Reasons are found out once a tick, and only so many, as that looks at all GPUs.
+static void test_reasons_are_kept(void)
+{
+    struct pool *pool = pool_new();
+    struct request one = sample_request(1, GPU_EXCLUSIVE, 0), two = sample_request(2, 0, 0);
+    struct pool_lease *first, *second;
+    struct pool_hold hold[1];
+    char text[EXPLAIN_MAX];
+
+    sample_box(pool, "a", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
+    is_int(sample_take(pool, &one, hold), 0, "one of two is taken");
+    first = wait_for(pool, &two);
+    two.same_box = true;
+    second = wait_for(pool, &two);
+    explain_waiting(pool, first, text);
+    is_str(text, "1 of 2 GPUs of its kind are free, it wants 2", "a reason");
+    pool->boxes[0]->drained = true;
+    explain_waiting(pool, first, text);
+    is_str(text, "1 of 2 GPUs of its kind are free, it wants 2", "is kept");
+    queue_tick(pool->queue);
+    explain_waiting(pool, first, text);
+    is_str(text, "0 of 2 GPUs of its kind are in service, it wants 2; 2 are drained (a)",
+           "until the next tick");
+    pool->queue->looks = 500000;
+    explain_waiting(pool, second, text);
+    is_str(text, "", "no more are found out in one tick");
+    queue_tick(pool->queue);
+    explain_waiting(pool, second, text);
+    ok(*text, "but in the next");
+    pool_free(&pool);
+}
+
 // Requests and the answers of a pool of two boxes, one with whole H200s and one with A100s for
 // shares.
 static const struct {
@@ -277,8 +336,10 @@ int main(void)
 {
     test_memory_of_claims();
     test_reasons();
+    test_reasons_are_kept();
     test_shortages();
     test_order();
     test_fairness();
+    test_claimed_by_index();
     return done();
 }

@@ -101,6 +101,51 @@ static void test_ticket_lifetimes(void)
     hear("a", "i1", NULL, lease->id);
 }
 
+// A ticket says all that its box must know of the lease.
+static void test_ticket_contents(void)
+{
+    json_t *asked = json_pack("{s:s}", "job", "job 7");
+    struct acquire wanted = {.actor = "test",
+                             .owner = 1000,
+                             .asked = asked,
+                             .request = sample_request(2, GPU_EXCLUSIVE, 0)};
+    struct ticket_keyring ring;
+    struct ticket_check check = {.ring = &ring, .box = "a", .now = clock_wall_seconds()};
+    struct ticket_bundle bundle;
+    struct pool_lease *lease;
+    struct ticket ticket;
+    uint8_t secret[SHA256_SIZE];
+    char *text = NULL, long_name[600];
+
+    memset(long_name, 'x', sizeof(long_name));
+    long_name[sizeof(long_name) - 1] = '\0';
+    is_int(broker_acquire(&broker, &wanted, &lease), 0, "a lease has two GPUs of a box");
+    is_int(broker_issue_ticket(&broker, lease, NULL, 0, "test", &text), 0, "and a ticket");
+    if (ticket_bundle_parse(text, strlen(text), &bundle))
+        bail("no bundle");
+    is_int((int64_t)bundle.count, 1, "for the box, once");
+    ticket_keyring_derive(&broker.keys, "a", &ring);
+    is_int(ticket_recompute(&check, bundle.entries[0].token, bundle.entries[0].public_size, secret,
+                            &ticket),
+           0, "the box reads it");
+    ok(!strcmp(ticket.job, "job 7") && ticket.owner == 1000 && ticket.gpu_count == 2,
+       "it names job, owner and GPUs");
+    ok(!strcmp(ticket.addresses, "h:1") && !strcmp(ticket.box, "a"), "and where the box is");
+    for (uint32_t i = 0; i < 2; i++)
+        ok(ticket.gpus[i].index == i && ticket.gpus[i].ordinal == i &&
+               !strcmp(ticket.gpus[i].uuid, lease->holds[i].gpu->uuid) &&
+               ticket.gpus[i].mode == TICKET_EXCLUSIVE,
+           "GPU %u", i);
+    ok(ticket.expires >= clock_wall_seconds() + 3500 && ticket.epoch == broker.epoch, "and when");
+    is_int(broker_end_lease(&broker, &lease, "released", "test"), 0, "(released)");
+    hear("a", "i1", NULL, lease->id);
+    json_object_set_new(asked, "job", json_string(long_name));
+    is_int(broker_acquire(&broker, &wanted, &lease), OUTCOME_BAD_REQUEST, "a name may be too long");
+    json_decref(asked);
+    ticket_bundle_free(&bundle);
+    free(text);
+}
+
 static void test_confirmed_end(void)
 {
     struct pool_lease *both, *next;
@@ -344,6 +389,7 @@ int main(void)
     test_keys_have_owners();
     test_ticket_in_the_lost_part();
     test_ticket_lifetimes();
+    test_ticket_contents();
     test_confirmed_end();
     test_absence();
     test_gone();

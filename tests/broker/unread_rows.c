@@ -35,6 +35,9 @@ int main(void)
     ok(!pool_find_lease(broker.pool, id), "a lease has ended");
     ok(acquire("key", 1, false, false, &lease) == OUTCOME_ENDED, "its key gives no second one");
 
+    struct pool_box *box = pool_find_box(broker.pool, "a");
+    int64_t epoch = broker.epoch;
+    json_t *sessions = json_pack("[{s:s, s:I}]", "lease", "Lunknown", "epoch", (json_int_t)epoch);
     fail_reads(true);
     ok(!store_ended_lease(broker.store, id), "what cannot be read is not there");
     fail_reads(false);
@@ -50,10 +53,20 @@ int main(void)
     ok(error && TAILQ_EMPTY(&broker.pool->leases), "a key that cannot be looked up gives no lease");
     store_take_read_error(broker.store);
     fail_reads(true);
+    ok(broker_release_unknown(&broker, KEYS_OF_SCHEDULERS, "key", 0, "test"),
+       "nor is it used up by a release");
+    ok(store_take_read_error(broker.store) != OUTCOME_DONE, "which says so");
+    box->reported_here = false;
+    ok(history_check_sessions(&broker, box, sessions, "box a") && !box->reported_here,
+       "a report with a session of an unknown lease fails");
+    is_int(broker.epoch, epoch, "and is no sign of a loss");
+    box->reported_here = true;
+    store_take_read_error(broker.store);
     ok(store_end_of_run(broker.store, broker.run, &event) && store_take_read_error(broker.store),
        "nor is the end of an earlier run known");
     fail_reads(false);
     ok(acquire("key", 1, false, false, &lease) == OUTCOME_ENDED, "afterwards all is as before");
+    json_decref(sessions);
     remove_directory();
     return done();
 }

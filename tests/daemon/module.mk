@@ -19,6 +19,8 @@ $(call test_program,daemon-disturbance,tests/daemon/disturbance.c daemon/rgpud/d
 $(call test_program,daemon-resource_limits,tests/daemon/resource_limits.c daemon/rgpud/box/limits.c,rgpucommon)
 $(call test_program,daemon-cgroups,tests/daemon/cgroups.c daemon/spawner/cgroup.c daemon/spawner/child_start.c,rgpucommon,$(COMMON_LIBS))
 $(call test_program,daemon-revocations,tests/daemon/revocations.c daemon/rgpud/broker/revocations.c daemon/rgpud/box/state_file.c,rgpucommon,$(COMMON_LIBS))
+$(call test_program,daemon-known-leases,tests/daemon/known_leases.c $(addprefix daemon/rgpud/broker/,broker_history.c served_leases.c),\
+    rgpucommon,$(COMMON_LIBS) -ljansson)
 # The software GPU with an attacker in it.
 TEST_EXTRAS += $(B)/tests/hostile-driver.so
 $(eval $(call link_rule,$(B)/tests/hostile-driver.so,tests/daemon/hostile_driver.c,,\

@@ -4,11 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "daemon/rgpud/box/failed_sessions.h"
 #include "daemon/rgpud/broker/broker_connection.h"
 #include "daemon/rgpud/broker/broker_report.h"
 #include "daemon/rgpud/gpus/gpu_time.h"
-#include "daemon/rgpud/gpus/health.h"
 #include "tests/simulation/simulated_box.h"
 
 // ---- reports ----
@@ -53,34 +51,6 @@ json_t *broker_report_figures(const struct box *box)
     return json_array();
 }
 
-json_t *failed_sessions_report(struct failed_sessions *failed)
-{
-    (void)failed;
-    return json_array();
-}
-
-void failed_sessions_reported(struct failed_sessions *failed)
-{
-    (void)failed;
-}
-
-json_t *health_report(struct box *box)
-{
-    (void)box;
-    return json_array();
-}
-
-void health_reported(struct box *box)
-{
-    (void)box;
-}
-
-void health_adopt(struct box *box, const json_t *drained)
-{
-    (void)box;
-    (void)drained;
-}
-
 json_t *gpu_time_report(struct box *box)
 {
     (void)box;
@@ -120,6 +90,7 @@ int broker_connection_open(struct box *box, broker_answered *answered, void *arg
 
 void broker_connection_close(struct broker_connection **connection)
 {
+    broker_connection_drop(*connection);
     free(*connection);
     *connection = NULL;
 }
@@ -129,12 +100,29 @@ void broker_connection_expect(struct broker_connection *connection, unsigned hea
     connection->heartbeat_ms = heartbeat_ms;
 }
 
+// An answer that another host gives in the broker's place has no proof.
+static void answer_forged(struct broker_connection *connection)
+{
+    static const char *const codes[] = {"restarted", "unauthorized"};
+    struct dice *dice = &connection->box->dice;
+    bool refuses = dice_chance(dice, 700);
+    json_t *answer = refuses ? json_pack("{s:{s:s, s:s}}", "error", "code",
+                                         codes[dice_below(dice, 2)], "message", "no")
+                             : json_pack("{s:[]}", "revoke");
+
+    connection->answered(connection->argument, refuses ? 401 : 200, false, answer);
+    json_decref(answer);
+}
+
 static void on_broker_answer(void *argument, int status, const json_t *answer)
 {
     struct broker_connection *connection = argument;
 
     connection->pending = NULL;
-    connection->answered(connection->argument, status, status != 0, answer);
+    if (connection->box->forged)
+        answer_forged(connection);
+    else
+        connection->answered(connection->argument, status, status != 0, answer);
 }
 
 int broker_connection_send(struct broker_connection *connection, const char *method,

@@ -62,6 +62,7 @@ int fault_hit(const char *point)
     if (!process.failure_in || --process.failure_in)
         return 0;
     world_trace("point %s fails", point);
+    oracle_doubt();
     return process.failure;
 }
 

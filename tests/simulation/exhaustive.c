@@ -16,6 +16,7 @@
 #include "common/net/json_memory.h"
 #include "tests/simulation/broker_process.h"
 #include "tests/simulation/simulated_box.h"
+#include "tests/simulation/oracle.h"
 #include "tests/simulation/virtual_disk.h"
 
 enum trial_fault {
@@ -58,6 +59,7 @@ static bool comes(enum trial_fault fault)
         return false;
     trial.delivered = true;
     world_trace("this %s fails", trial_names[fault]);
+    oracle_doubt();
     return true;
 }
 

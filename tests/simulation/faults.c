@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tests/simulation/box_displaced.h"
+#include "tests/simulation/box_faults.h"
 #include "tests/simulation/broker_process.h"
 #include "tests/simulation/simulated_box.h"
 #include "tests/simulation/stepped_log.h"
@@ -18,6 +19,7 @@ struct fault {
 };
 
 uint64_t faults_struck;
+static uint64_t kinds_struck; // a bit for each
 static size_t fault_count;
 static bool healed;
 
@@ -218,6 +220,51 @@ static void strike_programs_idle(struct fault *fault)
     box_begin_idle(some_box(fault));
 }
 
+static void strike_box_stops(struct fault *fault)
+{
+    struct simulated_box *box = some_box(fault);
+
+    box_stop(box);
+    world_after(NULL, pause_of(fault), box_return, box);
+}
+
+static void box_takes_sessions_again(void *argument)
+{
+    box_take_sessions(argument, true);
+}
+
+static void strike_box_takes_no_sessions(struct fault *fault)
+{
+    struct simulated_box *box = some_box(fault);
+
+    box_take_sessions(box, false);
+    world_after(NULL, dice_between(&fault->dice, SECOND, 2 * MINUTE), box_takes_sessions_again,
+                box);
+}
+
+static void strike_gpu_faulty(struct fault *fault)
+{
+    box_break_gpu(some_box(fault), &fault->dice);
+}
+
+static void strike_session_fails(struct fault *fault)
+{
+    box_break_session(some_box(fault));
+}
+
+static void answers_are_true(void *argument)
+{
+    ((struct simulated_box *)argument)->forged = false;
+}
+
+static void strike_answers_forged(struct fault *fault)
+{
+    struct simulated_box *box = some_box(fault);
+
+    box->forged = true;
+    world_after(NULL, dice_between(&fault->dice, SECOND, MINUTE), answers_are_true, box);
+}
+
 // ---- links ----
 
 static void link_whole(void *argument)
@@ -301,9 +348,15 @@ static void on_fault(void *argument)
     if (!healed) {
         world_trace("fault %zu: %s", fault->number, names[fault->kind]);
         faults_struck++;
+        kinds_struck |= UINT64_C(1) << fault->kind;
         strikes[fault->kind](fault);
     }
     free(fault);
+}
+
+int faults_kinds_struck(void)
+{
+    return __builtin_popcountll(kinds_struck);
 }
 
 static enum fault_kind draw_kind(struct dice *dice, const bool *enabled)
@@ -358,7 +411,7 @@ void faults_heal(void)
     broker_process_plan_failure(0, 0);
     for (unsigned i = 0; i < box_count; i++) {
         link_whole(&boxes[i].link);
-        boxes[i].stuck = false;
+        box_mend(&boxes[i]);
         box_return(&boxes[i]);
     }
     users_heal();

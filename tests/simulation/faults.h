@@ -29,6 +29,11 @@
     ROW(box_clock_jumps, 2) \
     ROW(sessions_stuck, 3) \
     ROW(programs_idle, 8) \
+    ROW(box_stops, 4) \
+    ROW(box_takes_no_sessions, 3) \
+    ROW(gpu_faulty, 5) \
+    ROW(session_fails, 5) \
+    ROW(answers_forged, 3) \
     ROW(link_cut, 6) \
     ROW(link_half_open, 6) \
     ROW(link_lossy, 5) \
@@ -55,5 +60,7 @@ const char *fault_kind_name(enum fault_kind kind);
 // Ends all faults, and starts whatever is down.
 void faults_heal(void);
 extern uint64_t faults_struck;
+// Returns how many kinds of faults have struck.
+int faults_kinds_struck(void);
 
 #endif

@@ -135,10 +135,11 @@ static void live(const struct options *options, uint64_t seed)
         return;
     box_disk_close();
     printf("seed=%llu boxes=%u users=%u minutes=%.1f events=%llu leases=%llu sessions=%llu "
-           "starts=%u\n",
+           "starts=%u faults=%llu kinds=%d\n",
            (unsigned long long)seed, box_number, users, (double)world_now / MINUTE,
            (unsigned long long)world_events, (unsigned long long)users_leases,
-           (unsigned long long)users_sessions, broker_starts);
+           (unsigned long long)users_sessions, broker_starts, (unsigned long long)faults_struck,
+           faults_kinds_struck());
     fflush(stdout);
 }
 

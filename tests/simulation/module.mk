@@ -5,6 +5,7 @@
 FAILING_MEMORY := malloc calloc realloc strdup strndup
 SIMULATED_PARTS := $(filter-out %/busy_time.c %/view.c,$(wildcard broker/api/*.c)) \
     broker/http/broker_settings.c broker/http/same_site.c broker/http/user_rates.c \
+    daemon/rgpud/box/failed_sessions.c \
     $(addprefix daemon/rgpud/broker/,broker_agent.c broker_history.c broker_orders.c revocations.c served_leases.c)
 
 $(call test_helper,simulate,$(wildcard tests/simulation/*.c) $(SIMULATED_PARTS),rgpubroker rgpucommon,\
@@ -21,7 +22,7 @@ simulate: $(B)/tests/simulate
 
 # How many branches of the decisions unit tests and simulator take together. ARGS=--lines names those that they do not.
 DECIDERS := $(addprefix build/coverage/tests/,simulate broker-plan broker-queue broker-capacity \
-    broker-bodies broker-steering broker-restart broker-adoption)
+    broker-bodies broker-steering broker-reports broker-restart broker-adoption daemon-revocations daemon-known-leases)
 .PHONY: coverage
 coverage:
 	@find build/coverage -name '*.gcda' -delete 2>/dev/null; true
@@ -29,5 +30,6 @@ coverage:
 	@for program in $(filter-out %/simulate,$(DECIDERS)); do $$program >/dev/null 2>&1; done; true
 	@build/coverage/tests/simulate --seeds 1-100 --minutes 5 --boxes 8 --users 30 | grep -E 'BROKEN|broken='
 	@build/coverage/tests/simulate --seeds 1-100 --minutes 5 --boxes 6 --users 20 --dense | grep -E 'BROKEN|broken='
+	@build/coverage/tests/simulate --seeds 101-110 --minutes 5 --boxes 8 --users 20 --dense --verbose | grep -E '^BROKEN'; true
 	@build/coverage/tests/simulate --seed 2 --minutes 5 --boxes 3 --users 10 --exhaust 1000 --step 80 | grep -E 'BROKEN|^exh'
 	@tests/simulation/coverage.py build/coverage $(ARGS)

@@ -10,6 +10,7 @@
 #include "tests/simulation/oracle_pool.h"
 #include "tests/simulation/oracle_queue.h"
 #include "tests/simulation/oracle_store.h"
+#include "tests/simulation/virtual_disk.h"
 
 // The oracle's record of a lease.
 struct record {
@@ -32,6 +33,7 @@ static uint64_t scans;
 static int64_t last_event = -1, next_progress;
 static unsigned last_start, restored_start;
 static struct dice store_dice = {.state = 1};
+static bool store_due;
 
 // ---- records ----
 
@@ -83,9 +85,31 @@ void oracle_unknown(const char *lease)
         world_broken("lease %s was acknowledged and is forgotten", lease);
 }
 
+void oracle_doubt(void)
+{
+    store_due = true;
+}
+
+// Memory is compared with the database after the first events of each kind, and now and then.
+static void look_at_kind(const char *kind)
+{
+    enum { KINDS_MAX = 64, CLOSELY = 3 };
+    static struct {
+        char name[32];
+        unsigned seen;
+    } kinds[KINDS_MAX];
+    size_t i = 0;
+
+    while (i < KINDS_MAX - 1 && *kinds[i].name && strcmp(kinds[i].name, kind))
+        i++;
+    snprintf(kinds[i].name, sizeof(kinds[i].name), "%s", kind);
+    store_due |= ++kinds[i].seen <= CLOSELY || dice_chance(&store_dice, 30);
+}
+
 // A lease whose box was declared gone ends without that box. Others confirm the end by themselves.
 void oracle_event(const struct store_event *event)
 {
+    look_at_kind(event->kind);
     if (!event->lease)
         return;
     if (!strcmp(event->kind, "lease.granted"))
@@ -170,8 +194,11 @@ static void look_at(const struct pool_lease *lease, bool restarted)
 // The lease is not in the pool any more.
 static void look_for(struct record *record, bool restarted)
 {
-    json_t *ended = store_ended_lease(broker_process()->broker->store, record->id);
+    json_t *ended;
 
+    disk_hold_faults(true);
+    ended = store_ended_lease(broker_process()->broker->store, record->id);
+    disk_hold_faults(false);
     if (!ended && (record->acked || !restarted))
         world_broken("lease %s (%s) was acknowledged as %d and is forgotten", record->id,
                      lease_state_names[record->state], record->acked);
@@ -224,7 +251,7 @@ static void look_at_all(void)
         next_progress = world_now + 2 * SECOND;
         oracle_check_progress(broker, broker_starts);
     }
-    if (!restarted && broker->last_event == last_event)
+    if (!restarted && !store_due && broker->last_event == last_event)
         return;
     last_event = broker->last_event;
     last_start = broker_starts;
@@ -239,8 +266,11 @@ static void look_at_all(void)
             look_for(record, restarted);
     }
     oracle_check_pool(broker->pool);
-    if (restarted || dice_chance(&store_dice, 30))
+    if (restarted || store_due) {
         oracle_check_store(broker);
+        oracle_check_tickets(broker);
+    }
+    store_due = false;
 }
 
 void oracle_check(void)

@@ -31,8 +31,8 @@ enum acknowledged { ACKED_NOTHING, ACKED_QUEUED, ACKED_GRANTED, ACKED_RELEASED }
 void oracle_acknowledged(const char *lease, enum acknowledged what);
 // The broker does not know a lease that it once acknowledged.
 void oracle_unknown(const char *lease);
-// Somebody has a ticket now. TOKEN is kept until the oracle no longer needs it.
-void oracle_ticket(const char *token, size_t size);
+// A user has received a ticket.
+void oracle_ticket(const struct ticket_entry *entry);
 
 // Called after every event.
 void oracle_check(void);
@@ -42,6 +42,8 @@ bool oracle_leases_run_out(void);
 void oracle_check_served(void);
 // Called when all faults and all requests are over.
 void oracle_check_idle(void);
+// A fault has struck, after which memory and database must be the same.
+void oracle_doubt(void);
 // The broker writes an event.
 void oracle_event(const struct store_event *event);
 

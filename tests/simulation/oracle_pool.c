@@ -10,6 +10,7 @@
 #include "tests/simulation/box_disk.h"
 #include "tests/simulation/box_displaced.h"
 #include "tests/simulation/broker_process.h"
+#include "tests/simulation/exhaustive.h"
 #include "tests/simulation/oracle.h"
 
 struct known_ticket {
@@ -33,10 +34,13 @@ static size_t place_of(const struct pool_gpu *gpu)
     return strtoul(gpu->box->name + 3, NULL, 10) * BOX_GPUS_MAX + gpu->index;
 }
 
+static uint32_t box_holders[BOXES_MAX];
+
 static void add_hold(struct sum *sums, const struct pool_hold *hold, const struct pool_gpu *gpu)
 {
     struct sum *sum = &sums[place_of(gpu)];
 
+    box_holders[place_of(gpu) / BOX_GPUS_MAX]++;
     sum->holders++;
     sum->exclusive += hold->mode == GPU_EXCLUSIVE;
     if (hold->mode == GPU_SHARED)
@@ -66,6 +70,7 @@ void oracle_check_pool(const struct pool *pool)
     const struct pool_lease *lease;
 
     memset(sums, 0, sizeof(sums));
+    memset(box_holders, 0, sizeof(box_holders));
     TAILQ_FOREACH(lease, &pool->leases, all)
         for (size_t i = 0; i < lease->hold_count; i++) {
             const struct pool_hold *hold = &lease->holds[i];
@@ -76,9 +81,13 @@ void oracle_check_pool(const struct pool *pool)
             if (hold->held && hold->target)
                 add_hold(sums, hold, hold->target);
         }
-    for (size_t i = 0; i < pool->box_count; i++)
-        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++)
-            check_gpu(pool->boxes[i]->gpus[j], &sums[place_of(pool->boxes[i]->gpus[j])]);
+    for (size_t i = 0; i < pool->box_count; i++) {
+        const struct pool_box *box = pool->boxes[i];
+        if (box->gpu_count && box->holders != box_holders[place_of(box->gpus[0]) / BOX_GPUS_MAX])
+            world_broken("box %s has %u holders by its books", box->name, box->holders);
+        for (uint32_t j = 0; j < box->gpu_count; j++)
+            check_gpu(box->gpus[j], &sums[place_of(box->gpus[j])]);
+    }
 }
 
 void oracle_check_free(const struct pool *pool)
@@ -174,72 +183,47 @@ static void check_against(struct known_ticket *fresh)
     }
 }
 
-void oracle_ticket(const char *token, size_t size)
+void oracle_ticket(const struct ticket_entry *entry)
 {
     struct known_ticket *known = calloc(1, sizeof(*known));
+    struct ticket_check check = {.box = entry->box};
+    struct ticket_keyring ring;
     uint8_t secret[SHA256_SIZE];
 
     if (!known)
         abort();
-    for (unsigned i = 0; i < box_count && !known->box; i++) {
-        struct ticket_keyring ring = box_keys(&boxes[i]);
-        struct ticket_check check = {.ring = &ring, .box = boxes[i].host.name};
-        if (!ticket_recompute(&check, token, size, secret, &known->ticket) &&
-            !strcmp(known->ticket.box, boxes[i].host.name))
-            known->box = &boxes[i];
-    }
-    if (!known->box) {
-        free(known);
-        return;
-    }
+    known->box = box_with_name(entry->box);
+    if (!known->box)
+        world_broken("a ticket is for box %s, which does not exist", entry->box);
+    ring = box_keys(known->box);
+    check.ring = &ring;
+    exhaustive_hold(true);
+    if (ticket_recompute(&check, entry->token, entry->public_size, secret, &known->ticket) ||
+        strcmp(known->ticket.box, entry->box))
+        world_broken("box %s cannot verify its ticket", entry->box);
+    exhaustive_hold(false);
     TAILQ_INSERT_TAIL(&tickets, known, link);
     check_against(known);
 }
 
-static const struct worker_process *running(const struct simulated_box *box, const char *lease)
+void oracle_check_tickets(const struct broker *broker)
 {
-    const struct worker_process *worker = NULL;
+    const struct known_ticket *known;
+    const struct pool_lease *lease;
 
-    if (box->box)
-        TAILQ_FOREACH(worker, &box->box->workers, link)
-            if (!strcmp(worker->session.grant.lease, lease) && worker->state != WORKER_ENDING)
-                break;
-    return worker;
+    if (!broker_process_knows_its_loss())
+        return;
+    TAILQ_FOREACH(known, &tickets, link) {
+        lease = pool_find_lease(broker->pool, known->ticket.lease);
+        if (lease && lease->epoch == broker->epoch && known->ticket.epoch == broker->epoch &&
+            lease->ticket_until < known->ticket.expires)
+            world_broken("a ticket of lease %s can be used for longer than the broker knows",
+                         lease->id);
+    }
 }
 
-#define OLD_PART_ENDS_IN (2 * MINUTE)
-
-// A part of a lease that was granted before the database was restored.
-struct old_part {
-    const struct simulated_box *box;
-    char lease[TICKET_NAME_MAX];
-};
-
-static void look_again(void *argument)
-{
-    struct old_part *part = argument;
-
-    if (broker_process() && is_known(broker_process()->broker, part->box) &&
-        !pool_find_lease(broker_process()->broker->pool, part->lease) &&
-        running(part->box, part->lease))
-        world_broken("lease %s has ended, and box %s still runs a session of it", part->lease,
-                     part->box->host.name);
-    free(part);
-}
-
-static void look_at_old_part(const struct simulated_box *box, const char *lease)
-{
-    struct old_part *part = calloc(1, sizeof(*part));
-
-    if (!part)
-        abort();
-    part->box = box;
-    snprintf(part->lease, sizeof(part->lease), "%s", lease);
-    world_after(NULL, OLD_PART_ENDS_IN, look_again, part);
-}
-
-// After a restore the broker may end a lease, or grant it other GPUs, before a box of the old ones
-// has shown its part. The broker refuses that box's sessions, and the box ends them.
+// After a restore the broker may have granted a lease other GPUs before a box of the old ones
+// registers. The broker refuses that box's sessions, and the box ends them.
 void oracle_look_for_sessions(const struct broker *broker, const char *lease)
 {
     struct known_ticket *known, *next;
@@ -258,14 +242,14 @@ void oracle_look_for_sessions(const struct broker *broker, const char *lease)
         drop_ticket(known);
     }
     for (unsigned i = 0; i < box_count; i++) {
-        const struct worker_process *worker = running(&boxes[i], lease);
-        if (!worker || !is_known(broker, &boxes[i]))
-            continue;
-        if (((const struct simulated_session *)worker)->ticket.epoch < broker->epoch)
-            look_at_old_part(&boxes[i], lease);
-        else
-            world_broken("lease %s has ended, and box %s runs a session of it", lease,
-                         boxes[i].host.name);
+        const struct worker_process *worker;
+        // A box that runs what the broker does not know there is to end it, and gets no grants.
+        if (boxes[i].box && is_known(broker, &boxes[i]) &&
+            pool_find_box(broker->pool, boxes[i].host.name)->settled)
+            TAILQ_FOREACH(worker, &boxes[i].box->workers, link)
+                if (!strcmp(worker->session.grant.lease, lease) && worker->state != WORKER_ENDING)
+                    world_broken("lease %s has ended, and box %s runs a session of it", lease,
+                                 boxes[i].host.name);
     }
 }
 

@@ -10,5 +10,7 @@ void oracle_check_pool(const struct pool *pool);
 void oracle_check_free(const struct pool *pool);
 // No box that knows the broker's epoch runs or accepts sessions of a lease that has ended.
 void oracle_look_for_sessions(const struct broker *broker, const char *lease);
+// The broker knows until when the tickets of this epoch can be used.
+void oracle_check_tickets(const struct broker *broker);
 
 #endif

@@ -104,6 +104,8 @@ void oracle_check_order(const struct pool *pool, const struct pool_lease *grante
 
     check_returning(pool, granted);
     check_in_service(granted);
+    if (pool->planned_count)
+        return; // a scheduler keeps GPUs for requests that it sends next
     TAILQ_FOREACH(waiting, &pool->leases, all) {
         if (waiting->state != LEASE_QUEUED || waiting->sequence > granted->sequence)
             continue;
@@ -120,7 +122,7 @@ void oracle_check_order(const struct pool *pool, const struct pool_lease *grante
 // ---- no request waits in vain ----
 
 // A request that could be served for so long is forgotten. A broker may stand still for a minute.
-enum { FORGOTTEN_SECONDS = 100 };
+enum { FORGOTTEN_SECONDS = 5 };
 
 static struct {
     char lease[POOL_NAME_MAX];

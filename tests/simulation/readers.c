@@ -44,6 +44,29 @@ static json_t *capacity(void)
     return body;
 }
 
+// A scheduler's jobs that hold GPUs, its requests that wait and are next, and what it may end.
+static void plan_ahead(json_t *body)
+{
+    json_t *holders = json_array(), *keys = json_array();
+    json_t *wanted = user_request(&dice, "none", -1);
+    char name[32];
+
+    for (int i = 0; i < 8; i++) {
+        snprintf(name, sizeof(name), "user%03d", i);
+        json_array_append_new(holders, json_string(name));
+        snprintf(name, sizeof(name), "user%03d/%u", i, (unsigned)dice_between(&dice, 1, 20));
+        json_array_append_new(keys, json_string(name));
+    }
+    json_object_set_new(body, "holders", holders);
+    json_object_set_new(body, "lenders", json_pack("[i]", (int)dice_below(&dice, 8)));
+    json_object_set_new(body, "waiting", json_pack("[i, i]", 0, 1));
+    json_object_set_new(body, "next", json_pack("[i]", (int)dice_below(&dice, 2)));
+    json_object_set_new(body, "preempt",
+                        json_pack("{s:O, s:o}", "request", json_object_get(wanted, "request"),
+                                  "keys", keys));
+    json_decref(wanted);
+}
+
 static void ask_scheduler(void)
 {
     bool capable = dice_chance(&dice, 700);
@@ -52,6 +75,8 @@ static void ask_scheduler(void)
     static char capacity_target[] = "/v1/capacity", names_target[] = "/v1/schedulers";
     char *target = capable ? capacity_target : names_target;
 
+    if (capable && dice_chance(&dice, 500))
+        plan_ahead(body);
     network_ask(&caller, "POST", target, body, 45 * SECOND, on_read, target);
     json_decref(body);
 }

@@ -181,6 +181,17 @@ void box_process_die(void)
     longjmp(process_end, 1);
 }
 
+static void close_agent(void *argument)
+{
+    broker_agent_close(((struct simulated_box *)argument)->box);
+}
+
+void box_stop(struct simulated_box *self)
+{
+    if (self->host.up && box_process_call(self, close_agent, self))
+        box_crash(self, false);
+}
+
 // ---- sessions ----
 
 static struct ticket_check check_of(const struct simulated_box *self)
@@ -279,6 +290,8 @@ static struct session_end open_session(struct simulated_box *self, const char *t
 
     if (!self->host.up)
         return (struct session_end){.why = "the box is down", .again = true};
+    if (self->box->state != BOX_SERVING)
+        return (struct session_end){.why = "the box takes no sessions", .again = true};
     problem = login(self, token, size, &ticket);
     if (problem)
         return (struct session_end){.why = ticket_error(problem)};

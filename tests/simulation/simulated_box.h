@@ -14,6 +14,8 @@ struct simulated_gpu {
     char uuid[48];
     uint64_t memory;
     const char *mode;
+    const char *fault; // for a report, or NULL
+    bool fault_reported, fault_ends_leases;
 };
 
 struct simulated_box {
@@ -31,7 +33,8 @@ struct simulated_box {
     const struct revocations *revocations;
     char *saved_revoked, *saved_history; // its disk
     int64_t disk_free_at;
-    bool stuck; // sessions do not end for a while
+    bool stuck;  // sessions do not end for a while
+    bool forged; // another host answers in the broker's place
 };
 
 extern struct simulated_box boxes[BOXES_MAX];
@@ -48,6 +51,8 @@ _Noreturn void box_process_die(void);
 void box_start(void *box);
 // The process is killed, or the machine is. Sessions end with it.
 void box_crash(struct simulated_box *box, bool power);
+// The process stops in order. Sessions end with it, too.
+void box_stop(struct simulated_box *box);
 
 // One session of a lease.
 struct session_end {

@@ -88,7 +88,7 @@ static void take_bundle(struct user *self, const json_t *answer)
     if (!text || self->bundle.text || ticket_bundle_parse(text, strlen(text), &self->bundle))
         return;
     for (size_t i = 0; i < self->bundle.count; i++)
-        oracle_ticket(self->bundle.entries[i].token, self->bundle.entries[i].public_size);
+        oracle_ticket(&self->bundle.entries[i]);
 }
 
 static void on_acquired(void *argument, int status, const json_t *answer)

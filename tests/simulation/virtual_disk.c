@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "broker/pool/reserve.h"
+#include "tests/simulation/oracle.h"
 #include "tests/simulation/rare.h"
 #include "tests/simulation/virtual_file.h"
 
@@ -248,6 +249,7 @@ bool disk_strikes(enum disk_fault fault)
     if (is_held || !countdown[fault] || --countdown[fault])
         return false;
     disk_faults_delivered++;
+    oracle_doubt();
     world_trace("the disk's fault %d strikes", fault);
     return true;
 }

@@ -10,7 +10,7 @@ log_of() { on_box RGPU_LOG=info "$@" 2>&1 >/dev/null; }
 box() {
     local line=$1
     shift
-    start_box --listen "$RDMA_VM_ADDRESS_0:0" --transports tcp,rdma "$@"
+    start_box --listen "$RDMA_VM_ADDRESS_0:0" --transports tcp,rdma --parallel-starts 1 "$@" # in their order
     await "$line" grep -Eq -- "$line" "$BOX_LOG" || true
 }
 used() { sed -n 's/.*session=[0-9]* transport=rdma reason=".*, \(rxe[01]\) port 1.*/\1/p' "$BOX_LOG" | uniq | xargs; }

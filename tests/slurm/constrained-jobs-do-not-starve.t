@@ -75,8 +75,8 @@ excess() {
         awk -v class="$class" '$1 != "rgpu_mem" && ($3 > $2 || $1 == class && $2 > 2)'
 }
 : >"$TMP/excess"
-# slurmctld answers with one number from before a change and one from after it, but not twice.
-while [ -n "$(squeue -h)" ]; do sort <(excess) <(excess) | uniq -d >>"$TMP/excess"; done
+# slurmctld answers with one number from before a change and one from after it, but not twice in a row.
+while [ -n "$(squeue -h)" ]; do { excess && excess; } | sort | uniq -d >>"$TMP/excess"; done
 is "$(sort "$TMP/excess" | uniq -c)" "" "with jobs that come and go there are never more than two, nor more in use than there are"
 is "$(grep -c 'prep/rgpu: JobId=' "$SLURM_DIR/slurmctld.log")" 0 "and no job was started in vain"
 ok "the invariants hold" invariants --idle

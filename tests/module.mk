@@ -53,11 +53,12 @@ check-world:
 # Installs and builds what the selected tests need. `make check` itself compiles fast; what has been compiled already stays.
 ready:
 	@[ -n "$(firstword $(selected))" ] || { echo "no test matches T=$(T)"; exit 1; }
-	@[ "$$(id -u)" != 0 ] || setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$(CURDIR)/tests" || \
+	@! $(as_nobody) true 2>/dev/null || $(as_nobody) test -x "$(CURDIR)/tests" || \
 	    { echo "daemons under test give up root's rights and cannot enter $(CURDIR): chmod o+x it and those above, or clone elsewhere"; exit 1; }
 	@scripts/install-deps $(sections)
 	@$(if $(filter slurm,$(sections)),scripts/slurm-headers --fetch >/dev/null || echo "the tests of Slurm's plugins are skipped" >&2)
 	@+$(MAKE) $(jobs) --no-print-directory $(check_flags) ready-built
+as_nobody = setpriv --reuid=65534 --regid=65534 --clear-groups
 check_flags = $(if $(WORLD),,ASSERT=1 $(if $(filter file default,$(origin CFLAGS)),CFLAGS=-O1))
 ready-built: $$(test_targets)
 

@@ -37,7 +37,7 @@ enum { CDI_LIBRARIES = sizeof(cdi_libraries) / sizeof(cdi_libraries[0]) };
 struct cdi_lease {
     char ticket[PATH_MAX]; // "": no lease
     char id[TICKET_NAME_MAX];
-    bool apart; // its GPUs (nccl_preload.h)
+    bool apart; // its GPUs, for nccl_preload()
 };
 
 static int cdi_find_libraries(char directory[PATH_MAX])
@@ -66,11 +66,9 @@ static int cdi_read_ticket(const char *path, struct cdi_lease *out)
         return 0;
     err = realpath(path, out->ticket) ? ticket_bundle_load_file(path, &bundle) : -errno;
     if (!err) {
-        out->apart =
-            nccl_gpus_are_apart(bundle.count,
-                                bundle.count && endpoint_list_is_here(bundle.entries[0].addresses),
-                                getenv("RGPU_TRANSPORT"));
-        err = bundle.count ? ticket_lease(&bundle.entries[0], out->id) : -EBADMSG;
+        out->apart = !endpoint_boxes_share_memory(bundle.count, bundle.entries[0].addresses,
+                                                  getenv("RGPU_TRANSPORT"));
+        err = ticket_lease(&bundle.entries[0], out->id);
         ticket_bundle_free(&bundle);
     }
     if (!err)

@@ -56,8 +56,7 @@ int client_library_use(void)
 void client_library_use_nccl(size_t boxes, const char *addresses)
 {
     char value[8192];
-    bool apart =
-        nccl_gpus_are_apart(boxes, endpoint_list_is_here(addresses), getenv("RGPU_TRANSPORT"));
+    bool apart = !endpoint_boxes_share_memory(boxes, addresses, getenv("RGPU_TRANSPORT"));
 
     if (nccl_preload(directory, getenv("LD_PRELOAD"), getenv("RGPU_NCCL"), apart, value,
                      sizeof(value)))

@@ -263,7 +263,7 @@ static void use_nccl(const struct broker_lease *lease)
 
     if (ticket_bundle_parse(lease->ticket, strlen(lease->ticket), &bundle))
         return;
-    client_library_use_nccl(bundle.count, bundle.count ? bundle.entries[0].addresses : "");
+    client_library_use_nccl(bundle.count, bundle.entries[0].addresses);
     ticket_bundle_free(&bundle);
 }
 

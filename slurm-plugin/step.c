@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/driver/nccl_preload.h"
 #include "common/net/endpoint.h"
 #include "common/security/ticket.h"
 #include "slurm-plugin/base/job_lease.h"
@@ -190,8 +189,7 @@ static void note_places(struct step *step, const char *text)
 
     if (ticket_bundle_parse(text, strlen(text), &bundle))
         return;
-    if (bundle.count &&
-        nccl_gpus_are_apart(bundle.count, endpoint_list_is_here(bundle.entries[0].addresses), NULL))
+    if (!endpoint_boxes_share_memory(bundle.count, bundle.entries[0].addresses, NULL))
         step->gpus_apart = true;
     ticket_bundle_free(&bundle);
 }

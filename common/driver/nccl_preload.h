@@ -13,20 +13,11 @@
 #include <unistd.h>
 
 // Values of RGPU_NCCL: "own" (rgpu's), "site" (the site's), "auto" (default; rgpu's where the GPUs
-// are apart).
+// are APART: endpoint_boxes_share_memory() says no).
 static inline bool nccl_choice_is_known(const char *choice)
 {
     return !choice || !*choice || !strcmp(choice, "auto") || !strcmp(choice, "own") ||
            !strcmp(choice, "site");
-}
-
-// Returns true if shared memory of this host does not reach all GPUs: they are of several boxes, of
-// one that is not HERE, or TRANSPORT (RGPU_TRANSPORT; may be NULL) rules it out.
-static inline bool nccl_gpus_are_apart(size_t boxes, bool here, const char *transport)
-{
-    bool shared = !transport || !*transport || !strcmp(transport, "auto") ||
-                  !strcmp(transport, "shm");
-    return boxes > 1 || (boxes && (!shared || !here));
 }
 
 // Writes the library in DIRECTORY, followed by OLD (may be NULL), to VALUE. Returns false if the

@@ -432,7 +432,7 @@ static bool is_here(const struct endpoint *endpoint)
     return at != NULL;
 }
 
-bool endpoint_list_is_here(const char *text)
+static bool any_is_here(const char *text)
 {
     struct endpoint list[16];
     int count = endpoint_parse_list(text, ENDPOINT_DEFAULT_PORT, list, 16);
@@ -441,4 +441,12 @@ bool endpoint_list_is_here(const char *text)
         if (is_here(&list[i]))
             return true;
     return false;
+}
+
+bool endpoint_boxes_share_memory(size_t boxes, const char *addresses, const char *transport)
+{
+    bool allowed = !transport || !*transport || !strcmp(transport, "auto") ||
+                   !strcmp(transport, "shm");
+
+    return boxes == 1 && allowed && any_is_here(addresses);
 }

@@ -36,8 +36,9 @@ int endpoint_parse_list(const char *text, uint16_t default_port, struct endpoint
 void endpoint_list_problem(const char *text, uint16_t default_port, size_t max, char *problem,
                            size_t room);
 
-// Returns true if any address of the list is one of this host. Looks names up.
-bool endpoint_list_is_here(const char *text);
+// Returns true if this host shares memory with the GPUs of BOXES boxes: of one, that is here by its
+// list ADDRESSES, unless TRANSPORT (RGPU_TRANSPORT; may be NULL) rules it out. Looks names up.
+bool endpoint_boxes_share_memory(size_t boxes, const char *addresses, const char *transport);
 
 // Returns a connected, non-blocking, close-on-exec socket (TCP: no delay, keepalive), or -errno.
 // Tries each address of the name, within TIMEOUT_MS in all; resolving the name may take longer.

@@ -206,8 +206,9 @@ static void keep_warm(struct box *box, struct box_device *device)
         return;
     }
     unsigned most = (unsigned)box->settings.parallel_starts;
-    if (pace == PACE_ONE && count_starting_for_clients(box, device) < most)
-        most = 1 + count_starting_for_clients(box, device);
+    unsigned beside = count_starting_for_clients(box, device);
+    if (pace == PACE_ONE && beside < most)
+        most = beside + 1;
     for (; have < wanted && may_start(box, device, sees, most); have++)
         if (worker_start(box, device, sees, (struct mps_part){0}))
             return;

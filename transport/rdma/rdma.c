@@ -491,6 +491,8 @@ static void rdma_free(struct link *link)
         pthread_mutex_destroy(&rdma->post_lock);
         pthread_mutex_destroy(&rdma->poll_lock);
         pthread_mutex_destroy(&rdma->region_lock);
+        pthread_mutex_destroy(&rdma->pairs_lock);
+        pthread_mutex_destroy(&rdma->bulk_lock);
     }
     rdma_control_free(rdma);
     free(rdma);

@@ -18,9 +18,10 @@ enum {
     PAGE = 4096,
     POLL_BATCH = 16,
     READ_BACK_MS = 3000,
-    READ_BACK_AT = 1024, // offset in the page of tiny writes
+    READ_BACK_AT = RDMA_TRANSFERS * LINK_TRANSFER_TINY, // after the words of tiny writes
     ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE,
 };
+_Static_assert(2 * READ_BACK_AT <= PAGE, "words that are read back have room in the page");
 
 // ---- registered memory ----
 
@@ -164,10 +165,15 @@ static int local_key(struct rdma_link *rdma, const struct link_transfer *transfe
     return 0;
 }
 
+static uint8_t *tiny_place(struct rdma_link *rdma, uint64_t number)
+{
+    return rdma->end.tiny + number % RDMA_TRANSFERS * LINK_TRANSFER_TINY;
+}
+
 // One word per operation, so that the caller's may change at once.
 static void *tiny_copy(struct rdma_link *rdma, const struct link_transfer *transfer)
 {
-    uint8_t *place = rdma->end.tiny + rdma->transfers_started % RDMA_TRANSFERS * LINK_TRANSFER_TINY;
+    uint8_t *place = tiny_place(rdma, rdma->transfers_started);
 
     memcpy(place, transfer->local, transfer->size);
     return place;
@@ -293,11 +299,6 @@ void rdma_transfers_halt(struct rdma_link *rdma)
     // Operations whose completion is dropped here are repeated, as the peer does not know it yet.
     while (ibv_poll_cq(rdma->end.queue[RDMA_BULK], POLL_BATCH, completions) > 0)
         ;
-}
-
-static uint8_t *tiny_place(struct rdma_link *rdma, uint64_t number)
-{
-    return rdma->end.tiny + number % RDMA_TRANSFERS * LINK_TRANSFER_TINY;
 }
 
 static bool is_tiny(struct rdma_link *rdma, uint64_t number)

@@ -350,7 +350,7 @@ void tcp_sender_goodbye(struct tcp_link *tcp)
 {
     const uint32_t words[] = {0, TCP_GOODBYE};
 
-    if (!tcp->own.survives || link_failure(&tcp->base) || !lock_soon(&tcp->own.sending))
+    if (!lock_soon(&tcp->own.sending))
         return;
     if (lock_soon(&tcp->own.lock)) {
         void *room = log_room(tcp, 0);

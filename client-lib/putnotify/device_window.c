@@ -72,7 +72,7 @@ static enum rgpu_result check_reach(const struct rgpu_team *team)
 static enum rgpu_result open_far(struct rgpu_window *window, int rank, int blocks)
 {
     struct window_end *end = &window->ends[rank];
-    const struct window_side *side = &window->sides[rank];
+    const struct window_side *side = window_side(window, rank, rank);
     if (!any_far(window->team, rank))
         return RGPU_SUCCESS;
     enum rgpu_result result =
@@ -151,8 +151,8 @@ static enum rgpu_result fill_handle(const struct rgpu_window *window, int rank, 
     };
     for (int to = 0; to < window->team->size; to++) {
         bool near = device_window_is_near(window->team, rank, to);
-        handle.base[to] = near ? window->sides[to].base : 0;
-        handle.size[to] = window->sides[to].size;
+        handle.base[to] = near ? window_side(window, rank, to)->base : 0;
+        handle.size[to] = window_side(window, rank, to)->size;
         handle.signals[to] = near ? window->ends[to].handle + sizeof(handle) : 0;
         if (window->team->members[to].context == window->team->members[rank].context)
             handle.same |= UINT64_C(1) << to;

@@ -44,15 +44,15 @@ static enum rgpu_result end_use(struct rgpu_window *window, struct signal_use *u
 
 // ---- the parts of a put ----
 
-enum rgpu_result put_data(const struct rgpu_window *window, int from, int to, size_t offset,
-                          CUdeviceptr source, size_t bytes, CUstream stream)
+static enum rgpu_result put_window(const struct rgpu_window *window, int from, int to,
+                                   size_t offset, CUdeviceptr source, size_t bytes, CUstream stream)
 {
-    const struct team_member *members = window->team->members;
-    CUdeviceptr target = window->sides[to].base + offset;
+    const struct window_side *side = window_side(window, from, to);
+    CUdeviceptr target = side->base + offset;
     if (!bytes || (from == to && target == source))
         return RGPU_SUCCESS;
-    return DRIVER(cuMemcpyPeerAsync(target, members[to].context, source, members[from].context,
-                                    bytes, stream));
+    return DRIVER(cuMemcpyPeerAsync(target, side->context, source,
+                                    window->team->members[from].context, bytes, stream));
 }
 
 static enum rgpu_result write_number(const struct rgpu_window *window, int from, int to, int tag,
@@ -62,15 +62,16 @@ static enum rgpu_result write_number(const struct rgpu_window *window, int from,
     int i = from - team->first;
     size_t there = (size_t)from * (size_t)window->tags + (size_t)tag;
     size_t here = (size_t)to * (size_t)(window->tags + 1) + (size_t)tag;
-    CUdeviceptr signal = window->sides[to].signals + there * sizeof(number);
+    const struct window_side *side = window_side(window, from, to);
+    CUcontext own = team->members[from].context;
+    CUdeviceptr signal = side->signals + there * sizeof(number);
     CUdeviceptr word = window->ends[i].words + here * sizeof(number);
-    if (team->reaches[i * team->size + to])
+    if (side->context == own || team->reaches[i * team->size + to])
         return DRIVER(cuStreamWriteValue32_v2(stream, signal, number, 0));
     enum rgpu_result result = DRIVER(cuStreamWriteValue32_v2(stream, word, number, 0));
     if (result)
         return result;
-    return DRIVER(cuMemcpyPeerAsync(signal, team->members[to].context, word,
-                                    team->members[from].context, sizeof(number), stream));
+    return DRIVER(cuMemcpyPeerAsync(signal, side->context, word, own, sizeof(number), stream));
 }
 
 static struct signal_use *sent(const struct rgpu_window *window, int from, int to, int tag)
@@ -95,11 +96,41 @@ static enum rgpu_result count_up(struct rgpu_window *window, int from, int to, i
     return end_use(window, use, from, stream, id);
 }
 
-enum rgpu_result put_signal(struct rgpu_window *window, int from, int to, int tag, CUstream stream)
+static enum rgpu_result put_in(struct rgpu_window *window, int from, int to, size_t offset,
+                               CUdeviceptr source, size_t bytes, int tag, CUstream stream)
 {
     unsigned long long id;
     enum rgpu_result result = begin_use(sent(window, from, to, tag), stream, &id);
+    if (!result)
+        result = put_window(window, from, to, offset, source, bytes, stream);
     return result ? result : count_up(window, from, to, tag, stream, id);
+}
+
+// CUDA holds a copy between two GPUs in the legacy default stream until the blocking streams of
+// both have no work (CUDA C++ Programming Guide, Peer-to-Peer Memory Copy), also if a wait there
+// ends only by this put or a later one.
+static bool would_be_held(const struct rgpu_window *window, int from, int to, CUstream stream)
+{
+    return (!stream || stream == CU_STREAM_LEGACY) &&
+           window_side(window, from, to)->context != window->team->members[from].context;
+}
+
+static enum rgpu_result put_order(const struct team_member *member, CUstream first, CUstream second)
+{
+    enum rgpu_result result = DRIVER(cuEventRecord(member->turn, first));
+    return result ? result : DRIVER(cuStreamWaitEvent(second, member->turn, 0));
+}
+
+enum rgpu_result put_signal(struct rgpu_window *window, int from, int to, size_t offset,
+                            CUdeviceptr source, size_t bytes, int tag, CUstream stream)
+{
+    const struct team_member *member = &window->team->members[from];
+    if (!would_be_held(window, from, to, stream))
+        return put_in(window, from, to, offset, source, bytes, tag, stream);
+    enum rgpu_result result = put_order(member, stream, member->aside);
+    if (!result)
+        result = put_in(window, from, to, offset, source, bytes, tag, member->aside);
+    return result ? result : put_order(member, member->aside, stream);
 }
 
 enum rgpu_result put_wait(struct rgpu_window *window, int at, int from, int tag, int count,
@@ -107,7 +138,7 @@ enum rgpu_result put_wait(struct rgpu_window *window, int at, int from, int tag,
 {
     size_t slot = (size_t)from * (size_t)window->tags + (size_t)tag;
     struct signal_use *use = &window->ends[at - window->team->first].awaited[slot];
-    CUdeviceptr signal = window->sides[at].signals + slot * sizeof(uint32_t);
+    CUdeviceptr signal = window_side(window, at, at)->signals + slot * sizeof(uint32_t);
     unsigned long long id;
     enum rgpu_result result = begin_use(use, stream, &id);
     if (!result)
@@ -144,18 +175,6 @@ enum rgpu_result put_check_stream(const struct rgpu_team *team, int rank, CUstre
     return result;
 }
 
-static enum rgpu_result put_and_signal(struct rgpu_window *window, int from, int to, size_t offset,
-                                       CUdeviceptr source, size_t bytes, int tag, CUstream stream)
-{
-    unsigned long long id;
-    enum rgpu_result result = put_check_stream(window->team, from, stream);
-    if (!result)
-        result = begin_use(sent(window, from, to, tag), stream, &id);
-    if (!result)
-        result = put_data(window, from, to, offset, source, bytes, stream);
-    return result ? result : count_up(window, from, to, tag, stream, id);
-}
-
 RGPU_PUBLIC enum rgpu_result rgpu_put_signal_async(struct rgpu_window *window, int from, int to,
                                                    size_t offset, CUdeviceptr source, size_t bytes,
                                                    int tag, CUstream stream)
@@ -170,7 +189,9 @@ RGPU_PUBLIC enum rgpu_result rgpu_put_signal_async(struct rgpu_window *window, i
     SCOPED_LOCK(&window->team->lock);
     if ((result = team_is_usable(window->team)) || (result = team_enter(window->team, from)))
         return result;
-    result = put_and_signal(window, from, to, offset, source, bytes, tag, stream);
+    result = put_check_stream(window->team, from, stream);
+    if (!result)
+        result = put_signal(window, from, to, offset, source, bytes, tag, stream);
     team_leave();
     return result;
 }

@@ -10,12 +10,11 @@
 // Returns an error unless STREAM belongs to the context of the member RANK and can take puts and
 // waits: a stream under capture cannot.
 enum rgpu_result put_check_stream(const struct rgpu_team *team, int rank, CUstream stream);
-// Copies BYTES from SOURCE to OFFSET of the target's window, without a signal.
-enum rgpu_result put_data(const struct rgpu_window *window, int from, int to, size_t offset,
-                          CUdeviceptr source, size_t bytes, CUstream stream);
-// Counts up the signal TAG at the target. If TAG is RGPU_NO_SIGNAL, sends none, and only notes that
-// the stream has pending work of the window.
-enum rgpu_result put_signal(struct rgpu_window *window, int from, int to, int tag, CUstream stream);
+// Copies BYTES from SOURCE to OFFSET of the target's window, and then counts up the signal TAG
+// there. If TAG is RGPU_NO_SIGNAL, sends none, and only notes that the stream has pending work of
+// the window.
+enum rgpu_result put_signal(struct rgpu_window *window, int from, int to, size_t offset,
+                            CUdeviceptr source, size_t bytes, int tag, CUstream stream);
 // Waits for COUNT further signals TAG.
 enum rgpu_result put_wait(struct rgpu_window *window, int at, int from, int tag, int count,
                           CUstream stream);

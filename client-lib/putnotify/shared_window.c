@@ -35,7 +35,7 @@ bool shared_window_any(struct rgpu_team *team, bool own)
 static enum rgpu_result offer_member(const struct rgpu_window *window, int rank,
                                      struct window_offer *offer)
 {
-    const struct window_side *side = &window->sides[rank];
+    const struct window_side *side = window_side(window, rank, rank);
     CUdeviceptr base;
     size_t whole;
     enum rgpu_result result = DRIVER(cuIpcGetMemHandle(&offer->handles[SIGNALS], side->signals));
@@ -67,42 +67,81 @@ static enum rgpu_result offer_members(const struct rgpu_window *window, struct w
 
 // ---- opening ----
 
-static enum rgpu_result open_member(struct window_side *side, const struct window_offer *offer)
+static void close_side(struct window_side *side)
 {
-    enum rgpu_result result =
-        DRIVER(cuIpcOpenMemHandle_v2(&side->opened[SIGNALS], offer->handles[SIGNALS],
-                                     CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    for (int i = 0; i < 2; i++)
+        if (side->opened[i])
+            cuIpcCloseMemHandle(side->opened[i]);
+    *side = (struct window_side){0};
+}
+
+// Opens the memory in the current context.
+static enum rgpu_result open_side(struct window_side *side, const struct window_offer *offer)
+{
+    enum rgpu_result result = DRIVER(cuCtxGetCurrent(&side->context));
+    if (!result)
+        result = DRIVER(cuIpcOpenMemHandle_v2(&side->opened[SIGNALS], offer->handles[SIGNALS],
+                                              CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     if (!result && offer->size)
         result = DRIVER(cuIpcOpenMemHandle_v2(&side->opened[MEMORY], offer->handles[MEMORY],
                                               CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     side->signals = side->opened[SIGNALS];
     side->base = side->opened[MEMORY] + offer->offset;
     side->size = offer->size;
+    if (result)
+        close_side(side);
     return result;
 }
 
-// Memory of this process is used directly.
-static enum rgpu_result use_member(struct window_side *side, const struct window_offer *offer)
+static enum rgpu_result open_in(struct rgpu_window *window, int current, struct window_side *side,
+                                const struct window_offer *offer)
 {
-    side->signals = (CUdeviceptr)offer->signals;
-    side->base = (CUdeviceptr)offer->base;
-    side->size = offer->size;
-    return RGPU_SUCCESS;
+    enum rgpu_result result = team_enter(window->team, current);
+    if (result)
+        return result;
+    result = open_side(side, offer);
+    team_leave();
+    return result;
+}
+
+// Memory of a GPU of the same box is opened in FROM's own context, so that the driver copies over
+// the link between the GPUs, and FROM's streams write the signals themselves: on two H200s 256 MiB
+// took 0.7 ms instead of 7.1 in a context of the other GPU. Of another box, only the latter goes.
+static enum rgpu_result open_member(struct rgpu_window *window, int from, int to,
+                                    const struct window_offer *offer)
+{
+    struct window_side *side = window_side(window, from, to);
+    if (open_in(window, from, side, offer) == RGPU_SUCCESS)
+        return RGPU_SUCCESS;
+    enum rgpu_result result = team_retain(window->team, to);
+    return result ? result : open_in(window, to, side, offer);
+}
+
+// Memory of this process is used directly.
+static void use_member(struct rgpu_window *window, int from, int to,
+                       const struct window_offer *offer)
+{
+    *window_side(window, from, to) = (struct window_side){
+        .context = window->team->members[to].context,
+        .base = (CUdeviceptr)offer->base,
+        .size = offer->size,
+        .signals = (CUdeviceptr)offer->signals,
+    };
 }
 
 static enum rgpu_result open_members(struct rgpu_window *window, const struct window_offer *all)
 {
+    const struct rgpu_team *team = window->team;
     enum rgpu_result result = RGPU_SUCCESS;
-    for (int rank = 0; rank < window->team->size && !result; rank++) {
-        if (team_is_local(window->team, rank))
-            continue;
-        result = team_enter(window->team, rank);
-        if (result)
-            return result;
-        result = window->team->members[rank].here ? use_member(&window->sides[rank], &all[rank])
-                                                  : open_member(&window->sides[rank], &all[rank]);
-        team_leave();
-    }
+    for (int from = team->first; from < team->first + team->local; from++)
+        for (int to = 0; to < team->size && !result; to++) {
+            if (team_is_local(team, to))
+                continue;
+            if (team->members[to].here)
+                use_member(window, from, to, &all[to]);
+            else
+                result = open_member(window, from, to, &all[to]);
+        }
     return result;
 }
 
@@ -157,14 +196,11 @@ enum rgpu_result shared_window_open(struct rgpu_window *window, enum rgpu_result
 
 void shared_window_close(struct rgpu_window *window)
 {
-    for (int rank = 0; rank < window->team->size; rank++) {
-        struct window_side *side = &window->sides[rank];
-        if (team_is_local(window->team, rank) || team_enter(window->team, rank))
+    for (int i = 0; i < window->team->local * window->team->size; i++) {
+        struct window_side *side = &window->sides[i];
+        if (!side->opened[SIGNALS] || cuCtxPushCurrent_v2(side->context) != CUDA_SUCCESS)
             continue;
-        for (int i = 0; i < 2; i++)
-            if (side->opened[i])
-                cuIpcCloseMemHandle(side->opened[i]);
-        *side = (struct window_side){0};
+        close_side(side);
         team_leave();
     }
 }

@@ -29,20 +29,21 @@ static enum rgpu_result prepare_member(struct team_member *member)
         result = DRIVER(
             cuDeviceGetAttribute(&flushes, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES, device));
     member->flush = flushes ? CU_STREAM_WAIT_VALUE_FLUSH : 0;
-    return result ? result : DRIVER(cuStreamCreate(&member->own, CU_STREAM_NON_BLOCKING));
+    if (!result)
+        result = DRIVER(cuStreamCreate(&member->own, CU_STREAM_NON_BLOCKING));
+    if (!result)
+        result = DRIVER(cuStreamCreate(&member->aside, CU_STREAM_NON_BLOCKING));
+    return result ? result : DRIVER(cuEventCreate(&member->turn, CU_EVENT_DISABLE_TIMING));
 }
 
 static enum rgpu_result prepare_members(struct rgpu_team *team)
 {
     enum rgpu_result result = RGPU_SUCCESS;
-    for (int rank = 0; rank < team->size && !result; rank++) {
-        struct team_member *member = &team->members[rank];
-        result = team_enter(team, rank);
+    for (int i = 0; i < team->local && !result; i++) {
+        result = team_enter(team, team->first + i);
         if (result)
             return result;
-        result = team_is_local(team, rank)
-                     ? prepare_member(member)
-                     : DRIVER(cuStreamCreate(&member->own, CU_STREAM_NON_BLOCKING));
+        result = prepare_member(&team->members[team->first + i]);
         team_leave();
     }
     return result;
@@ -57,13 +58,6 @@ static CUdevice team_device_of(const struct rgpu_team *team, int rank)
         team_leave();
     }
     return device;
-}
-
-// Memory of another process is mapped, and streams can copy to it, but the driver permits no stream
-// memory operations (value writes) there.
-static bool is_mapped(const struct rgpu_team *team, int rank)
-{
-    return team->members[rank].retained;
 }
 
 // Copies between contexts without peer access work, too, but go through host memory.
@@ -82,9 +76,9 @@ static bool are_peers(const struct rgpu_team *team, int from, int to)
 // Returns true if streams of FROM may write memory of TO directly.
 static bool reaches(const struct rgpu_team *team, int from, int to)
 {
-    bool direct = team->members[from].context == team->members[to].context ||
-                  are_peers(team, from, to);
-    return direct && !is_mapped(team, to);
+    const struct team_member *members = team->members;
+    return members[to].context &&
+           (members[from].context == members[to].context || are_peers(team, from, to));
 }
 
 static void find_reaches(struct rgpu_team *team)
@@ -142,15 +136,6 @@ static enum rgpu_result team_find_gpu(const struct gpu_name *wanted, CUdevice *f
         "that it sees nor of its lease (RGPU_TICKET_FILE, RGPU_JOB_TICKET_FILE)");
 }
 
-static enum rgpu_result team_retain(struct team_member *member, const struct gpu_name *name)
-{
-    enum rgpu_result result = team_find_gpu(name, &member->device);
-    if (!result)
-        result = DRIVER(cuDevicePrimaryCtxRetain(&member->context, member->device));
-    member->retained = !result;
-    return result;
-}
-
 // The data that members exchange about themselves.
 struct member_word {
     struct gpu_name gpu;
@@ -170,7 +155,7 @@ static enum rgpu_result find_other(struct team_member *member, const struct memb
 {
     member->here = !memcmp(word->process, process_word, sizeof(process_word));
     if (!member->here)
-        return team_retain(member, &word->gpu);
+        return team_find_gpu(&word->gpu, &member->device);
     member->context = (CUcontext)(uintptr_t)word->context;
     return RGPU_SUCCESS;
 }
@@ -206,6 +191,10 @@ static void free_team(struct rgpu_team *team)
             continue;
         if (member->own)
             cuStreamDestroy_v2(member->own);
+        if (member->aside)
+            cuStreamDestroy_v2(member->aside);
+        if (member->turn)
+            cuEventDestroy_v2(member->turn);
         team_leave();
         if (member->retained)
             cuDevicePrimaryCtxRelease_v2(member->device);

@@ -43,9 +43,10 @@ static enum rgpu_result team_barrier_step(struct rgpu_team *team, int i, int rou
 
     if (result)
         return result;
-    result = waits ? put_wait(team->own, rank, (rank + team->size - distance) % team->size, round,
-                              1, stream)
-                   : put_signal(team->own, rank, (rank + distance) % team->size, round, stream);
+    result =
+        waits ? put_wait(team->own, rank, (rank + team->size - distance) % team->size, round, 1,
+                         stream)
+              : put_signal(team->own, rank, (rank + distance) % team->size, 0, 0, 0, round, stream);
     team_leave();
     return result;
 }

@@ -16,3 +16,19 @@ void team_leave(void)
     CUcontext was;
     cuCtxPopCurrent_v2(&was);
 }
+
+enum rgpu_result team_retain(struct rgpu_team *team, int rank)
+{
+    struct team_member *member = &team->members[rank];
+    if (member->retained)
+        return RGPU_SUCCESS;
+    enum rgpu_result result = DRIVER(cuDevicePrimaryCtxRetain(&member->context, member->device));
+    member->retained = !result;
+    if (!result)
+        result = team_enter(team, rank);
+    if (result)
+        return result;
+    result = DRIVER(cuStreamCreate(&member->own, CU_STREAM_NON_BLOCKING));
+    team_leave();
+    return result;
+}

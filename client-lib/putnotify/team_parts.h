@@ -19,12 +19,15 @@
 #include "client-lib/putnotify/failure.h"
 
 struct team_member {
-    CUcontext context; // of this process, on the member's GPU; also for members of other processes
-    bool retained;     // `context` is the primary context of `device`, which the team releases,
-                       // because the member belongs to another process
+    CUcontext context; // of this process, on the member's GPU; of other processes' members NULL, or
+                       // the primary context of `device`, which the team releases
+    bool retained;     // the latter
     bool here;         // the member belongs to another team handle of this process
     CUdevice device;
-    CUstream own;       // stream for the library's own writes
+    CUstream own; // stream for the library's own writes; NULL without a context
+    // Only of local members: stream and event for puts in the legacy default stream.
+    CUstream aside;
+    CUevent turn;
     unsigned int flush; // CU_STREAM_WAIT_VALUE_FLUSH if the GPU needs it for waits, else 0
 };
 
@@ -32,7 +35,8 @@ struct rgpu_team {
     pthread_mutex_t lock;        // protects all members that change
     int size, first, local;      // members of the team, first local member, number of local members
     struct team_member *members; // [size]
-    bool *reaches; // [local][size]: streams of the local member can write the other's memory
+    bool *reaches; // [local][size]: streams of the local member can write memory of the other's
+                   // context
     struct rgpu_window *windows;         // list in the order of creation, beginning with `own`
     struct rgpu_window *own;             // the barrier's (team_barrier.h)
     struct process_group *process_group; // NULL: all members are local
@@ -45,8 +49,9 @@ struct rgpu_team {
     bool watched, idle, ends; // the thread runs; it sleeps without pending work; it has to end
 };
 
-// One member's part of a window, as streams of this process address it.
+// One member's part of a window, as streams of one local member address it.
 struct window_side {
+    CUcontext context; // to which the addresses belong
     CUdeviceptr base;
     size_t size;           // bytes
     CUdeviceptr signals;   // uint32_t [size of the team][tags], by sender
@@ -78,7 +83,7 @@ struct window_end {
 struct rgpu_window {
     struct rgpu_team *team;
     int tags;                  // number of signals from each member to each other
-    struct window_side *sides; // [size of the team]
+    struct window_side *sides; // [local][size of the team]
     struct window_end *ends;   // [local]
     struct signal_use *used;   // list by `next_used`
     struct rgpu_window *next;  // list of the team's windows
@@ -95,5 +100,14 @@ enum rgpu_result team_is_usable(const struct rgpu_team *team);
 // Makes a member's context current until team_leave, unless it returns an error.
 enum rgpu_result team_enter(const struct rgpu_team *team, int rank);
 void team_leave(void);
+// Retains the context of another process's member, unless that has been done.
+enum rgpu_result team_retain(struct rgpu_team *team, int rank);
+
+// The part of member TO as member FROM of this process addresses it.
+static inline struct window_side *window_side(const struct rgpu_window *window, int from, int to)
+{
+    const struct rgpu_team *team = window->team;
+    return &window->sides[(from - team->first) * team->size + to];
+}
 
 #endif

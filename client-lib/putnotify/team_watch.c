@@ -74,7 +74,8 @@ static void write_awaited(const struct rgpu_window *window, int i)
     for (int slot = 0; slot < team->size * window->tags; slot++)
         if (awaited[slot].pending)
             cuStreamWriteValue32_v2(team->members[rank].own,
-                                    window->sides[rank].signals + (size_t)slot * sizeof(uint32_t),
+                                    window_side(window, rank, rank)->signals +
+                                        (size_t)slot * sizeof(uint32_t),
                                     awaited[slot].count, 0);
 }
 
@@ -109,7 +110,7 @@ static void ask_members(struct rgpu_team *team)
         int rank = (team->first + team->local + i) % team->size;
         char name[80] = "?";
         CUdevice device;
-        if (team_enter(team, rank))
+        if (!team->members[rank].own || team_enter(team, rank))
             continue;
         CUresult result = cuStreamQuery(team->members[rank].own);
         if (cuCtxGetDevice(&device) == CUDA_SUCCESS)

@@ -33,7 +33,7 @@ static enum rgpu_result window_make_memory(struct rgpu_window *window, int rank,
                                            struct window_end *end)
 {
     CUstream own = window->team->members[rank].own;
-    enum rgpu_result result = allocate_zeros(&window->sides[rank].signals,
+    enum rgpu_result result = allocate_zeros(&window_side(window, rank, rank)->signals,
                                              slots(window, window->tags) * sizeof(uint32_t), own);
     if (!result)
         result =
@@ -63,8 +63,8 @@ static void free_end(struct rgpu_window *window, int i)
     int rank = window->team->first + i;
     device_window_free(window, i);
     if (!team_enter(window->team, rank)) {
-        if (window->sides[rank].signals)
-            cuMemFree_v2(window->sides[rank].signals);
+        if (window_side(window, rank, rank)->signals)
+            cuMemFree_v2(window_side(window, rank, rank)->signals);
         if (end->words)
             cuMemFree_v2(end->words);
         team_leave();
@@ -119,7 +119,7 @@ static struct rgpu_window *new_window(struct rgpu_team *team, int tags)
         return NULL;
     window->team = team;
     window->tags = tags;
-    window->sides = calloc((size_t)team->size, sizeof(*window->sides));
+    window->sides = calloc((size_t)team->local * (size_t)team->size, sizeof(*window->sides));
     window->ends = calloc((size_t)team->local, sizeof(*window->ends));
     if (window->sides && window->ends)
         return window;
@@ -138,13 +138,18 @@ static void window_append(struct rgpu_team *team, struct rgpu_window *window)
 static enum rgpu_result fill_in(struct rgpu_window *window, const CUdeviceptr *bases,
                                 const size_t *sizes)
 {
+    const struct rgpu_team *team = window->team;
     enum rgpu_result result = RGPU_SUCCESS;
-    for (int i = 0; i < window->team->local && !result; i++) {
-        struct window_side *side = &window->sides[window->team->first + i];
+    for (int i = 0; i < team->local && !result; i++) {
+        struct window_side *side = window_side(window, team->first + i, team->first + i);
+        side->context = team->members[team->first + i].context;
         side->base = bases[i];
         side->size = sizes[i];
         result = make_end(window, i);
     }
+    for (int from = team->first; from < team->first + team->local; from++)
+        for (int to = team->first; to < team->first + team->local; to++)
+            *window_side(window, from, to) = *window_side(window, to, to);
     return result;
 }
 
@@ -203,7 +208,7 @@ enum rgpu_result window_check_pair(const struct rgpu_window *window, const char 
 enum rgpu_result window_check_place(const struct rgpu_window *window, int rank, size_t offset,
                                     size_t bytes)
 {
-    size_t size = window->sides[rank].size;
+    size_t size = window_side(window, window->team->first, rank)->size;
     if (offset > size || bytes > size - offset)
         return failure(RGPU_ERROR_RANGE,
                        "%zu bytes at %zu are not inside the %zu bytes of member %d's window", bytes,

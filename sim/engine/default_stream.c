@@ -16,13 +16,14 @@ static _Thread_local struct per_thread_stream *thread_streams;
 static pthread_key_t thread_key;
 static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
 
-static CUresult wait_for_blocking_streams(struct context *context, struct stream *legacy,
+// EXCEPT: a stream that is not waited for, or NULL.
+static CUresult wait_for_blocking_streams(struct context *context, const struct stream *except,
                                           struct operation *operation)
 {
     CUresult result = CUDA_SUCCESS;
     SCOPED_LOCK(&context->lock);
     for (struct stream *s = context->streams; s && !result; s = s->next)
-        if (s != legacy && !(s->flags & CU_STREAM_NON_BLOCKING))
+        if (s != except && !(s->flags & CU_STREAM_NON_BLOCKING))
             result = operation_wait_for(operation, s, stream_submitted(s));
     return result;
 }
@@ -40,6 +41,19 @@ CUresult default_stream_order(struct stream *stream, struct operation *operation
 static CUresult default_stream_run_nothing(struct operation *operation, struct stream *stream)
 {
     return CUDA_SUCCESS;
+}
+
+CUresult default_stream_join(const struct device *device, struct operation *operation)
+{
+    struct context *context;
+    uint32_t position = 0;
+    CUresult result = CUDA_SUCCESS;
+    while (!result && (context = handle_next(OBJECT_CONTEXT, &position))) {
+        if (context->device == device && !atomic_load(&context->destroyed))
+            result = wait_for_blocking_streams(context, NULL, operation);
+        object_put(&context->object);
+    }
+    return result;
 }
 
 bool default_stream_idle(struct stream *stream)

@@ -10,6 +10,11 @@
 // streams of its context, and they wait for it.
 CUresult default_stream_order(struct stream *stream, struct operation *operation);
 
+// Makes a copy in the legacy default stream of another device's context wait for the blocking
+// streams of DEVICE, the legacy ones included (CUDA C++ Programming Guide, Peer-to-Peer Memory
+// Copy; non-blocking streams are not waited for, as measured on an H200).
+CUresult default_stream_join(const struct device *device, struct operation *operation);
+
 // Query or wait for completion of the stream's work. For the legacy default stream this includes
 // the work of all blocking streams.
 bool default_stream_idle(struct stream *stream);

@@ -187,6 +187,17 @@ static bool must_wait(enum copy_manner manner, enum copy_place destination, enum
     return true;
 }
 
+// In a legacy default stream, a copy waits for the other device that it involves.
+static CUresult copy_join(struct stream *stream, const struct copy_side *side,
+                          enum copy_place place, struct operation *operation)
+{
+    struct memory_range range;
+    if (!stream->legacy || place != PLACE_DEVICE || side->type == CU_MEMORYTYPE_ARRAY ||
+        !memory_lookup(side->address, &range) || range.device == stream->context->device)
+        return CUDA_SUCCESS;
+    return default_stream_join(range.device, operation);
+}
+
 static CUresult submit(struct stream *stream, const struct copy_box *box, enum copy_manner manner)
 {
     enum copy_place destination, source;
@@ -195,6 +206,13 @@ static CUresult submit(struct stream *stream, const struct copy_box *box, enum c
     SIM_TRY(classify(&box->source, box, &source, &sync));
     struct copy_operation *copy;
     SIM_TRY(new_copy(box, destination, source, &copy));
+    CUresult result = copy_join(stream, &box->destination, destination, &copy->operation);
+    if (!result)
+        result = copy_join(stream, &box->source, source, &copy->operation);
+    if (result) {
+        operation_discard(&copy->operation);
+        return result;
+    }
     bool wait = sync || must_wait(manner, destination, source);
     if (!wait && manner == COPY_ASYNCHRONOUS && source == PLACE_PAGEABLE) {
         // If no operation is before it, running the copy is the fastest way to read the source.

@@ -12,7 +12,7 @@ PROGRAM_NAMES := saxpy matmul reduce overlap callbacks pinned threads devices pr
                  freed-in-order freed-random
 P := $(B)/tests/programs
 PROGRAM_NAMES += repeated old-launches green commanded small-copies late-code late-copy
-PROGRAM_NAMES += repeated-peers asserts allocated-again asked-again
+PROGRAM_NAMES += repeated-peers asserts allocated-again asked-again held-copies
 
 $(foreach p,$(PROGRAM_NAMES),\
   $(eval $(call link_rule,$(P)/$(p),tests/programs/$(p).c,,\

@@ -106,6 +106,28 @@ static void counted(int from, int to)
     CHECK(cuMemFree(source));
 }
 
+// The copy of a put in a default stream would wait for the default stream of the other GPU, which
+// waits for the put.
+static void in_default_streams(int from, int to)
+{
+    struct area area = new_area(64, 1);
+    on(from);
+    CUdeviceptr source = device_alloc(4);
+    CHECK(cuMemsetD32Async(source, 3, 1, NULL));
+    TEAM(rgpu_signal_wait_async(area.window, to, from, 0, 1, NULL));
+    TEAM(rgpu_put_signal_async(area.window, from, to, 0, source, 4, 0, NULL));
+    on(from);
+    CHECK(cuMemsetD32Async(source, 4, 1, NULL));
+    on(to);
+    gives(cuStreamSynchronize(NULL), CUDA_SUCCESS,
+          "a put in a default stream ends a wait in that of another GPU");
+    is_int(word_at(area.base[to]), 3, "and is ordered between what is before and behind it");
+    on(from);
+    CHECK(cuStreamSynchronize(NULL));
+    CHECK(cuMemFree(source));
+    free_area(&area);
+}
+
 // Puts of one tag happen in the order of the calls, in whatever streams: the first one's is held.
 static void across_streams(int from, int to)
 {
@@ -296,6 +318,8 @@ int main(int argc, char **argv)
     if (members > 1) {
         counted(0, members - 1);
         across_streams(members - 1, 0);
+        if (gpus[0].context != gpus[members - 1].context)
+            in_default_streams(0, members - 1);
         many(0, members - 1);
         ahead(0, members - 1);
     }

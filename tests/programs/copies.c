@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// usage: copies [LARGEST-MIB]
+//
 // Linear copies of every size class, from 0 bytes to 33 MiB with odd sizes and all alignments,
 // pageable and pinned, synchronous and asynchronous; bytes around the destination stay as they
 // were.
@@ -53,6 +55,8 @@ static const size_t sizes[] = {
 };
 static const size_t alignments[] = {0, 1, 2, 3, 7, 8, 16, 63, 64, 100, 4095};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static size_t largest = LARGEST;
 
 struct buffers {
     unsigned char *from, *to; // host
@@ -109,7 +113,7 @@ static unsigned one_size(const struct buffers *b, size_t size, unsigned *made)
 static void all_sizes(struct buffers *b, const char *what)
 {
     unsigned wrong = 0, made = 0;
-    for (size_t i = 0; i < COUNT(sizes); i++) {
+    for (size_t i = 0; i < COUNT(sizes) && sizes[i] <= largest; i++) {
         fill_random(b->from, sizes[i] + 4096 < LARGEST ? sizes[i] + 4096 : LARGEST, i);
         wrong += one_size(b, sizes[i], &made);
     }
@@ -117,10 +121,12 @@ static void all_sizes(struct buffers *b, const char *what)
            b->asynchronous ? "asynchronous" : "synchronous", made);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct gpu gpu = open_gpu(0);
     struct buffers b;
+    if (argc > 1)
+        largest = (size_t)atoi(argv[1]) * MIB;
     CHECK(cuStreamCreate(&b.stream, CU_STREAM_NON_BLOCKING));
     b.first = device_alloc(LARGEST + MARGIN);
     b.second = device_alloc(LARGEST + MARGIN);

@@ -4,7 +4,7 @@
 . "$TOP/tests/rdma/guest/common.sh"
 . "$TOP/tests/session/programs.sh"
 run=(over_rdma)
-for blocks in "64K 16" "4M 2" "512K 2" "auto 2" "512K 32 --pipeline=no"; do
+for blocks in "64K 16" "4M 2" "auto 2" "512K 32 --pipeline=no"; do
     read -r size count others <<<"$blocks"
     start_rdma_box --devices sim:1 --block-size "$size" --block-count "$count" --gpudirect no ${others:-}
     for program in large pinned rectangles; do

@@ -13,7 +13,7 @@ BATCH=4
 . "$TOP/tests/session/surroundings.sh"
 # Verbs depend on registered memory, descriptors, device files, signals and forks. The rows about languages, clocks and
 # the like run over shm and tcp; each would take an emulated machine five seconds here.
-keep_rows '^nothing|descriptors|locked memory|addresses$|of data|processor|malloc|no rights|signals|SIGCHLD|stopped|gdb|without /|of its own|Landlock|control group|io_uring|clone3|namespaces of|Sanitizer'
+keep_rows '^nothing|descriptors (2|012)$|[0-9]+ (open )?descriptors|locked memory|addresses$|of data|no rights|signals|SIGCHLD|stopped|Landlock|control group|io_uring|clone3|namespaces of'
 run_rows rdma
 
 run_program "pages that a handler opens" "$rough" barriers

@@ -22,7 +22,7 @@ static void copy(CUstream stream)
     CHECK(cuMemcpyPeerAsync(memory[1], gpu[1].context, memory[0], gpu[0].context, BYTES, stream));
 }
 
-// Nothing says when a copy would have been made, so it gets some time for it.
+// A copy that is not held is made within that time.
 static bool ends_soon(CUstream stream)
 {
     const struct timespec pause = {.tv_nsec = 1000000};

@@ -14,6 +14,10 @@ struct integrity_tables {
     const void *function;
 };
 
+// Takes the driver version that cuDriverGetVersion returns. The runtime asks for it before cuInit,
+// when the driver of the box may not be known yet, and has that answer in its own digest.
+void integrity_set_driver_version(int version);
+
 // Computes the digest. The caller passes VERSION and UNIX_SECONDS. RESULT receives two
 // little-endian halves.
 CUresult integrity_check(const struct integrity_tables *tables, uint32_t version,

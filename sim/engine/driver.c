@@ -5,6 +5,7 @@
 
 #include "common/driver/error.h"
 #include "common/driver/export_tables.h"
+#include "common/driver/integrity.h"
 #include "common/driver/proc_address.h"
 #include "common/base/log.h"
 #include "common/base/scope.h"
@@ -101,6 +102,7 @@ SIM_API(cuDriverGetVersion, int *version)
 {
     SIM_RETURN_IF(!version, CUDA_ERROR_INVALID_VALUE);
     *version = SIM_DRIVER_VERSION;
+    integrity_set_driver_version(*version);
     return CUDA_SUCCESS;
 }
 

@@ -2,6 +2,7 @@
 // Tests that the private tables have the shapes that the CUDA runtime expects, that no slot is
 // NULL, and that the functions in use act like the public calls. This file contains a fake driver.
 #include "common/driver/export_tables.h"
+#include "common/driver/integrity.h"
 
 #include <nettle/hmac.h>
 #include <nettle/md2.h>
@@ -21,7 +22,6 @@ struct hmac_md2 HMAC_CTX(struct md2_ctx);
 // ---- the fake driver ----
 
 CUresult cuCtxGetCurrent(CUcontext *context);
-CUresult cuDriverGetVersion(int *version);
 CUresult cuDeviceGetCount(int *count);
 CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device);
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device);
@@ -43,12 +43,6 @@ static int retained;
 CUresult cuCtxGetCurrent(CUcontext *context)
 {
     *context = current;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDriverGetVersion(int *version)
-{
-    *version = 13000;
     return CUDA_SUCCESS;
 }
 
@@ -385,6 +379,7 @@ static void check_storage(void)
 
 int main(void)
 {
+    integrity_set_driver_version(13000);
     check_shapes();
     check_runtime();
     check_callbacks();

@@ -65,8 +65,13 @@ static void atomics(const struct gpu *gpu)
     CUatomicOperation operations[3] = {CU_ATOMIC_OPERATION_INTEGER_ADD, CU_ATOMIC_OPERATION_CAS,
                                        CU_ATOMIC_OPERATION_FLOAT_ADD};
     unsigned here[3] = {~0u, ~0u, ~0u};
-    int count = 0;
+    int count = 0, version = 0;
     CHECK(cuDeviceGetCount(&count));
+    CHECK(cuDriverGetVersion(&version));
+    if (version < 13000) {
+        skip(4, "the driver is older than CUDA 13.0");
+        return;
+    }
     gives(cuDeviceGetHostAtomicCapabilities(here, operations, 3, gpu->device), CUDA_SUCCESS,
           "a GPU tells what it can do on memory of its host");
     ok(here[0] != ~0u && here[1] != ~0u && here[2] != ~0u, "of each operation");

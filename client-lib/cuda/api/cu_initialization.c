@@ -11,6 +11,7 @@
 #include "client-lib/cuda/session/gpu_work.h"
 #include "client-lib/cuda/session/process.h"
 #include "common/base/log.h"
+#include "common/driver/integrity.h"
 #include "version.h"
 
 enum { NEWEST_DRIVER = 13000 }; // the driver version of this library
@@ -72,5 +73,6 @@ CUresult cuDriverGetVersion(int *version)
         if (sessions[i]->driver_version < lowest)
             lowest = sessions[i]->driver_version;
     *version = lowest;
+    integrity_set_driver_version(lowest);
     return CUDA_SUCCESS;
 }

@@ -13,7 +13,7 @@
 
 static const char *const needed[] = {
     "cuInit",          "cuDeviceGetCount",         "cuDeviceGet",          "cuDeviceGetAttribute",
-    "cuCtxSetCurrent", "cuDevicePrimaryCtxRetain", "cuMemHostRegister_v2",
+    "cuCtxSetCurrent", "cuDevicePrimaryCtxRetain", "cuMemHostRegister_v2", "cuFuncGetParamInfo",
 };
 
 static bool is_needed(const char *name)
@@ -22,6 +22,13 @@ static bool is_needed(const char *name)
         if (!strcmp(needed[i], name))
             return true;
     return false;
+}
+
+// Drivers before CUDA 12.8 have the call only under its first name; it has the same arguments.
+static void driver_load_earlier(void *library)
+{
+    if (!driver.cuEventElapsedTime_v2)
+        *(void **)&driver.cuEventElapsedTime_v2 = dlsym(library, "cuEventElapsedTime");
 }
 
 int driver_load(const char *path, char *text, size_t room)
@@ -42,11 +49,13 @@ int driver_load(const char *path, char *text, size_t room)
     for (size_t i = 0; i < driver_symbol_count; i++) {
         void *function = dlsym(library, driver_symbols[i].name);
         if (!function && is_needed(driver_symbols[i].name)) {
-            snprintf(text, room, "%s has no %s", path, driver_symbols[i].name);
+            snprintf(text, room, "%s has no %s: CUDA 12.4 (driver 550) or later is needed", path,
+                     driver_symbols[i].name);
             return -ENOSYS;
         }
         *(void **)((char *)&driver + driver_symbols[i].offset) = function;
     }
+    driver_load_earlier(library);
     return 0;
 }
 

@@ -68,6 +68,7 @@ done
 for machine in broker box controller node; do
     if [ -n "$BY_PACKAGES" ]; then
         install -D -t "${machine_root[$machine]}/root/rgpu" "$PACKAGES"/*.deb
+        echo 'APT::Get::Assume-Yes "true";' >"${machine_root[$machine]}/etc/apt/apt.conf.d/yes" # what is answered by hand
         ok "on $machine: $(command_of $machine)" run_step $machine "cd /root/rgpu; $(command_of $machine)"
     else
         make -C "$TOP" --no-print-directory B="${BUILD#"$TOP"/}" DESTDIR="${machine_root[$machine]}" SLURM=yes install \

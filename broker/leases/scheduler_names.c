@@ -42,6 +42,7 @@ static void forget_names(json_t *names)
         json_object_del(names, prefix);
 }
 
+// Also on a full disk: a scheduler releases no lease before it has its prefix.
 static enum outcome write_name(struct broker *broker, const char *prefix, const char *scheduler,
                                const char *actor)
 {
@@ -49,7 +50,7 @@ static enum outcome write_name(struct broker *broker, const char *prefix, const 
                             .actor = actor,
                             .detail = json_pack("{s:s, s:s}", "key_prefix", prefix, "scheduler",
                                                 scheduler)};
-    enum outcome error = broker_begin(broker, &change);
+    enum outcome error = broker_begin_release(broker, &change);
 
     return error ? error : broker_commit(broker, OUTCOME_DONE, &change);
 }

@@ -244,9 +244,12 @@ static void check_rgpu_settings(const char *path)
     }
     int status = slurm_output_of(words, &said);
     slurm_output_last_line(said, line, sizeof(line));
-    if (status == 127)
-        finding_problem("settings", "rgpu-slurm-sync is not installed here or not in PATH",
-                        "install rgpu-slurm");
+    if (status == 127 && !slurm_runs_here("slurmctld"))
+        finding_well("settings",
+                     "%s is not checked: rgpu-slurm-sync is not in PATH or lacks a library", path);
+    else if (status == 127)
+        finding_problem("settings", "rgpu-slurm-sync is not in PATH or lacks a library",
+                        "install rgpu-slurm and what it needs");
     else if (status)
         finding_problem("settings", line, "mend %s; rgpu-slurm-sync --check-config says all", path);
     else

@@ -89,9 +89,8 @@ struct server {
     struct call_list held;
     struct event *durable;
     struct overview *overview;
-    void *box_states;   // struct box_http of each box, see box_http.h
-    json_t *sessions;   // by box: the sessions of its last report
-    json_t *schedulers; // by prefix of keys: its scheduler, and the end of its claim
+    void *box_states; // struct box_http of each box, see box_http.h
+    json_t *sessions; // by box: the sessions of its last report
     struct session_query *query;
     uint64_t requests, unauthorized;
     struct histogram acquires, sync_waits;

@@ -307,7 +307,6 @@ int server_start(struct server *server)
     TAILQ_INIT(&server->held);
     server->started = clock_boot_seconds();
     server->sessions = json_object();
-    server->schedulers = json_object();
     server->overview = overview_new();
     server->rates = user_rates_new(USER_REQUESTS_AT_ONCE, USER_REQUESTS_PER_SECOND);
     server->lease_rates = user_rates_new(USER_LEASES_AT_ONCE, USER_LEASES_PER_SECOND);
@@ -351,6 +350,5 @@ void server_stop(struct server *server)
     user_rates_free(&server->rates);
     user_rates_free(&server->lease_rates);
     json_decref(server->sessions);
-    json_decref(server->schedulers);
     box_http_free(&server->box_states);
 }

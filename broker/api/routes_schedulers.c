@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "broker/api/routes.h"
+#include "broker/leases/scheduler_names.h"
 #include "broker/pool/capacity.h"
 #include "common/base/clock.h"
 
@@ -53,28 +54,12 @@ static void post_capacity(struct api_call *call)
 
 // ---- names of schedulers ----
 
-enum { NAMES_MAX = 64, NAME_SECONDS = 60 };
-
-// A scheduler that has not been seen for a while has lost its name.
-static void forget_names(json_t *names, double now)
-{
-    const char *prefix;
-    json_t *entry;
-    void *next;
-
-    json_object_foreach_safe(names, next, prefix,
-                             entry) if (json_real_value(json_object_get(entry, "until")) < now)
-        json_object_del(names, prefix);
-}
-
-// {"key_prefix": TEXT, "scheduler": TEXT}: two schedulers with the same prefix would each end the
-// leases of the other as leases without a job.
+// {"key_prefix": TEXT, "scheduler": TEXT}
 static void post_schedulers(struct api_call *call)
 {
     const char *prefix = json_string_value(json_object_get(call->body, "key_prefix"));
     const char *name = json_string_value(json_object_get(call->body, "scheduler")), *owner;
-    json_t *names = call->server->schedulers;
-    double now = clock_seconds();
+    enum outcome error;
 
     if (!prefix || !*prefix || !name || !*name || strlen(prefix) > 200 || strlen(name) > 300) {
         api_refuse(call, OUTCOME_BAD_REQUEST,
@@ -82,22 +67,18 @@ static void post_schedulers(struct api_call *call)
                    "characters");
         return;
     }
-    forget_names(names, now);
-    owner = json_string_value(json_object_get(json_object_get(names, prefix), "scheduler"));
-    if (owner && strcmp(owner, name) != 0) {
-        api_refuse(call, OUTCOME_NAME_TAKEN,
+    error = scheduler_names_claim(call->server->broker, prefix, name, call->actor, &owner);
+    if (!error)
+        api_answer(call, 200, json_object());
+    else if (error == OUTCOME_NAME_TAKEN)
+        api_refuse(call, error,
                    "keys that begin with \"%s\" belong to the scheduler at %s; the one at %s needs "
                    "a name of its own (cluster in section [slurm] of /etc/rgpu/slurm.conf)",
                    prefix, owner, name);
-        return;
-    }
-    if (!owner && json_object_size(names) >= NAMES_MAX) {
-        api_refuse(call, OUTCOME_TOO_FAST, "there are %d schedulers already", NAMES_MAX);
-        return;
-    }
-    json_object_set_new(names, prefix,
-                        json_pack("{s:s, s:f}", "scheduler", name, "until", now + NAME_SECONDS));
-    api_answer(call, 200, json_object());
+    else if (error == OUTCOME_TOO_FAST)
+        api_refuse(call, error, "there are too many schedulers already");
+    else
+        api_fail(call, error);
 }
 
 const struct route scheduler_routes[] = {

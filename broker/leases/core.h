@@ -59,6 +59,7 @@ struct broker {
     // difference of wall clock and monotonic clock; a new value shows that the wall clock was set
     int64_t wall_minus_steady;
     double next_trim, last_tick;
+    json_t *names; // by prefix of keys: its scheduler, and the end of its claim
     struct storage storage;
     struct holder *holder;           // lock of the state directory; NULL in tests
     struct replication *replication; // NULL unless other brokers follow this one

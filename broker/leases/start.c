@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "broker/leases/history.h"
+#include "broker/leases/scheduler_names.h"
 #include "broker/pool/queue.h"
 #include "common/base/clock.h"
 
@@ -27,6 +28,7 @@ enum outcome broker_open(const char *path, bool full_sync, struct broker *broker
     lease = TAILQ_LAST(&broker->pool->leases, lease_list);
     broker->last_sequence = lease ? lease->sequence : 0;
     broker->last_event = store_last_event(broker->store);
+    scheduler_names_load(broker);
     error = history_start(broker);
     if (error) {
         broker_close(broker);
@@ -53,6 +55,8 @@ enum outcome broker_open(const char *path, bool full_sync, struct broker *broker
 
 void broker_close(struct broker *broker)
 {
+    json_decref(broker->names);
+    broker->names = NULL;
     pool_free(&broker->pool);
     store_close(&broker->store);
     explicit_bzero(&broker->keys, sizeof(broker->keys));

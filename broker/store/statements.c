@@ -6,10 +6,12 @@
 #include <string.h>
 
 // Events that a user can cause without end (REPEATED), those of leases, and all others do not push
-// each other out: each of these groups keeps its last ones.
+// each other out: each of these groups keeps its last ones. Those of names of schedulers are few,
+// and all kept: the broker reads them when it begins.
 #define REPEATED "kind IN ('ticket.issued', 'lease.renewed')"
 #define OF_LEASES "kind LIKE 'lease.%' AND kind <> 'lease.renewed'"
-#define OTHER "kind NOT LIKE 'lease.%' AND kind <> 'ticket.issued'"
+#define OF_SCHEDULERS "kind = 'scheduler.named'"
+#define OTHER "kind NOT LIKE 'lease.%' AND kind <> 'ticket.issued' AND NOT (" OF_SCHEDULERS ")"
 #define EVENTS_BEYOND(group) \
     "DELETE FROM events WHERE " group " AND sequence <= (SELECT sequence FROM events WHERE " group \
     " ORDER BY sequence DESC LIMIT 1 OFFSET ?1)"
@@ -192,6 +194,10 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
          " WHERE sequence > (SELECT max(sequence) FROM events) - 50000 AND NOT (" REPEATED ")"
          " AND (lease = ?1 OR box = ?2 OR lease IN (SELECT lease FROM holds WHERE box = ?2))"
          " ORDER BY sequence DESC LIMIT ?3) ORDER BY sequence",
+         NULL},
+    [SCHEDULER_EVENTS] =
+        {"SELECT * FROM (SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
+         " WHERE " OF_SCHEDULERS " ORDER BY sequence DESC LIMIT ?1) ORDER BY sequence",
          NULL},
 };
 

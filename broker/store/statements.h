@@ -46,6 +46,7 @@ enum statement {
     REVOCATIONS,
     EVENTS,
     EVENTS_ABOUT,
+    SCHEDULER_EVENTS,
     EPOCH,
     ADD_EPOCH,
     ADD_RUN,

@@ -178,6 +178,8 @@ json_t *store_revocations(struct store *store, const char *box, int64_t oldest, 
                           int64_t ended_after);
 // Returns at most LIMIT events after event number AFTER.
 json_t *store_events(struct store *store, int64_t after, size_t limit);
+// Returns the last events of the kind scheduler.named, at most LIMIT.
+json_t *store_scheduler_events(struct store *store, size_t limit);
 // Returns the last events, at most LIMIT, of lease LEASE, or of box BOX and the leases that had
 // GPUs there; the other name is "". Renewals and tickets are left out. Only the newest events are
 // searched.

@@ -103,6 +103,11 @@ json_t *store_events(struct store *store, int64_t after, size_t limit)
     return show_events(store, statement_query(store, EVENTS, "nn", after, (int64_t)limit));
 }
 
+json_t *store_scheduler_events(struct store *store, size_t limit)
+{
+    return show_events(store, statement_query(store, SCHEDULER_EVENTS, "n", (int64_t)limit));
+}
+
 json_t *store_events_about(struct store *store, const char *lease, const char *box, size_t limit)
 {
     return show_events(store,

@@ -14,7 +14,7 @@
 
 // AWAY_SECONDS: how long the end of a job waits for a broker that is being restarted.
 enum { CALL_TIMEOUT_MS = 5000, WAIT_STEP_SECONDS = 2, AWAY_SECONDS = 3 };
-#define CLAIM_NS 1000000000ull
+#define CLAIM_NS 10000000000ull
 
 // ---- keys ----
 
@@ -56,8 +56,8 @@ bool lease_key_parse(const struct slurm_settings *settings, const char *key, uin
     return end != key && !*end;
 }
 
-// A claim counts for a minute at the broker. This process repeats it after a second: a broker that
-// was restarted has forgotten it.
+// A claim counts for a minute at the broker, which keeps it over a restart. This process repeats it
+// well before that, and before its first word after a longer silence.
 int lease_claim_keys(struct broker_client *client, const struct slurm_settings *settings)
 {
     static atomic_ullong claimed; // when, as clock_ns

@@ -11,16 +11,16 @@
 #include "slurm-plugin/counts/waiting_jobs.h"
 #include "slurm-plugin/counts/wanted_classes.h"
 
-// Returns true if there are more than before. A slurmctld that was reconfigured while jobs
-// completed counts wrongly from then on.
-static bool set_license(const char *name, uint64_t total, uint64_t used)
+// HELD by jobs, and in use OTHERWISE. Returns true if there are more than before. A slurmctld that
+// was reconfigured while jobs completed counts wrongly from then on.
+static bool set_license(const char *name, uint64_t total, uint64_t held, uint64_t otherwise)
 {
     const licenses_t *entry = license_entry_find(license_entries_all(), name);
 
-    if (entry && entry->used < used && !gpu_is_class(name))
+    if (entry && entry->used < held)
         info("job_submit/rgpu: licence=%s used=%u, but jobs hold %llu: corrected", name,
-             entry->used, (unsigned long long)used);
-    return license_entry_set(name, total, used);
+             entry->used, (unsigned long long)held);
+    return license_entry_set(name, total, held + otherwise);
 }
 
 // The broker has answered since slurmctld was started.
@@ -31,7 +31,7 @@ static void keep_license(const char *name, uint64_t used)
     const licenses_t *entry = license_entry_find(license_entries_all(), name);
 
     if (entry)
-        set_license(name, has_answer && entry->total > used ? entry->total : used, used);
+        set_license(name, has_answer && entry->total > used ? entry->total : used, used, 0);
 }
 
 // Newer versions of Slurm ignore licences of which slurm.conf has none.
@@ -152,7 +152,7 @@ static bool set_classes_of(struct round *round)
         takes->total[i] = total_of(round, count->classes[i].name, count->classes[i].total);
     class_takes_enter(takes);
     for (size_t i = 0; i < count->class_count; i++)
-        more |= set_license(count->classes[i].name, takes->total[i], takes->used[i]);
+        more |= license_entry_set(count->classes[i].name, takes->total[i], takes->used[i]);
     return more;
 }
 
@@ -163,10 +163,10 @@ static bool set_licenses_of(struct round *round)
     uint64_t memory = total_of(round, "rgpu_mem", count_units(count));
     bool more;
 
-    more = set_license("rgpu", job_licenses_at_most("rgpu", gpus),
-                       round->used_gpus + count->gpus_in_shares);
-    more |= set_license("rgpu_mem", job_licenses_at_most("rgpu_mem", memory),
-                        round->used_memory + count->memory_in_whole / GPU_SHARE_UNIT);
+    more = set_license("rgpu", job_licenses_at_most("rgpu", gpus), round->used_gpus,
+                       count->gpus_in_shares);
+    more |= set_license("rgpu_mem", job_licenses_at_most("rgpu_mem", memory), round->used_memory,
+                        count->memory_in_whole / GPU_SHARE_UNIT);
     return set_classes_of(round) || more;
 }
 

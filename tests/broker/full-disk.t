@@ -39,6 +39,7 @@ ok "a full disk refuses a grant" await "the refusal" refused
 is "$(health)" disk-full "the broker's health tells the truth"
 like "$(RGPU_BROKER=unix:$BROKER_SOCKET "$BUILD/bin/rgpuctl" health 2>&1 || true)" 'disk is full; leases end' "rgpuctl health says it in words"
 ok "and so does its status" sh -c '! "$1" "$2" GET /healthz' sh "$BUILD/tests/broker-api" "$BROKER_SOCKET"
+ok "a scheduler has its prefix, without which it releases nothing" api POST /v1/schedulers '{"key_prefix": "slurm/full/", "scheduler": "a:1"}'
 released=$(PYTHONPATH=$TOP/tests/broker python3 - "$BROKER_SOCKET" <<'PY'
 import sys
 from pool import Api, Refused

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A pool and Slurm in front of it, set up from docs/admin/pool.md and docs/admin/slurm.md alone: each step that the
 # pages give is run as it stands there, on the machine that it is for, which has the packages that the
-# page names for it and no more. seconds: 1500
+# page names for it and no more. With BY_PACKAGES=yes they have rgpu's packages instead of what `make install`
+# puts there, by the pages' own commands. seconds: 1500
 . "$(dirname "$0")/machines.sh"
 [ -z "${SAN:-}${VALGRIND:-}" ] || skip_all "what is installed is the plain build"
 [ "$(id -u)" = 0 ] || skip_all "machines of one's own need root"
@@ -10,16 +11,41 @@ requires debootstrap unshare nsenter ip mount pgrep
 [ -e "$BUILD/lib/slurm/gres_rgpu.so" ] || skip_all "the plugins are not built: Slurm's headers are missing"
 pool=$TOP/docs/admin/pool.md slurm=$TOP/docs/admin/slurm.md
 steps() { python3 "$TOP/tests/pages/steps.py" "$@"; }
+version=$(sed -n 's/^VERSION := //p' "$TOP/Makefile")
+export BY_PACKAGES=${BY_PACKAGES:-} PACKAGES=$TOP/build/packages-of-tests/from-nothing
+# How the pages install the packages on a machine.
+command_of() {
+    case $1 in
+    broker) sed -n "s/^    \(apt-get install .*[^ ]\)  *# on the broker's host$/\1/p" "$pool" ;;
+    box) sed -n 's/^    \(apt-get install .*[^ ]\)  *# on each box$/\1/p' "$pool" ;;
+    *) sed -n 's/^ *\(apt-get install .*rgpu-slurm_.*\)$/\1/p' "$slurm" ;;
+    esac
+}
+# What a page names for a machine beside rgpu, or what the packages need, which apt would fetch.
+needed() {
+    local name
+    if [ -z "$BY_PACKAGES" ]; then
+        case $1 in controller) echo munge ;; *) steps --packages "$pool" "$1" ;; esac
+        steps "$slurm" "$1" | sed -n 's/^apt-get install //p'
+        return
+    fi
+    for name in $(command_of "$1" | grep -o 'rgpu-[a-z]*'); do
+        for field in Depends Recommends; do dpkg-deb -f "$PACKAGES/${name}_${version}_amd64.deb" $field; done
+    done | tr , '\n' | sed 's/|.*//; s/(.*//; s/ //g' | grep -v '^rgpu' | sort -u
+    echo munge
+}
 # What the premise of each page is there already: munge with one key, Slurm.
 if [ -z "${IN_PRIVATE:-}" ]; then
-    for machine in broker box; do
-        # shellcheck disable=SC2046
-        build_machine $machine $(steps --packages "$pool" $machine)
-    done
+    if [ -n "$BY_PACKAGES" ]; then
+        rm -rf "$PACKAGES"
+        "$TOP/scripts/package" deb --as-built "$version" >"$TMP/deb.log" 2>&1 || bail "make deb: $(tail -n 20 "$TMP/deb.log")"
+    fi
     # shellcheck disable=SC2046
-    build_machine controller munge slurmctld slurm-client $(steps "$slurm" controller | sed -n 's/^apt-get install //p')
+    for machine in broker box; do build_machine $machine $(needed $machine); done
     # shellcheck disable=SC2046
-    build_machine node $(steps --packages "$pool" node) slurmd slurm-client $(steps "$slurm" node | sed -n 's/^apt-get install //p')
+    build_machine controller slurmctld slurm-client $(needed controller)
+    # shellcheck disable=SC2046
+    build_machine node slurmd slurm-client $(needed node)
 fi
 private_machines "$@"
 READY_SECONDS=90
@@ -38,10 +64,16 @@ for machine in broker box controller node; do
     on $machine systemctl restart munge
 done
 
-# ---- make install ----
+# ---- make install, or packages ----
 for machine in broker box controller node; do
-    make -C "$TOP" --no-print-directory B="${BUILD#"$TOP"/}" DESTDIR="${machine_root[$machine]}" SLURM=yes install \
-        >"$TMP/install.log" 2>&1 || bail "make install: $(tail -n 3 "$TMP/install.log")"
+    if [ -n "$BY_PACKAGES" ]; then
+        install -D -t "${machine_root[$machine]}/root/rgpu" "$PACKAGES"/*.deb
+        echo 'APT::Get::Assume-Yes "true";' >"${machine_root[$machine]}/etc/apt/apt.conf.d/yes" # what is answered by hand
+        ok "on $machine: $(command_of $machine)" run_step $machine "cd /root/rgpu; $(command_of $machine)"
+    else
+        make -C "$TOP" --no-print-directory B="${BUILD#"$TOP"/}" DESTDIR="${machine_root[$machine]}" SLURM=yes install \
+            >"$TMP/install.log" 2>&1 || bail "make install: $(tail -n 3 "$TMP/install.log")"
+    fi
 done
 # There is no GPU here; a machine that has one needs no such line.
 sed -i 's/^#devices = .*/devices = sim:2/' "${machine_root[box]}/etc/rgpu/rgpud.conf"
@@ -115,4 +147,6 @@ ok "slurm.md, on node: $program" on node bash -ec "cd; $program"
 unlike "$(on node rgpuctl health 2>&1 || true)" 'has not loaded' "rgpuctl health misses no plugin on the node"
 unlike "$(on controller rgpuctl health 2>&1 || true)" 'has not loaded' "nor on the host of slurmctld"
 ok "a job without remote GPUs" on node srun --exclusive true
+check=$(sed -n 's/.*\*\*Check it:\*\* `\([^`]*\)`.*/\1/p' "$slurm")
+for machine in node controller; do ok "slurm.md, on $machine: $check" on $machine bash -c "$check"; done
 done_testing

@@ -18,16 +18,21 @@ ok "it ends" await "no leases" no_leases
 other='{"key_prefix": "slurm/test/", "scheduler": "elsewhere:6817"}'
 out=$(api POST /v1/schedulers "$other" 2>&1 || true)
 like "$out" 'slurm/test/.* belong to the scheduler at .*elsewhere:6817 needs a name of its own' "a second cluster of the name is refused, with the way out"
+owner=$(sed -n 's/.*belong to the scheduler at \([^;]*\);.*/\1/p' <<<"$out")
 ok "not one of another name" api POST /v1/schedulers '{"key_prefix": "slurm/other/", "scheduler": "elsewhere:6817"}'
 
-# The other one has the name.
+# A broker that begins anew knows whose the name is: the other cluster may be the first to ask.
 stop "$SYNC_PID"
 stop "$SLURMCTLD_PID"
 stop "$BROKER_PID"
 start_broker --munge yes --munge-socket "$MUNGE_SOCKET"
+is "$(error_code POST /v1/schedulers "$other")" name-taken "also by a broker that has been restarted"
+ok "whose owner has it still" api POST /v1/schedulers "{\"key_prefix\": \"slurm/test/\", \"scheduler\": \"$owner\"}"
+
+# The other one has the name.
 await "box1" box_is box1 up
-api POST /v1/schedulers "$other" >/dev/null
-api POST /v1/leases '{"key": "slurm/test/4711/1", "request": {"gpus": [{}]}}' >/dev/null
+api POST /v1/leases '{"key": "slurm/other/4711/1", "request": {"gpus": [{}]}}' >/dev/null
+sed -i 's/^\[slurm\]/&\ncluster = other/' "$SLURM_DIR/rgpu.conf"
 start_slurmctld
 as_slurm sync env RGPU_SLURM_CONF="$SLURM_DIR/rgpu.conf" "$BUILD/bin/rgpu-slurm-sync"
 says_so() { grep -q 'belong to the scheduler at elsewhere:6817' "$1"; }

@@ -47,11 +47,13 @@ scancel "$late" "$other"
 ok "all end" await "no leases" no_leases
 
 # Jobs wait for GPUs of one box, though there are enough in two.
-one=$(submit --gres=rgpu:1 --rgpu-constraint=box=box1 --wrap "$hold")
-two=$(submit --gres=rgpu:1 --rgpu-constraint=box=box2 --wrap "$hold")
+one=$(submit --gres=rgpu:1 -t 10 --rgpu-constraint=box=box1 --wrap "$hold")
+two=$(submit --gres=rgpu:1 -t 20 --rgpu-constraint=box=box2 --wrap "$hold")
 await "both" leases_are 2
 both=$(submit --gres=rgpu:2 -t 5 --rgpu-constraint=same-box --wrap "$hold")
 ok "two GPUs of one box are waited for" await "its reason" pending_for "$both" Licenses
+planned() { [[ $(job_field "$both" StartTime) == 20* ]]; }
+ok "and planned" await "the plan" planned
 scancel "$one"
 ok "until a box has two" await "its start" job_is "$both" RUNNING
 is "$(box_of "$both")" box1 "which is the one"

@@ -54,7 +54,8 @@ is "$(job_state "$more") $(job_field "$more" Restarts)" "RUNNING 0" "and the lar
 scancel -u $ALICE
 ok "all end" await "no leases" no_leases
 
-kind=$(submit -p kind --gres=rgpu:4 --wrap 'trap "echo told >told; exit" TERM; : >listens; cat <gate & wait')
+# Slurm's signal reaches cat first, whose end must not be the script's.
+kind=$(submit -p kind --gres=rgpu:4 --wrap 'trap "echo told >told; exit" TERM; : >listens; cat <gate & while :; do wait; done')
 await "a job that listens" [ -e listens ]
 urgent=$(submit -p urgent --gres=rgpu:2 --wrap "$hold")
 ok "a job with a grace time makes room" await "the start" job_is "$urgent" RUNNING

@@ -3,7 +3,7 @@
 """Plays a trace of jobs on the cluster that SLURM_CONF names, as it would be played by users:
 
     trace.py GRES JOBS SEED USER LOG [--spread SECONDS] [--share MEMORY] [--sample COMMAND]
-        [--site] [--at FRACTION=COMMAND]... [--suits JSON] [--queued COMMAND]
+        [--site] [--at FRACTION=COMMAND]... [--suits JSON --watch PROGRAM] [--queued COMMAND]
 
 GRES is `rgpu`, or `gpu` for GPUs of the nodes. The jobs and what befalls them follow from the seed:
 arrays, jobs of several nodes, whole nodes, shares and constraints (of plain GPUs
@@ -13,13 +13,14 @@ which should be all of a GPU, so that it takes as much from others as a GPU of a
 broker and boxes agree; it is asked again and again. With --site some jobs are for the GPUs of a box, which are
 nodes with that feature, some are urgent (partition `urgent`) and preempt others, one is for the reservation `held`,
 and the time of all is limited to a minute. --at has COMMAND run when that part of the jobs has been submitted. The
-licences are read every 20 ms, and compared with JSON, of {PATTERN: most of such a licence}; --queued prints the leases
-that wait at the broker. Prints what happened as JSON: the order of starts
+licences are read every 20 ms by PROGRAM, and compared with JSON, of {PATTERN: most of such a licence}; --queued prints the
+leases that wait at the broker. Prints what happened as JSON: the order of starts
 as slurmctld's LOG has it, jobs started in vain, seconds from the first start to the last end, the mean seconds
 between submission and first start of each shape, how often COMMAND failed of how many times, by how many seconds
-expected starts were wrong (the median), licences above what suits, and the longest wait of a lease at the broker.
+expected starts were wrong (the median), in how many looks a licence's total was above what suits or more was used than its
+total, the longest that the latter lasted, and the longest wait of a lease at the broker.
 """
-import argparse, json, os, pwd, random, re, subprocess, sys, threading, time
+import argparse, collections, json, os, pwd, random, re, subprocess, sys, threading, time
 
 arguments = argparse.ArgumentParser()
 for name in ("gres", "jobs", "seed", "user", "log"):
@@ -30,6 +31,7 @@ arguments.add_argument("--sample")
 arguments.add_argument("--site", action="store_true")
 arguments.add_argument("--at", action="append", default=[])
 arguments.add_argument("--suits", type=json.loads, default={})
+arguments.add_argument("--watch")
 arguments.add_argument("--queued")
 arguments = arguments.parse_args()
 remote = arguments.gres == "rgpu"
@@ -81,7 +83,7 @@ numbers = {}  # of the trace, by Slurm's
 submitted = {}  # when, by the trace's
 samples, failures, done = 0, [], False
 expected = []  # Slurm's number of a job, when it was asked, when the job would start
-looks, excess = 0, set()
+looks, unanswered, excess, longest_over = 0, 0, collections.Counter(), 0
 queued, longest = {}, 0
 
 
@@ -117,25 +119,33 @@ def sample_for_ever():
         samples += 1
         if result.returncode:
             failures.append(result.stdout.strip())
+        time.sleep(1 if arguments.spread else 0)  # many looks would take processors from what is measured
 
 
 def look_for_ever():
     """No total of a licence is above what suits, and of a kind of requests never more are used than there are."""
-    global looks
-    before = set()
-    while not done:
-        now = set()
-        for line in call("scontrol", "-o", "show", "license", check=False).splitlines():
-            found = re.match(r"LicenseName=(\S+) Total=(\d+) Used=(\d+)", line)
-            name, total, in_use = found.group(1), int(found.group(2)), int(found.group(3))
-            most = [number for pattern, number in arguments.suits.items() if re.fullmatch(pattern, name)]
-            if most and (total > min(most) or in_use > total > 0 and name != "rgpu"):
-                now.add(found.group(0))
-        # slurmctld may answer with one number from before a change and one from after it, but not twice.
-        excess.update(now & before)
-        before = now
-        looks += 1
-        time.sleep(0.02)
+    global looks, unanswered, longest_over
+    since = {}  # the licence: when more of it came into use than there are
+    with subprocess.Popen([arguments.watch, "20"], stdout=subprocess.PIPE, text=True) as watching:
+        for line in watching.stdout:
+            now = time.time()
+            if done:
+                watching.kill()
+                return
+            looks += 1
+            unanswered += line == "-\n"
+            over = set()
+            for name, total, in_use in re.findall(r"(\S+)=(\d+)/(\d+)", line):
+                total, in_use = int(total), int(in_use)
+                most = [number for pattern, number in arguments.suits.items() if re.fullmatch(pattern, name)]
+                if most and total > min(most):
+                    excess["%s Total=%d" % (name, total)] += 1
+                if most and in_use > total and name != "rgpu":
+                    excess["%s Total=%d Used=%d" % (name, total, in_use)] += 1
+                    over.add(name)
+                    longest_over = max(longest_over, now - since.setdefault(name, now))
+            for name in set(since) - over:
+                del since[name]
 
 
 def expect_for_ever():
@@ -151,12 +161,23 @@ def watch_queue_for_ever():
     global longest
     while not done:
         now = time.time()
-        ids = subprocess.run(arguments.queued, shell=True, capture_output=True, text=True).stdout.split()
+        answer = subprocess.run(arguments.queued.split(), capture_output=True, text=True).stdout
+        ids = re.findall(r'"id": *"([^"]*)', answer)
         for name in set(queued) - set(ids):
             del queued[name]
         for name in ids:
             longest = max(longest, now - queued.setdefault(name, now))
-        time.sleep(0.1)
+        time.sleep(0.2)
+
+
+def follow(fates):
+    """Has what is to befall running jobs befall them. Returns true if any job is left."""
+    left = False
+    for number, master, state in states():
+        if state == "RUNNING" and fates.get(master) in ("cancelled", "out-of-time", "killed"):
+            befall(master, fates.pop(master))
+        left |= state in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED")
+    return left
 
 
 def play():
@@ -165,25 +186,26 @@ def play():
         "--wrap", "exec sleep 600", user=True)
     fates = {}
     actions = sorted(text.split("=", 1) for text in arguments.at)
+    due = looked = time.time()
     for index, job in enumerate(jobs):
         while actions and index >= float(actions[0][0]) * len(jobs):
             subprocess.run(actions.pop(0)[1], shell=True, check=True, stdout=subprocess.DEVNULL)
         fates[submit(index, *job)] = job[2]
         if job[2] == "cancelled-waiting" and not arguments.spread:
             befall(list(fates)[-1], job[2])
-        if arguments.spread:
-            time.sleep(alone.expovariate(1 / arguments.spread))
+        due += alone.expovariate(1 / arguments.spread) if arguments.spread else 0
+        while arguments.spread:
+            if time.time() > looked + 0.3:
+                follow(fates)
+                looked = time.time()
+            if time.time() >= due:
+                break
+            time.sleep(min(0.3, max(0, due - time.time())))
     if blocker:
         call("scancel", blocker)
-    while True:
-        left = False
-        for number, master, state in states():
-            if state == "RUNNING" and fates.get(master) in ("cancelled", "out-of-time", "killed"):
-                befall(master, fates.pop(master))
-            left |= state in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED")
-        if not left:
-            return blocker
-        time.sleep(0.2)
+    while follow(fates):
+        time.sleep(0.3)
+    return blocker
 
 
 def when(line):
@@ -221,7 +243,8 @@ def report(blocker, begin):
     print(json.dumps({"gres": arguments.gres, "seed": arguments.seed, "order": order,
                       "kinds": kinds, "in_vain": vain if arguments.site else starts - len(order),
                       "expected": len(expected), "expected_error": error_of_expected(begun),
-                      "looks": looks, "excess": sorted(excess), "longest_queued": round(longest, 2),
+                      "looks": looks, "unanswered": unanswered, "excess": dict(excess), "longest_over": round(longest_over, 3),
+                      "longest_queued": round(longest, 2),
                       "waits": {shape: [round(sum(w) / len(w), 2), len(w)] for shape, w in sorted(waits.items())},
                       "seconds": round((last or 0) - (first or 0), 2), "samples": samples,
                       "disagreements": failures}))

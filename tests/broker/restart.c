@@ -79,6 +79,37 @@ static void test_ticket_in_the_lost_part(void)
     ok(!pool_find_key(broker.pool, KEYS_OF_SCHEDULERS, "job/lost"), "which the box does");
 }
 
+static size_t live_leases(void)
+{
+    json_t *list = history_live_leases(&broker, pool_find_box(broker.pool, "a"));
+    size_t count = json_array_size(list);
+
+    json_decref(list);
+    return count;
+}
+
+// In a lost part of the history a request that waits may have been granted other GPUs, for which
+// its user has tickets.
+static void test_granted_in_the_lost_part(void)
+{
+    struct pool_lease *first, *waiting;
+
+    is_int(acquire("job/first", 2, false, false, &first), 0, "a lease is granted");
+    is_int(acquire("job/waiting", 2, true, false, &waiting), 0, "another waits");
+    first->granted--;
+    is_int(history_take_over(&broker), 0, "an epoch begins");
+    is_int(live_leases(), 1, "in which the box takes the tickets of the first one");
+    register_box("a", "i1", 3);
+    hear("a", "i1", NULL, NULL);
+    is_int(broker_end_lease(&broker, &first, "released", "test"), 0, "that is released");
+    hear("a", "i1", NULL, first->id);
+    is_int(waiting->state, LEASE_GRANTED, "then the other one is granted");
+    waiting->granted = broker.epoch; // which may be ahead of the clock, after several in a second
+    is_int(live_leases(), 0, "of which the box takes no tickets of earlier epochs");
+    is_int(broker_end_lease(&broker, &waiting, "released", "test"), 0, "(released)");
+    hear("a", "i1", NULL, waiting ? waiting->id : NULL);
+}
+
 static void test_ticket_lifetimes(void)
 {
     struct pool_lease *lease;
@@ -388,6 +419,7 @@ int main(void)
     test_idempotence();
     test_keys_have_owners();
     test_ticket_in_the_lost_part();
+    test_granted_in_the_lost_part();
     test_ticket_lifetimes();
     test_ticket_contents();
     test_confirmed_end();

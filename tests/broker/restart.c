@@ -79,6 +79,29 @@ static void test_ticket_in_the_lost_part(void)
     ok(!pool_find_key(broker.pool, KEYS_OF_SCHEDULERS, "job/lost"), "which the box does");
 }
 
+// A restored copy says so by its last event.
+static void test_restored(void)
+{
+    struct store_event event = {.kind = HISTORY_RESTORED, .actor = "test"};
+    struct pool_lease *lease;
+
+    restart();
+    ok(!broker.lost, "a database that was not restored has lost nothing");
+    if (store_begin(broker.store) || store_add_event(broker.store, 1, &event) ||
+        store_commit(broker.store))
+        bail("no event");
+    restart();
+    ok(broker.lost, "one that was restored has");
+    register_box("a", "i1", 3);
+    hear("a", "i1", NULL, NULL);
+    is_int(acquire("job/after", 1, false, false, &lease), 0, "a lease is granted");
+    is_int(broker_end_lease(&broker, &lease, "released", "test"), 0, "and released");
+    restart();
+    ok(!broker.lost, "then the restored state is behind");
+    register_box("a", "i1", 3);
+    hear("a", "i1", NULL, NULL);
+}
+
 static size_t live_leases(void)
 {
     json_t *list = history_live_leases(&broker, pool_find_box(broker.pool, "a"));
@@ -420,6 +443,7 @@ int main(void)
     test_keys_have_owners();
     test_ticket_in_the_lost_part();
     test_granted_in_the_lost_part();
+    test_restored();
     test_ticket_lifetimes();
     test_ticket_contents();
     test_confirmed_end();

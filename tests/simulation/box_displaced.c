@@ -113,7 +113,7 @@ static void on_returned(void *argument)
 
     if (entry && !entry->away_wanted)
         other = oracle_lease_beside(step->box, step->lease);
-    if (other && step->tries++ < RETURN_TRIES_MAX) {
+    if (other && (step->box->stuck || step->tries++ < RETURN_TRIES_MAX)) {
         world_after(&step->box->host, SECOND, on_returned, step);
         return;
     }

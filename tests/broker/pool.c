@@ -205,7 +205,8 @@ static void test_loaded(void)
     ok(TAILQ_FIRST(&pool->displaced) == returning && TAILQ_NEXT(returning, displaced) == moved &&
            !ending->is_displaced,
        "also those that were moved");
-    ok(pool_names_gpu(pool, pool->boxes[0]->gpus[0]) && !pool_names_gpu(pool, pool->boxes[0]->gpus[1]),
+    ok(pool_names_gpu(pool, pool->boxes[0]->gpus[0]) &&
+           !pool_names_gpu(pool, pool->boxes[0]->gpus[1]),
        "a lease names its GPU");
     moved->holds[0].target = pool->boxes[0]->gpus[1];
     ok(pool_names_gpu(pool, pool->boxes[0]->gpus[1]), "and the one that it moves to");
@@ -259,7 +260,8 @@ static void test_holds(void)
     ok(box->holders == 0 && pool->freed_count == 2, "once");
     for (int i = 0; i < POOL_FREED_MAX + 5; i++)
         pool_note_freed(pool, gpu);
-    is_int((int64_t)pool->freed_count, POOL_FREED_MAX + 1, "so many are noted, and that it was more");
+    is_int((int64_t)pool->freed_count, POOL_FREED_MAX + 1,
+           "so many are noted, and that it was more");
     hold.mode = GPU_EXCLUSIVE;
     hold.gpu = gpu;
     pool_take(&hold);

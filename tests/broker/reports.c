@@ -584,6 +584,28 @@ static void test_damaged(void)
     is_int((int64_t)broker.pool->lease_count, 0, "finds all as it was");
 }
 
+// After a restore a box has leases elsewhere than the database says.
+static void test_taken_place(void)
+{
+    struct pool_lease *lease = granted(1);
+    struct pool_hold *hold = &lease->holds[0];
+    struct pool_gpu *from = hold->gpu, *to = pool_find_gpu(broker.pool, name_beside(from));
+    json_t *list = json_pack("[{s:s, s:s}]", "lease", lease->id, "state", "suspended");
+
+    is_int(broker_take_place(&broker, lease, hold, to, "test"), 0, "a lease is elsewhere");
+    ok(hold->gpu == to && hold->held && hold->moved && !hold->target && from->holders == 0 &&
+           to->holders == 1,
+       "and holds what it has");
+    is_int(broker_suspend_lease(&broker, lease, "alice"), 0, "it is suspended");
+    is_int(broker_hear_suspensions(&broker, box, list, "box a"), 0, "by its box");
+    is_int(broker_take_place(&broker, lease, hold, from, "test"), 0, "elsewhere again");
+    ok(hold->gpu == from && !hold->held && hold->aside && !hold->target && from->holders == 0 &&
+           to->holders == 0,
+       "it holds nothing");
+    json_decref(list);
+    end(lease);
+}
+
 int main(void)
 {
     make_directory();
@@ -603,6 +625,7 @@ int main(void)
     test_moves();
     test_moved_off();
     test_moved_aside();
+    test_taken_place();
     test_refused();
     test_plans();
     test_shown();

@@ -346,11 +346,14 @@ static void test_impostor(void)
     is_int(register_from("other:1"), OUTCOME_TAKEN, "another host has the key of a box");
     is_int(register_from("other:1"), OUTCOME_TAKEN, "and tries again");
     is_int(events_of("box.refused"), 1, "one event says so");
+    ok(pool_find_box(broker.pool, "a")->impostor, "and the box");
     pool_find_box(broker.pool, "a")->hung_up = true;
     is_int(register_from("other:1"), 0, "a box whose connection is closed may have moved");
     pool_find_box(broker.pool, "a")->written = 0;
     pool_find_box(broker.pool, "a")->hung_up = true;
     is_int(register_box("a", "i7", 3), 0, "(it moves back)");
+    ok(!pool_find_box(broker.pool, "a")->impostor && !pool_find_box(broker.pool, "a")->hung_up,
+       "it is there, and alone");
     hear("a", "i7", NULL, NULL);
 }
 

@@ -761,8 +761,8 @@ static void test_ends(void)
     warm->session.id = 0; // a warm worker, whose last session's lease is still named
     register_it();
     worker = session("L1");
-    answer(200, true, end_order("L1", "by \x01 an administrator"));
-    is_normal("end(the lease has ended: by ? an administrator) forget=L1 save-revoked1 wait500 ",
+    answer(200, true, end_order("L1", "by \x01 \x7f an~ administrator"));
+    is_normal("end(the lease has ended: by ? ? an~ administrator) forget=L1 save-revoked1 wait500 ",
               "a lease's end ends its sessions, and is written");
     is_str(saved_text[0], "L1 2000\n", "until its last ticket expires");
     is_str(broker_agent_objection(&box, &grant), "the lease has ended", "no session begins");

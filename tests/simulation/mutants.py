@@ -77,8 +77,10 @@ def candidates():
         with open(os.path.join(TOP, path), encoding="utf-8") as file:
             lines = file.read().split("\n")
         for number, line in enumerate(lines):
-            injects = "fault_point(" in lines[min(number + 1, len(lines) - 1)]  # no fault there, which changes nothing
-            if line.startswith((" ", "\t")) and not SAYS.search(line) and not injects:
+            # A condition of a message, or of a fault that is not there, decides nothing.
+            following = lines[min(number + 1, len(lines) - 1)]
+            idle = "fault_point(" in following or (line.endswith(")") and re.match(r"\s+log_\w+\(", following))
+            if line.startswith((" ", "\t")) and not SAYS.search(line) and not idle:
                 for kind in (negated, dropped, off_by_one):
                     for changed in kind(line):
                         yield kind.__name__, path, number, changed

@@ -102,6 +102,38 @@ static void test_restored(void)
     hear("a", "i1", NULL, NULL);
 }
 
+static int register_with(int64_t epoch, const char *run, int64_t event)
+{
+    return register_seen("a", "i1", 3,
+                         json_pack("{s:I, s:s, s:I}", "epoch", (json_int_t)epoch, "run", run,
+                                   "event", (json_int_t)event));
+}
+
+// A box that lies about what it has seen begins one epoch for each start of the broker.
+static void test_few_epochs(void)
+{
+    int64_t epoch = broker.epoch;
+
+    register_box("a", "i1", 3);
+    is_int(register_with(epoch, broker.run, broker.last_event), 0, "a box has seen what there is");
+    is_int(register_with(epoch, broker.run, broker.last_event + 1000), 0, "or what there is not");
+    is_int(register_with(epoch, "deadbeef", 1), 0, "or another run");
+    is_int(register_with(epoch + 1, broker.run, 1), 0, "or a later epoch");
+    is_int(broker.epoch, epoch, "which it cannot have from this process");
+    restart();
+    is_int(register_with(epoch, broker.run, broker.last_event), 0, "after a restart it may have");
+    is_int(broker.epoch, epoch, "seen what there is");
+    restart();
+    is_int(register_with(epoch, broker.run, broker.last_event + 1), 0, "or what is lost");
+    ok(broker.epoch > epoch && broker.lost, "which begins an epoch");
+    epoch = broker.epoch;
+    is_int(register_with(epoch + 1000, "deadbeef", 2), 0, "another loss");
+    is_int(broker.epoch, epoch, "is no news");
+    is_int(register_with(epoch, "0123456789abcdef0123456789abcdef0", 1), OUTCOME_BAD_REQUEST,
+           "a run has a name of 32 letters");
+    hear("a", "i1", NULL, NULL);
+}
+
 static size_t live_leases(void)
 {
     json_t *list = history_live_leases(&broker, pool_find_box(broker.pool, "a"));
@@ -212,6 +244,13 @@ static void test_confirmed_end(void)
     is_int(broker_end_lease(&broker, &both, "released", "test"), 0, "it is released");
     ok(both && both->state == LEASE_ENDING, "but not over before the box says so");
     is_int(acquire(NULL, 1, false, false, &next), OUTCOME_BUSY, "its GPUs are not granted again");
+    orders = broker_revocations(&broker, pool_find_box(broker.pool, "a"), none, NULL, NULL);
+    is_str(json_string_value(json_object_get(json_array_get(orders, 0), "reason")), "released",
+           "the box gets the reason of the end");
+    ok(json_integer_value(json_object_get(json_array_get(orders, 0), "until")) ==
+           both->ticket_until,
+       "and until when to refuse the lease");
+    json_decref(orders);
     orders = broker_revocations(&broker, pool_find_box(broker.pool, "a"), none, NULL, NULL);
     is_int(json_array_size(orders), 1, "the box is told");
     is_int(hear("a", "i1", id, id), 0, "a box that still runs it");
@@ -447,6 +486,7 @@ int main(void)
     test_ticket_in_the_lost_part();
     test_granted_in_the_lost_part();
     test_restored();
+    test_few_epochs();
     test_ticket_lifetimes();
     test_ticket_contents();
     test_confirmed_end();

@@ -818,6 +818,31 @@ static void test_until(void)
     }
 }
 
+// The ticket of a lease that is over stays refused after its expiry, for as long as clocks may differ.
+static void test_refused_as_long_as_accepted(void)
+{
+    struct session_grant grant = {.lease = "L1", .epoch = 900};
+    int64_t start_ns = now_ns;
+
+    start();
+    register_it();
+    answer(200, true, end_order("L1", NULL));
+    on_saved(saved_argument, 1, 0);
+    now_ns = 2030 * 1000000000ll;
+    answer(200, true, end_order("L2", NULL));
+    is_str(saved_text[0], "L1 2000\nL2 2000\n",
+           "a ticket may be accepted so long after its expiry");
+    is_str(broker_agent_objection(&box, &grant), "the lease has ended", "so it is refused");
+    on_saved(saved_argument, 2, 0);
+    now_ns = 2031 * 1000000000ll;
+    answer(200, true,
+           with_point(json_pack("{s:[{s:s, s:i}]}", "revoke", "lease", "L3", "until", 3000)));
+    is_str(saved_text[0], "L3 3000\n", "and no longer");
+    now_ns = start_ns;
+    *did = '\0';
+    stop("free close save-history0 ");
+}
+
 static void test_failing_disk(void)
 {
     struct session_grant grant = {.lease = "L1", .epoch = 900};
@@ -983,6 +1008,7 @@ int main(void)
     test_verdicts();
     test_ends();
     test_until();
+    test_refused_as_long_as_accepted();
     test_failing_disk();
     test_history_on_disk();
     test_taken_again();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several brokers, as a model: the log that they keep in etcd (broker/replication), and the database
-// of a broker that follows it. An entry is in the log once a majority has it. When a leader dies, the
-// outcome of the entry on its way is unknown to it: the log has it or not. Each next leader begins
-// with the database that follows from the log.
+// Stands for several brokers by a model of their log in etcd (broker/replication), and by the
+// database of a broker that follows. The log has an entry once a majority has it. If a leader dies,
+// the entry on its way arrives or not. Each next leader begins with the database of the log.
 //
 // A leader that has lost the lead and goes on for a moment is not modelled: it can commit nothing.
 #ifndef RGPU_TEST_REPLICAS_H

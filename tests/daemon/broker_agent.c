@@ -818,7 +818,7 @@ static void test_until(void)
     }
 }
 
-// The ticket of a lease that is over stays refused after its expiry, for as long as clocks may differ.
+// A ticket of a lease that is over stays refused for as long as clocks may differ.
 static void test_refused_as_long_as_accepted(void)
 {
     struct session_grant grant = {.lease = "L1", .epoch = 900};

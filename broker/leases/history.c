@@ -189,7 +189,8 @@ json_t *history_live_leases(struct broker *broker, const struct pool_box *box)
     json_t *list = json_array();
 
     TAILQ_FOREACH(lease, &broker->pool->leases, all)
-        if (lease->state != LEASE_ENDING && lease_holds_on(lease, box))
+        if (lease->state != LEASE_ENDING && lease->granted < broker->epoch &&
+            lease_holds_on(lease, box))
             json_array_append_new(list, json_string(lease->id));
     return list;
 }

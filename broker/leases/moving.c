@@ -147,7 +147,6 @@ static enum outcome move_aside(struct broker *broker, struct pool_lease *lease,
     if (error)
         return error;
     *hold = changed;
-    pool_note_displaced(broker->pool, lease);
     moving_tell_box(broker, hold->box);
     return OUTCOME_DONE;
 }

@@ -521,8 +521,17 @@ static void test_caught_up(void)
     catch_up(json_pack("{s:[{s:s, s:i, s:s, s:b}]}", "moves", "lease", second, "ordinal", 0, "gpu",
                        "a-0", "done", 1),
              NULL);
+    register_box("a", "a1", 3);
+    register_box("b", "b1", 2);
+    hear("a", "a1", NULL, NULL);
+    hear("b", "b1", NULL, NULL);
+    lease = grant(NULL, 1, third);
+    pool_find_box(broker.pool, "a")->caught_up = 0;
+    catch_up(suspended(third, false, false), NULL);
+    is_int(lease->suspension, LEASE_HERE, "a lease of this epoch is as the database says");
     json_decref(none);
     json_decref(waits);
+    end(third);
     end(id);
     end(second);
 }

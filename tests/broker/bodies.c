@@ -67,6 +67,75 @@ static void test_requests(void)
     }
 }
 
+// Returns true if a request with this member is taken.
+static bool takes(const char *name, json_t *value)
+{
+    json_t *object =
+        json_pack("{s:[{s:s, s:i}], s:o}", "gpus", "mode", "shared", "memory", 1, name, value);
+    struct request request;
+    const char *why;
+    bool taken = request_from_json(object, &request, &why) == 0;
+
+    json_decref(object);
+    return taken;
+}
+
+static json_t *text_of(size_t length)
+{
+    char text[400];
+
+    memset(text, 'x', sizeof(text));
+    return json_stringn(text, length);
+}
+
+static void test_limits(void)
+{
+    static const struct {
+        const char *name;
+        json_int_t most;
+    } numbers[] = {{"min_capability", 255}, {"compute", 100}, {"index", 65535}};
+    static const char *const patterns[] = {"model", "box", "locality"};
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        ok(takes(numbers[i].name, json_integer(numbers[i].most)) &&
+               takes(numbers[i].name, json_integer(0)) && !takes(numbers[i].name, json_real(1)) &&
+               !takes(numbers[i].name, json_integer(numbers[i].most + 1)) &&
+               !takes(numbers[i].name, json_integer(-1)),
+           "%s is at most %d", numbers[i].name, (int)numbers[i].most);
+    }
+    for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
+        ok(takes(patterns[i], text_of(95)) && !takes(patterns[i], text_of(96)),
+           "%s is a pattern of at most 95 characters", patterns[i]);
+    ok(takes("near", json_pack("[o]", text_of(254))) &&
+           !takes("near", json_pack("[o]", text_of(255))),
+       "places have 254 characters");
+    ok(takes("near", json_pack("[o, o]", text_of(100), text_of(153))) &&
+           !takes("near", json_pack("[o, o]", text_of(100), text_of(155))),
+       "together with the commas between them");
+    ok(takes("gpus", json_pack("[{}, {s:i}]", "count", 1023)) &&
+           !takes("gpus", json_pack("[{}, {s:i}]", "count", 1024)) &&
+           takes("gpus", json_pack("[{s:i}]", "count", 1024)),
+       "all parts have at most 1024 GPUs together");
+    ok(takes("gpus", json_pack("[{},{},{},{},{},{},{},{}]")), "there are eight parts at most");
+}
+
+// Only users of shares are kept apart.
+static void test_tenant(void)
+{
+    struct request request = sample_request(1, GPU_EXCLUSIVE, 0);
+
+    request.tenant = 5;
+    request_set_tenant(&request, 1000);
+    is_int(request.tenant, 0, "a request for whole GPUs has no tenant");
+    request.part_count = 2;
+    request.parts[1].mode = GPU_SHARED;
+    request_set_tenant(&request, 0);
+    is_int(request.tenant, 1, "one with a share has its owner, who may be root");
+    is_int(request_from_text("{\"gpus\": []}", &request), 0, "a request may have no parts on disk");
+    is_int(request_from_text("{\"gpus\": [{\"count\": 0}]}", &request), -EINVAL, "but no bad ones");
+    is_int(request_from_text("nonsense", &request), -EINVAL, "and must be one");
+}
+
 #define BOX "\"instance\": \"i\", \"addresses\": \"h:1\""
 #define GPU "\"uuid\": \"G\", \"index\": 0, \"model\": \"M\", \"memory\": 100"
 
@@ -146,6 +215,8 @@ int main(void)
     make_directory();
     open_broker();
     test_requests();
+    test_limits();
+    test_tenant();
     test_registrations();
     test_gpus_move();
     remove_directory();

@@ -333,6 +333,10 @@ static void forecasts_of_shares(void)
     ok(number("all_gpus") == 1 && number("gpus_in_shares") == 1 && number("memory_in_whole") == 0,
        "also where GPUs are counted");
     is_int(box->gpus[0]->mode, GPU_SHARED, "the mode is as before");
+    hold("s/8/5", box->gpus[0], GPU_SHARED, 30 * GB);
+    foresee("[]", "[\"s/7\", \"s/8\"]", "[]", "[]");
+    ok(number("all_gpus") == 1 && number("gpus_in_shares") == 1, "two shares are of one GPU");
+    pool_remove_lease(pool, pool_find_lease(pool, "Ls/8/5"));
 }
 
 // ---- forecasts of many pools ----
@@ -405,6 +409,160 @@ static void forecasts_come_true(void)
     is_int(wrong, 0, "what is forecast for the end of each job is so, in 200 pools");
 }
 
+// ---- forecasts of shares, in many pools ----
+
+#define FOUR_REQUESTS \
+    "[{\"gpus\": [{}]}, {\"gpus\": [{\"mode\": \"shared\", \"memory\": 32212254720}]}," \
+    " {\"gpus\": [{\"mode\": \"shared\", \"memory\": 53687091200, \"count\": 2}], \"same_box\": true}," \
+    " {\"gpus\": [{\"mode\": \"shared\", \"memory\": 1073741824}], \"compute\": 40}]"
+
+static struct pool_box *random_box(const char *name)
+{
+    struct pool_box *box = sample_box(pool, name, 1 + rand() % 3, "H200", 100 * GB, GPU_EXCLUSIVE);
+
+    for (uint32_t i = 0; i < box->gpu_count; i++) {
+        struct pool_gpu *gpu = box->gpus[i];
+        gpu->mode = rand() % 3 ? GPU_SHARED : GPU_EXCLUSIVE;
+        gpu->automatic = rand() % 3 == 0;
+        gpu->sharing = GPU_MPS_ALL;
+        gpu->parts = true;
+        gpu->reserved = (uint64_t)(rand() % 2) * GB;
+        gpu->drained = rand() % 8 == 0;
+    }
+    return box;
+}
+
+static void random_job(int job, struct pool_gpu *gpu)
+{
+    enum gpu_mode mode = gpu->holders     ? gpu->mode
+                         : gpu->automatic ? (enum gpu_mode)(rand() % 2)
+                                          : (enum gpu_mode)gpu->mode;
+    uint64_t memory = mode == GPU_SHARED ? (uint64_t)(10 + rand() % 50) * GB : 0;
+    char name[16];
+
+    if (mode == GPU_EXCLUSIVE ? gpu->holders > 0 : gpu_free_bytes(gpu) < memory + GB)
+        return;
+    snprintf(name, sizeof(name), "s/%d/1", job);
+    hold(name, gpu, mode, memory);
+}
+
+// Once all jobs have ended there is as much of everything as was said in all.
+static bool totals_come_true(void)
+{
+    int totals[4], each[4];
+    json_int_t gpus, whole = 0;
+    struct pool_lease *lease;
+    bool same = true;
+
+    foresee(FOUR_REQUESTS, ALL_JOBS, "[]", "[]");
+    for (size_t r = 0; r < 4; r++) {
+        totals[r] = total(r);
+        each[r] = (int)json_integer_value(
+            json_object_get(json_array_get(json_object_get(view, "requests"), r), "each"));
+    }
+    gpus = json_integer_value(json_object_get(view, "all_gpus"));
+    while ((lease = TAILQ_FIRST(&pool->leases)))
+        pool_remove_lease(pool, lease);
+    for (size_t i = 0; i < pool->box_count; i++)
+        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++) {
+            const struct pool_gpu *gpu = pool->boxes[i]->gpus[j];
+            whole += !gpu->drained && (gpu->automatic || gpu->mode == GPU_EXCLUSIVE);
+        }
+    same &= gpus >= whole; // one that is drained and held comes back, too
+    foresee(FOUR_REQUESTS, ALL_JOBS, "[]", "[]");
+    for (size_t r = 0; r < 4; r++)
+        same &= totals[r] == total(r) && (now((int)r) == total(r) || total(r) > 16) &&
+                each[r] == (int)json_integer_value(json_object_get(
+                               json_array_get(json_object_get(view, "requests"), r), "each"));
+    return same;
+}
+
+// Describes all GPUs and holds.
+static void describe_pool(char *text, size_t size)
+{
+    const struct pool_lease *lease;
+
+    *text = '\0';
+    for (size_t i = 0; i < pool->box_count; i++)
+        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++) {
+            const struct pool_gpu *gpu = pool->boxes[i]->gpus[j];
+            snprintf(text + strlen(text), size - strlen(text), "%s %u %llu %u %u %u; ", gpu->uuid,
+                     gpu->holders, (unsigned long long)gpu->used, gpu->mode, gpu->computing,
+                     pool->boxes[i]->holders);
+        }
+    TAILQ_FOREACH(lease, &pool->leases, all)
+        for (size_t i = 0; i < lease->hold_count; i++)
+            snprintf(text + strlen(text), size - strlen(text), "%s %d %d %s; ", lease->id,
+                     lease->holds[i].held, lease->holds[i].aside,
+                     lease->holds[i].target ? lease->holds[i].target->uuid : "-");
+}
+
+// Some leases are suspended: their GPUs are kept aside, or other leases have them.
+static void suspend_some(void)
+{
+    struct pool_lease *lease;
+
+    TAILQ_FOREACH(lease, &pool->leases, all) {
+        if (rand() % 3)
+            continue;
+        pool_give_back(&lease->holds[0]);
+        lease->holds[0].aside = true;
+        pool_set_suspension(pool, lease, LEASE_AWAY);
+    }
+}
+
+// Forecasts, and searches for leases to preempt, take and give back as they look ahead.
+static void looks_change_nothing(void)
+{
+    static char before[8000], after[8000];
+    int wrong = 0;
+
+    srand(23);
+    for (int round = 0; round < 100; round++) {
+        struct pool_box *boxes[2];
+
+        pool_free(&pool);
+        pool = pool_new();
+        boxes[0] = random_box("b0");
+        boxes[1] = random_box("b1");
+        for (int job = 0; job < JOBS_MAX; job++) {
+            if (job == JOBS_MAX / 2)
+                suspend_some();
+            random_job(job, boxes[rand() % 2]->gpus[0]);
+        }
+        describe_pool(before, sizeof(before));
+        foresee(FOUR_REQUESTS, ALL_JOBS, "[1, 2]", "[0, 1]");
+        describe_pool(after, sizeof(after));
+        wrong += strcmp(before, after) != 0;
+        look("[]", "{\"gpus\": [{\"count\": 2}]}",
+             "[\"s/0/1\",\"s/1/1\",\"s/2/1\",\"s/3/1\",\"s/4/1\",\"s/5/1\",\"s/6/1\",\"s/7/1\"]");
+        describe_pool(after, sizeof(after));
+        wrong += strcmp(before, after) != 0;
+    }
+    is_int(wrong, 0, "looking ahead changes nothing, in 100 pools");
+}
+
+static void totals_of_shares(void)
+{
+    int wrong = 0;
+
+    srand(17);
+    for (int round = 0; round < 200; round++) {
+        struct pool_box *boxes[2];
+
+        pool_free(&pool);
+        pool = pool_new();
+        boxes[0] = random_box("b0");
+        boxes[1] = random_box("b1");
+        for (int job = 0; job < JOBS_MAX; job++) {
+            struct pool_box *box = boxes[rand() % 2];
+            random_job(job, box->gpus[(uint32_t)rand() % box->gpu_count]);
+        }
+        wrong += !totals_come_true();
+    }
+    is_int(wrong, 0, "totals are what is there once all jobs have ended, in 200 pools of shares");
+}
+
 int main(void)
 {
     struct pool_box *whole, *shared;
@@ -430,6 +588,8 @@ int main(void)
     pool = pool_new();
     forecasts_of_shares();
     forecasts_come_true();
+    totals_of_shares();
+    looks_change_nothing();
     json_decref(view);
     pool_free(&pool);
     return done();

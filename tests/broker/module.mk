@@ -9,6 +9,8 @@ $(call test_program,broker-adoption,tests/broker/adoption.c,rgpubroker rgpucommo
 $(call test_program,broker-bodies,tests/broker/bodies.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
 $(call test_program,broker-reports,tests/broker/reports.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
 $(call test_program,broker-restart,tests/broker/restart.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
+$(call test_program,broker-pool,tests/broker/pool.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
+$(call test_program,broker-reserve,tests/broker/reserve.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
 $(call test_program,broker-unread-rows,tests/broker/unread_rows.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
 $(call test_program,broker-http-head,tests/broker/http_head.c broker/http/http_head.c)
 $(call test_program,broker-wal-stays-small,tests/broker/wal_stays_small.c,\

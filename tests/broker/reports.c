@@ -124,6 +124,44 @@ static void test_rate(void)
 }
 
 // A session of a lease that the database does not know shows that a part of it is lost.
+// Returns the orders and questions of an answer to a box that runs the lease.
+static const char *answer_to(const char *lease, json_t *verdicts)
+{
+    static char text[400];
+    json_t *running = json_pack("[s]", lease), *ask = json_array();
+    json_t *answer = json_pack("{s:o, s:o}", "end",
+                               broker_revocations(&broker, box, running, verdicts, ask), "ask",
+                               ask);
+    char *dump = json_dumps(answer, JSON_COMPACT);
+
+    snprintf(text, sizeof(text), "%s", dump);
+    free(dump);
+    json_decref(answer);
+    json_decref(running);
+    json_decref(verdicts);
+    return text;
+}
+
+static void test_verdicts(void)
+{
+    struct pool_lease *lease = granted(1);
+    char id[POOL_NAME_MAX], want[400];
+
+    strcpy(id, lease->id);
+    is_str(answer_to(id, json_object()), "{\"end\":[],\"ask\":[]}", "a lease that lives goes on");
+    is_str(answer_to("Lx", NULL), "{\"end\":[{\"lease\":\"Lx\"}],\"ask\":[]}",
+           "an unknown one ends on a box that cannot be asked");
+    is_str(answer_to("Lx", json_object()), "{\"end\":[],\"ask\":[\"Lx\"]}", "another box is asked");
+    is_str(answer_to("Lx", json_pack("{s:n}", "Lx")), "{\"end\":[],\"ask\":[]}",
+           "while there is no verdict nothing is ordered");
+    is_str(answer_to("Lx", json_pack("{s:s}", "Lx", "why")),
+           "{\"end\":[{\"lease\":\"Lx\",\"reason\":\"why\"}],\"ask\":[]}",
+           "then the lease ends for its reason");
+    end(lease);
+    snprintf(want, sizeof(want), "{\"end\":[{\"lease\":\"%s\"}],\"ask\":[]}", id);
+    is_str(answer_to(id, json_object()), want, "one that has ended is not asked for");
+}
+
 static void test_unknown_session(void)
 {
     json_t *sessions =
@@ -546,6 +584,28 @@ static void test_damaged(void)
     is_int((int64_t)broker.pool->lease_count, 0, "finds all as it was");
 }
 
+// After a restore a box has leases elsewhere than the database says.
+static void test_taken_place(void)
+{
+    struct pool_lease *lease = granted(1);
+    struct pool_hold *hold = &lease->holds[0];
+    struct pool_gpu *from = hold->gpu, *to = pool_find_gpu(broker.pool, name_beside(from));
+    json_t *list = json_pack("[{s:s, s:s}]", "lease", lease->id, "state", "suspended");
+
+    is_int(broker_take_place(&broker, lease, hold, to, "test"), 0, "a lease is elsewhere");
+    ok(hold->gpu == to && hold->held && hold->moved && !hold->target && from->holders == 0 &&
+           to->holders == 1,
+       "and holds what it has");
+    is_int(broker_suspend_lease(&broker, lease, "alice"), 0, "it is suspended");
+    is_int(broker_hear_suspensions(&broker, box, list, "box a"), 0, "by its box");
+    is_int(broker_take_place(&broker, lease, hold, from, "test"), 0, "elsewhere again");
+    ok(hold->gpu == from && !hold->held && hold->aside && !hold->target && from->holders == 0 &&
+           to->holders == 0,
+       "it holds nothing");
+    json_decref(list);
+    end(lease);
+}
+
 int main(void)
 {
     make_directory();
@@ -558,12 +618,14 @@ int main(void)
     test_cut_off();
     test_rate();
     test_unknown_session();
+    test_verdicts();
     test_full_disk();
     test_failed();
     test_faults();
     test_moves();
     test_moved_off();
     test_moved_aside();
+    test_taken_place();
     test_refused();
     test_plans();
     test_shown();

@@ -79,6 +79,92 @@ static void test_ticket_in_the_lost_part(void)
     ok(!pool_find_key(broker.pool, KEYS_OF_SCHEDULERS, "job/lost"), "which the box does");
 }
 
+// A restored copy says so by its last event.
+static void test_restored(void)
+{
+    struct store_event event = {.kind = HISTORY_RESTORED, .actor = "test"};
+    struct pool_lease *lease;
+
+    restart();
+    ok(!broker.lost, "a database that was not restored has lost nothing");
+    if (store_begin(broker.store) || store_add_event(broker.store, 1, &event) ||
+        store_commit(broker.store))
+        bail("no event");
+    restart();
+    ok(broker.lost, "one that was restored has");
+    register_box("a", "i1", 3);
+    hear("a", "i1", NULL, NULL);
+    is_int(acquire("job/after", 1, false, false, &lease), 0, "a lease is granted");
+    is_int(broker_end_lease(&broker, &lease, "released", "test"), 0, "and released");
+    restart();
+    ok(!broker.lost, "then the restored state is behind");
+    register_box("a", "i1", 3);
+    hear("a", "i1", NULL, NULL);
+}
+
+static int register_with(int64_t epoch, const char *run, int64_t event)
+{
+    return register_seen("a", "i1", 3,
+                         json_pack("{s:I, s:s, s:I}", "epoch", (json_int_t)epoch, "run", run,
+                                   "event", (json_int_t)event));
+}
+
+// A box that lies about what it has seen begins one epoch for each start of the broker.
+static void test_few_epochs(void)
+{
+    int64_t epoch = broker.epoch;
+
+    register_box("a", "i1", 3);
+    is_int(register_with(epoch, broker.run, broker.last_event), 0, "a box has seen what there is");
+    is_int(register_with(epoch, broker.run, broker.last_event + 1000), 0, "or what there is not");
+    is_int(register_with(epoch, "deadbeef", 1), 0, "or another run");
+    is_int(register_with(epoch + 1, broker.run, 1), 0, "or a later epoch");
+    is_int(broker.epoch, epoch, "which it cannot have from this process");
+    restart();
+    is_int(register_with(epoch, broker.run, broker.last_event), 0, "after a restart it may have");
+    is_int(broker.epoch, epoch, "seen what there is");
+    restart();
+    is_int(register_with(epoch, broker.run, broker.last_event + 1), 0, "or what is lost");
+    ok(broker.epoch > epoch && broker.lost, "which begins an epoch");
+    epoch = broker.epoch;
+    is_int(register_with(epoch + 1000, "deadbeef", 2), 0, "another loss");
+    is_int(broker.epoch, epoch, "is no news");
+    is_int(register_with(epoch, "0123456789abcdef0123456789abcdef0", 1), OUTCOME_BAD_REQUEST,
+           "a run has a name of 32 letters");
+    hear("a", "i1", NULL, NULL);
+}
+
+static size_t live_leases(void)
+{
+    json_t *list = history_live_leases(&broker, pool_find_box(broker.pool, "a"));
+    size_t count = json_array_size(list);
+
+    json_decref(list);
+    return count;
+}
+
+// In a lost part of the history a request that waits may have been granted other GPUs, for which
+// its user has tickets.
+static void test_granted_in_the_lost_part(void)
+{
+    struct pool_lease *first, *waiting;
+
+    is_int(acquire("job/first", 2, false, false, &first), 0, "a lease is granted");
+    is_int(acquire("job/waiting", 2, true, false, &waiting), 0, "another waits");
+    first->granted--;
+    is_int(history_take_over(&broker), 0, "an epoch begins");
+    is_int(live_leases(), 1, "in which the box takes the tickets of the first one");
+    register_box("a", "i1", 3);
+    hear("a", "i1", NULL, NULL);
+    is_int(broker_end_lease(&broker, &first, "released", "test"), 0, "that is released");
+    hear("a", "i1", NULL, first->id);
+    is_int(waiting->state, LEASE_GRANTED, "then the other one is granted");
+    waiting->granted = broker.epoch; // which may be ahead of the clock, after several in a second
+    is_int(live_leases(), 0, "of which the box takes no tickets of earlier epochs");
+    is_int(broker_end_lease(&broker, &waiting, "released", "test"), 0, "(released)");
+    hear("a", "i1", NULL, waiting ? waiting->id : NULL);
+}
+
 static void test_ticket_lifetimes(void)
 {
     struct pool_lease *lease;
@@ -158,6 +244,13 @@ static void test_confirmed_end(void)
     is_int(broker_end_lease(&broker, &both, "released", "test"), 0, "it is released");
     ok(both && both->state == LEASE_ENDING, "but not over before the box says so");
     is_int(acquire(NULL, 1, false, false, &next), OUTCOME_BUSY, "its GPUs are not granted again");
+    orders = broker_revocations(&broker, pool_find_box(broker.pool, "a"), none, NULL, NULL);
+    is_str(json_string_value(json_object_get(json_array_get(orders, 0), "reason")), "released",
+           "the box gets the reason of the end");
+    ok(json_integer_value(json_object_get(json_array_get(orders, 0), "until")) ==
+           both->ticket_until,
+       "and until when to refuse the lease");
+    json_decref(orders);
     orders = broker_revocations(&broker, pool_find_box(broker.pool, "a"), none, NULL, NULL);
     is_int(json_array_size(orders), 1, "the box is told");
     is_int(hear("a", "i1", id, id), 0, "a box that still runs it");
@@ -292,11 +385,14 @@ static void test_impostor(void)
     is_int(register_from("other:1"), OUTCOME_TAKEN, "another host has the key of a box");
     is_int(register_from("other:1"), OUTCOME_TAKEN, "and tries again");
     is_int(events_of("box.refused"), 1, "one event says so");
+    ok(pool_find_box(broker.pool, "a")->impostor, "and the box");
     pool_find_box(broker.pool, "a")->hung_up = true;
     is_int(register_from("other:1"), 0, "a box whose connection is closed may have moved");
     pool_find_box(broker.pool, "a")->written = 0;
     pool_find_box(broker.pool, "a")->hung_up = true;
     is_int(register_box("a", "i7", 3), 0, "(it moves back)");
+    ok(!pool_find_box(broker.pool, "a")->impostor && !pool_find_box(broker.pool, "a")->hung_up,
+       "it is there, and alone");
     hear("a", "i7", NULL, NULL);
 }
 
@@ -388,6 +484,9 @@ int main(void)
     test_idempotence();
     test_keys_have_owners();
     test_ticket_in_the_lost_part();
+    test_granted_in_the_lost_part();
+    test_restored();
+    test_few_epochs();
     test_ticket_lifetimes();
     test_ticket_contents();
     test_confirmed_end();

@@ -21,6 +21,9 @@ $(call test_program,daemon-cgroups,tests/daemon/cgroups.c daemon/spawner/cgroup.
 $(call test_program,daemon-revocations,tests/daemon/revocations.c daemon/rgpud/broker/revocations.c daemon/rgpud/box/state_file.c,rgpucommon,$(COMMON_LIBS))
 $(call test_program,daemon-known-leases,tests/daemon/known_leases.c $(addprefix daemon/rgpud/broker/,broker_history.c served_leases.c),\
     rgpucommon,$(COMMON_LIBS) -ljansson)
+$(call test_program,daemon-broker-agent,tests/daemon/broker_agent.c daemon/rgpud/box/state_file.c \
+    $(addprefix daemon/rgpud/broker/,broker_agent.c broker_orders.c broker_history.c revocations.c served_leases.c),\
+    rgpucommon,$(COMMON_LIBS) -ljansson)
 # The software GPU with an attacker in it.
 TEST_EXTRAS += $(B)/tests/hostile-driver.so
 $(eval $(call link_rule,$(B)/tests/hostile-driver.so,tests/daemon/hostile_driver.c,,\

@@ -113,7 +113,7 @@ static void on_returned(void *argument)
 
     if (entry && !entry->away_wanted)
         other = oracle_lease_beside(step->box, step->lease);
-    if (other && step->tries++ < RETURN_TRIES_MAX) {
+    if (other && (step->box->stuck || step->tries++ < RETURN_TRIES_MAX)) {
         world_after(&step->box->host, SECOND, on_returned, step);
         return;
     }
@@ -295,13 +295,24 @@ const char *box_place_of(const struct simulated_box *box, const char *lease, uin
     return place && *place->gpu ? place->gpu : uuid;
 }
 
+static bool has_sessions(const struct place *place)
+{
+    const struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &place->box->box->workers, link)
+        if (!strcmp(worker->session.grant.lease, place->lease))
+            return true;
+    return false;
+}
+
+// Only a session can be an obstacle.
 static void on_moved(void *argument)
 {
     struct place *place = argument;
 
     if (!*place->wanted || place->done || *place->refused)
         return; // the order is no more
-    if (place->may_refuse && dice_chance(&place->box->dice, 150)) {
+    if (place->may_refuse && has_sessions(place) && dice_chance(&place->box->dice, 150)) {
         strcpy(place->refused, place->wanted);
     } else {
         strcpy(place->gpu, place->wanted);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/leases/history.h"
 #include "broker/leases/start.h"
 #include "broker/pool/names.h"
 #include "common/base/fault.h"
@@ -13,6 +14,7 @@
 #include "tests/simulation/network.h"
 #include "tests/simulation/oracle.h"
 #include "tests/simulation/rare.h"
+#include "tests/simulation/replicas.h"
 #include "tests/simulation/virtual_disk.h"
 #include "tests/simulation/virtual_system.h"
 
@@ -166,6 +168,7 @@ static void bury(void)
     process.silent = power;
     virtual_fd_forget();
     network_broker_died(!power);
+    replicas_lose_leader();
     disk_crash(!power);
     rare_note(power ? RARE_power_lost : RARE_broker_killed);
 }
@@ -215,6 +218,7 @@ static void stop(void *unused)
     broker_close(&process.broker);
     broker_host.up = false;
     broker_host.life++;
+    replicas_lose_leader();
     virtual_fd_forget();
 }
 
@@ -236,11 +240,14 @@ static void start(void *unused)
     memset(&process.broker, 0, sizeof(process.broker));
     process.broker.limits = limits_of(&process.settings);
     set_keys(&process.broker.keys);
+    process.broker.replication = replicas();
     process.server.broker = &process.broker;
     process.server.settings = &process.settings;
     error = broker_open(DISK_DATABASE, true, &process.broker);
     if (error == OUTCOME_DATABASE_DAMAGED && faults == disk_faults_delivered)
         world_broken("the database is damaged after a crash");
+    if (!error && replicas())
+        error = history_take_over(&process.broker);
     if (error || server_start(&process.server)) {
         world_trace("the broker does not start: %s", outcomes[error].text);
         broker_process_die("its start");
@@ -257,7 +264,11 @@ void broker_process_start(void *unused)
     (void)unused;
     if (broker_host.up)
         return;
-    if (process.restore && disk_restore(process.restore - 1)) {
+    if (!replicas_lead()) {
+        world_after(NULL, SECOND, broker_process_start, NULL);
+        return;
+    }
+    if (process.restore && !replicas() && disk_restore(process.restore - 1)) {
         world_trace("the database is restored from copy %u", process.restore - 1);
         process.was_restored = true;
         broker_restores++;

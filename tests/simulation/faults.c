@@ -7,6 +7,7 @@
 #include "tests/simulation/box_displaced.h"
 #include "tests/simulation/box_faults.h"
 #include "tests/simulation/broker_process.h"
+#include "tests/simulation/replicas.h"
 #include "tests/simulation/simulated_box.h"
 #include "tests/simulation/stepped_log.h"
 #include "tests/simulation/users.h"
@@ -128,6 +129,11 @@ static void strike_syncs_slow(struct fault *fault)
 {
     stepped_log_slow(dice_between(&fault->dice, SECOND, 15 * SECOND));
     world_after(NULL, dice_between(&fault->dice, SECOND, 2 * MINUTE), syncs_fast_again, NULL);
+}
+
+static void strike_majority_lost(struct fault *fault)
+{
+    replicas_lose_majority(dice_between(&fault->dice, SECOND, 40 * SECOND));
 }
 
 static void strike_database_copied(struct fault *fault)
@@ -407,6 +413,7 @@ void faults_heal(void)
     disk_set_full(false);
     disk_clear_faults();
     stepped_log_slow(20 * MS);
+    replicas_heal();
     broker_process_plan_death(0);
     broker_process_plan_failure(0, 0);
     for (unsigned i = 0; i < box_count; i++) {

@@ -22,6 +22,7 @@
     ROW(syncs_slow, 2) \
     ROW(broker_clock_jumps, 2) \
     ROW(broker_hangs, 2) \
+    ROW(majority_lost, 4) \
     ROW(database_copied, 4) \
     ROW(database_restored, 5) \
     ROW(box_killed, 8) \

@@ -28,6 +28,7 @@
 #include "tests/simulation/probe.h"
 #include "tests/simulation/rare.h"
 #include "tests/simulation/readers.h"
+#include "tests/simulation/replicas.h"
 #include "tests/simulation/stepped_log.h"
 #include "tests/simulation/users.h"
 #include "tests/simulation/virtual_disk.h"
@@ -120,6 +121,7 @@ static void live(const struct options *options, uint64_t seed)
         exhaustive_begin(options->exhaust, options->step);
     disk_open(seed);
     stepped_log_set_up(seed);
+    replicas_set_up(seed);
     broker_process_set_up(seed);
     world_after(NULL, 0, broker_process_start, NULL);
     boxes_set_up(seed, box_number);

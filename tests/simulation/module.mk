@@ -22,7 +22,7 @@ simulate: $(B)/tests/simulate
 
 # How many branches of the decisions unit tests and simulator take together. ARGS=--lines names those that they do not.
 DECIDERS := $(addprefix build/coverage/tests/,simulate broker-plan broker-queue broker-capacity \
-    broker-bodies broker-steering broker-reports broker-restart broker-adoption daemon-revocations daemon-known-leases)
+    broker-bodies broker-steering broker-reports broker-restart broker-adoption broker-pool broker-reserve daemon-revocations daemon-known-leases daemon-broker-agent)
 .PHONY: coverage
 coverage:
 	@find build/coverage -name '*.gcda' -delete 2>/dev/null; true

@@ -147,14 +147,21 @@ static bool is_path(enum lease_state from, enum lease_state to)
     return false;
 }
 
+// Returns true if reports of the box must arrive.
+static bool is_there(const struct pool_box *box)
+{
+    const struct simulated_box *simulated = box_with_name(box->name);
+
+    return box->connected && box->reported_here && simulated->link.lost == 0;
+}
+
 // A lease is lost only while one of its boxes is away.
 static void look_at_loss(const struct pool_lease *lease, struct record *record)
 {
     bool all = lease->state == LEASE_LOST;
 
     for (size_t i = 0; i < lease->hold_count; i++)
-        all &= !hold_stands(&lease->holds[i]) ||
-               (lease->holds[i].box->connected && lease->holds[i].box->reported_here);
+        all &= !hold_stands(&lease->holds[i]) || is_there(lease->holds[i].box);
     if (!all)
         record->lost_since = 0;
     else if (!record->lost_since)

@@ -16,6 +16,9 @@
     ROW(died_inside_a_transaction, "") \
     ROW(died_after_a_commit, "") \
     ROW(answer_lost, "") \
+    ROW(majority_lost, "") \
+    ROW(unknown_change_kept, "") \
+    ROW(unknown_change_lost, "") \
     ROW(box_away, "box.away") \
     ROW(box_back, "box.back") \
     ROW(box_removed, "box.removed") \

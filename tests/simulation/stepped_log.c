@@ -6,14 +6,17 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "broker/store/store_changes.h"
 #include "broker/store/store_log.h"
 #include "tests/simulation/broker_process.h"
+#include "tests/simulation/replicas.h"
 #include "tests/simulation/stepped_log.h"
 #include "tests/simulation/virtual_disk.h"
 #include "tests/simulation/virtual_system.h"
 
 struct store_log {
     sqlite3 *writer, *database;
+    struct store_changes *changes; // NULL unless commits go to a replicated log
     bool durable_only, syncing, checkpointing;
     int news;
     uint64_t committed, durable;
@@ -42,8 +45,13 @@ static void on_synced(void *argument)
     struct store_log *self = argument;
     const uint64_t one = 1;
 
+    if (self->changes && !replicas_have()) {
+        world_after(&broker_host, 100 * MS, on_synced, self);
+        return;
+    }
     self->syncing = false;
-    disk_sync_log(self->position);
+    if (!self->changes)
+        disk_sync_log(self->position);
     self->durable = self->target;
     if (write(self->news, &one, sizeof(one)) < 0)
         abort();
@@ -52,10 +60,21 @@ static void on_synced(void *argument)
     virtual_fd_ready();
 }
 
+static uint64_t send_changes(struct store_log *self)
+{
+    struct log_entry entry;
+    int count = store_changes_take(self->changes, &entry);
+
+    if (count < 0)
+        abort(); // out of memory
+    replicas_send(&entry);
+    return (uint64_t)count;
+}
+
 static void begin_sync(struct store_log *self)
 {
     self->syncing = true;
-    self->target = self->committed;
+    self->target = self->changes ? self->durable + send_changes(self) : self->committed;
     self->position = disk_log_position();
     world_after(&broker_host, dice_between(&dice, MS / 10, sync_most), on_synced, self);
 }
@@ -75,6 +94,8 @@ static int after_commit(void *argument, sqlite3 *database, const char *name, int
 
     (void)database;
     (void)name;
+    if (self->changes && store_changes_commit(self->changes) < 0)
+        abort(); // out of memory
     self->committed++;
     if (!self->durable_only)
         self->durable = self->committed;
@@ -98,6 +119,7 @@ int store_log_open(const char *path, sqlite3 *database, bool durable, struct sto
     if (left_open >= 0)
         close(left_open);
     *self = (struct store_log){.writer = database,
+                               .changes = changes,
                                .durable_only = durable,
                                .news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     if (sqlite3_open_v2(path, &self->database, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
@@ -120,6 +142,8 @@ void store_log_close(struct store_log **pointer)
         return;
     *pointer = NULL;
     sqlite3_wal_hook(self->writer, NULL, NULL);
+    if (self->changes)
+        store_log_await(self);
     sqlite3_close(self->database);
     free(self);
 }
@@ -139,8 +163,27 @@ int store_log_fd(const struct store_log *self)
     return self->news;
 }
 
+// Without a majority the changes stay on their way, and with the leader's end their outcome is
+// unknown.
+static void await_majority(struct store_log *self)
+{
+    while (self->durable < self->committed) {
+        if (!self->syncing)
+            self->target = self->durable + send_changes(self);
+        self->syncing = true;
+        if (!replicas_have())
+            return;
+        self->syncing = false;
+        self->durable = self->target;
+    }
+}
+
 void store_log_await(struct store_log *self)
 {
+    if (self->changes) {
+        await_majority(self);
+        return;
+    }
     disk_sync_log(disk_log_position());
     self->durable = self->committed;
 }

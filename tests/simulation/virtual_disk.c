@@ -196,19 +196,24 @@ void disk_copy(void)
     disk_hold_faults(false);
 }
 
-bool disk_restore(unsigned number)
+void disk_replace(const void *bytes, int64_t size)
 {
-    struct disk_file *database = file_named(DISK_DATABASE, false),
+    struct disk_file *database = file_named(DISK_DATABASE, true),
                      *log = file_named(DISK_DATABASE "-wal", false);
 
-    if (number >= copy_count || !database)
-        return false;
     file_drop(database);
     if (log)
         file_drop(log);
-    content_copy(&database->current, &copies[number]);
-    content_copy(&database->durable, &copies[number]);
+    content_write(&database->current, 0, bytes, size);
+    content_write(&database->durable, 0, bytes, size);
     database->exists = true;
+}
+
+bool disk_restore(unsigned number)
+{
+    if (number >= copy_count)
+        return false;
+    disk_replace(copies[number].bytes, copies[number].size);
     return true;
 }
 

@@ -27,6 +27,8 @@ void disk_crash(bool killed);
 void disk_copy(void);
 bool disk_restore(unsigned number);
 unsigned disk_copies(void);
+// Puts a database in place of the present one.
+void disk_replace(const void *bytes, int64_t size);
 
 // Faults. IN counts operations from now on; 0: none.
 enum disk_fault { DISK_WRITE_FAILS, DISK_READ_FAILS, DISK_SYNC_FAILS, DISK_FULL, DISK_CRASH };

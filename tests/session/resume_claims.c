@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // usage: resume_claims HOST:PORT [proved]. Connections that claim to continue a lost one of a
-// session. Each check has a session of its own. With `proved`, two clients lose their connections and one of them
-// only proves itself; it continues when the script says on standard input that the other one's
-// session has ended.
+// session. Each check has a session of its own. With `proved`, two clients lose their connections
+// and one of them only proves itself. It continues when the script says on standard input that the
+// session of the other one has ended.
 #include <errno.h>
 #include <poll.h>
 #include <string.h>

@@ -21,5 +21,6 @@ campaign() {
 }
 ok "sessions over verbs that are cut find what they find undisturbed" campaign
 sed 's/^/# /' "$TMP/table"
+diag "$(grep -c 'is lost, the session waits' "$BOX_LOG") losses, $(grep -c 'continues over another connection' "$BOX_LOG") continued"
 ok "the box serves the next one" over_rdma "$BUILD/tests/programs/saxpy"
 done_testing

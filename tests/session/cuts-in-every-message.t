@@ -20,10 +20,10 @@ jobs() {
         return
     fi
     echo "RGPU_BOXES=\$BOTH exec $PROGRAMS/peers"
-    echo "RGPU_BOXES=\$BOTH exec $BUILD/tests/team/far"
     echo "$ranks"
+    # `virtual` looks at how much memory the GPU has left, which others take meanwhile.
     for program in "$PROGRAMS"/{,graph/,array/,static/}*; do
-        case " ${copying[*]} exits idle endure commanded static/sgemm " in *" ${program#"$PROGRAMS"/} "*) continue ;; esac
+        case " ${copying[*]} exits idle endure commanded static/sgemm virtual " in *" ${program#"$PROGRAMS"/} "*) continue ;; esac
         [ ! -f "$program" ] || [ ! -x "$program" ] || echo "exec $program"
     done
 }
@@ -35,6 +35,8 @@ descriptors() { ls "/proc/$first_pid/fd" | wc -l; }
 as_many_open() { [ "$(descriptors)" -le "$before" ]; }
 no_sessions() { [ -z "$("$BUILD/bin/rgpuctl" sessions --socket "$ADMIN" --json)" ]; }
 
+# Room for all of them at once.
+export RGPU_SIM_MEMORY=${RGPU_SIM_MEMORY:-$((16 << 30))}
 start_box --devices sim:2 --admin-socket "$ADMIN"
 first=$BOX first_pid=$BOX_PID
 start_box --devices sim:2 --admin-socket "$ADMIN.2"

@@ -466,6 +466,7 @@ int session_propose_transport(const struct control_stream *stream, const char *t
     int err = control_send(stream, CONTROL_TRANSPORT_PROPOSAL, &proposal, deadline);
     if (!err)
         err = control_expect(stream, CONTROL_TRANSPORT_REPLY, &reply, deadline);
+    error->lost = err == -ECONNRESET || err == -EPIPE;
     if (err)
         return fail_with(error, CONTROL_RESULT_NOT_READY,
                          "the box's worker did not answer the choice of transport (%s): look at "

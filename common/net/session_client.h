@@ -41,6 +41,7 @@ struct session_welcome {
 
 struct session_error {
     int result;     // CUresult for the program
+    bool lost;      // the connection broke before the session stood; another one may succeed
     char text[640]; // one line: the problem and its remedy
 };
 

@@ -3,7 +3,7 @@
 # A session over tcp survives its connections: programs that check their own results run while a proxy cuts every connection again
 # and again, at bytes that a seed decides, also where a new one proves itself. They notice nothing, and nothing is left.
 # SEEDS of the environment are run in place of those below, each with every program: SEEDS="$(seq 1 10)" is more than a
-# thousand cuts. MANY_CUTS, MANY_ROUNDS and WITHIN lengthen the part with many sessions at once.
+# thousand cuts.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/tickets.sh"
 PROGRAMS=$BUILD/tests/programs
@@ -64,26 +64,6 @@ continued=$(grep -c 'continues over another connection' "$BOX_LOG")
 # A program may end while its connection is lost.
 ok "the log says of nearly all that another one is there" test $((continued + cut_in_all / 10 + 2)) -ge "$(cuts)"
 ok "and of none twice" test "$continued" -le "$(cuts)"
-
-# Many sessions behind one proxy, of which half copy all the time. MANY_CUTS=1000 is a campaign.
-at_once() {
-    local n name before failed=0 pids=() copying=(overlap pinned rectangles registered small-copies)
-    before=$(cuts)
-    CUTS=${MANY_CUTS:-60} begin_cutter 6 60000
-    for n in $(seq 1 10); do
-        for name in "${copying[n % 5]}" "${names[n % ${#names[@]}]}"; do
-            BOXES=$BEHIND on_box RGPU_TRANSPORT=tcp RGPU_TCP_CONNECTIONS=1 "${within[@]}" bash -c '
-                for _ in $(seq 1 "$1"); do "$2" || exit; done' - "${MANY_ROUNDS:-1}" "$PROGRAMS/$name" >"$TMP/many.$n.${name//\//-}" 2>&1 </dev/null &
-            pids+=($!)
-        done
-    done
-    for n in "${pids[@]}"; do wait "$n" || failed=$((failed + 1)); done
-    stop "$PID"
-    is "$failed" 0 "20 sessions at once"
-    cut_in_all=$((cut_in_all + $(cuts) - before))
-    diag "20 sessions at once: $(($(cuts) - before)) cuts"
-}
-at_once
 
 files() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
 settled() { [ "$(files "$1")" = "$2" ]; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that claim to continue a lost one of a session: resume_claims HOST:PORT. Each check
-// has a session of its own.
+// usage: resume_claims HOST:PORT [proved]. Connections that claim to continue a lost one of a
+// session. Each check has a session of its own. With `proved`, two clients lose their connections
+// and one of them only proves itself. It continues when the script says on standard input that the
+// session of the other one has ended.
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 #include "common/net/session_client.h"
 #include "tests/tap.h"
 
-enum { STEP_MS = 20000, RECONNECT_MS = 60000 };
+enum { STEP_MS = 20000, RECONNECT_MS = 60000, EARLY = 30 };
 
 static struct endpoint box;
 
@@ -43,19 +45,26 @@ static struct opened open_session(void)
     return opened;
 }
 
+static int prove(const struct opened *opened, unsigned number, struct control_stream *stream)
+{
+    uint8_t secret[TLS_SECRET_BYTES];
+
+    stream->fd = endpoint_connect(&box, STEP_MS);
+    if (stream->fd < 0)
+        bail("no connection");
+    return expected_connection_prove(stream->fd, opened->session, CONTROL_RESUME_NUMBER + number,
+                                     opened->token, clock_ms() + STEP_MS, secret);
+}
+
 // Claims to continue connection NUMBER. Returns 0, the worker's answer and the connection, or
 // -errno.
 static int claim(const struct opened *opened, unsigned number, struct control_resume mine,
                  struct control_resume *answer, int *fd)
 {
-    struct control_stream stream = {.fd = endpoint_connect(&box, STEP_MS)};
+    struct control_stream stream = {.fd = -1};
     int64_t deadline = clock_ms() + STEP_MS;
-    uint8_t secret[TLS_SECRET_BYTES];
+    int err = prove(opened, number, &stream);
 
-    if (stream.fd < 0)
-        bail("no connection");
-    int err = expected_connection_prove(stream.fd, opened->session, CONTROL_RESUME_NUMBER + number,
-                                        opened->token, deadline, secret);
     if (!err)
         err = control_send(&stream, CONTROL_RESUME, &mine, deadline);
     if (!err)
@@ -156,11 +165,52 @@ static void check_records(uint32_t first, uint32_t second, const char *what)
     session_stream_close(&opened.stream);
 }
 
+// The worker is not ready for its first request yet.
+static void check_early(void)
+{
+    unsigned continued = 0;
+
+    for (unsigned i = 0; i < EARLY; i++) {
+        struct opened opened = open_session();
+        struct control_resume answer;
+        struct linger reset = {.l_onoff = 1};
+        int fd;
+        setsockopt(opened.stream.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+        session_stream_close(&opened.stream);
+        continued += !claim(&opened, 0, (struct control_resume){.attempt = 1}, &answer, &fd);
+        close(fd);
+    }
+    is_int(continued, EARLY, "connections that end as soon as they stand are continued");
+}
+
+static int check_proved(void)
+{
+    struct opened alive = open_session(), dead = open_session();
+    struct control_stream cut = {.fd = -1};
+    struct control_resume answer;
+    int fd;
+
+    session_stream_close(&alive.stream);
+    session_stream_close(&dead.stream);
+    ok(!prove(&alive, 0, &cut), "a client proves itself on a connection that is cut then");
+    session_stream_close(&cut);
+    printf("# dead is %llu\n", (unsigned long long)dead.session);
+    fflush(stdout);
+    getchar();
+    is_int(claim(&alive, 0, (struct control_resume){.attempt = 1}, &answer, &fd), 0,
+           "it is waited for as long as it asked");
+    close(fd);
+    return done();
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 2 || endpoint_parse(argv[1], 0, &box))
-        bail("usage: resume_claims HOST:PORT");
+    if (argc < 2 || endpoint_parse(argv[1], 0, &box))
+        bail("usage: resume_claims HOST:PORT [proved]");
+    if (argc > 2)
+        return check_proved();
     check_claims();
+    check_early();
     check_counters(UINT64_MAX, "having received more than was sent");
     check_counters(1 << 20, "having received a little more");
     check_records(0, UINT32_MAX, "a goodbye");

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Windows into virtual machines: who may have them, several processes and machines, a window that is full or detached in
-# the middle of work, a machine that is killed, and one that starts anew.
+# the middle of work, a connection that is cut, a machine that is killed, and one that starts anew.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/windows.sh"
 start_windowed_box --worker-uids none --devices sim:2
@@ -75,6 +75,17 @@ logs "$BOX_LOG" 'the window into its virtual machine was detached' "the log says
 ok "other machines are not disturbed" goes_on c
 ok "the same name can be attached again" vm attach one --size 64M
 ok "and be used" in_window one "$BUILD/tests/programs/saxpy"
+
+# ---- a connection that is cut ----
+echo "$BOX" >"$TMP/target"
+start relay python3 -B "$TOP/tests/session/forwarder.py" "$TMP/target"
+await_line relay '^port ([0-9]+)' || bail "no relay"
+hold cut one RGPU_BOXES="127.0.0.1:${LINE#port }"
+ok "a session over the window whose connection passes a proxy" goes_on cut
+stop "${line_pid[relay]}" KILL
+fails "it ends with its connection" goes_on cut
+await "its part of the window is free" has one taken 0 && pass "its part of the window is free"
+ok "and the next session has it" in_window one "$BUILD/tests/programs/saxpy"
 
 # ---- a machine that is gone, and one that starts anew ----
 kill -KILL -- "-${line_pid[c]}" 2>/dev/null || kill -KILL "${line_pid[c]}"

@@ -230,6 +230,9 @@ struct control_resume;
 struct control_stream;
 int link_resume(struct link *link, unsigned number, const struct control_resume *claim,
                 struct control_stream *stream, const uint8_t secret[32]);
+// Worker: waits for connection NUMBER, if it is lost, as long as the client has asked, since the
+// client has proved that it lives.
+void link_reconnect_extend(struct link *link, unsigned number);
 // Returns how long the link waits for lost connections; 0: it ends with them.
 uint32_t link_reconnect_timeout(const struct link *link);
 // Returns true while a connection is lost. Thread-safe.

@@ -14,6 +14,7 @@
 #include "common/base/log.h"
 #include "common/base/scope.h"
 #include "transport/rdma/rdma_private.h"
+#include "transport/tcp/tcp_reconnect.h"
 #include "common/base/wait.h"
 
 enum {
@@ -478,7 +479,7 @@ static void rdma_free(struct link *link)
     struct rdma_link *rdma = rdma_of(link);
 
     if (!rdma->abandoned) {
-        rdma_control_stop(rdma);
+        tcp_reconnect_end(&rdma->base);
         rdma_gather_stop(rdma);
         rdma_drain(rdma);
         if (!link_failure(link))

@@ -359,7 +359,7 @@ int rdma_connect_again(const struct rdma_link *rdma, const char *address, uint16
         r = -EINVAL;
     if (r) {
         log_debug("no new queue pairs error=\"%s\" reason=\"%s\"", strerror(-r), text);
-        rdma_end_return(&c.end);
+        rdma_end_close(&c.end);
         return r;
     }
     *out = c.end;

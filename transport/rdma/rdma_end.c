@@ -156,23 +156,15 @@ struct rdma_end rdma_end_borrow(const struct rdma_end *end)
 {
     struct rdma_end fresh = *end;
 
+    fresh.borrows = true;
     fresh.events = NULL;
     memset(fresh.ids, 0, sizeof(fresh.ids));
     memset(fresh.pairs, 0, sizeof(fresh.pairs));
     return fresh;
 }
 
-void rdma_end_return(struct rdma_end *end)
+static void rdma_end_free_resources(struct rdma_end *end)
 {
-    rdma_end_drop_channels(end);
-    if (end->events)
-        verbs.rdma_destroy_event_channel(end->events);
-    memset(end, 0, sizeof(*end));
-}
-
-void rdma_end_close(struct rdma_end *end)
-{
-    rdma_end_drop_channels(end);
     if (end->rings)
         verbs.ibv_dereg_mr(end->rings);
     if (end->staging_mr)
@@ -185,11 +177,18 @@ void rdma_end_close(struct rdma_end *end)
     }
     if (end->pd)
         verbs.ibv_dealloc_pd(end->pd);
-    if (end->events)
-        verbs.rdma_destroy_event_channel(end->events);
     if (end->in)
         munmap(end->in, RDMA_MEMORY_SIZE);
     if (end->owns_staging)
         munmap(end->staging.base, end->staging.size);
+}
+
+void rdma_end_close(struct rdma_end *end)
+{
+    rdma_end_drop_channels(end);
+    if (!end->borrows)
+        rdma_end_free_resources(end);
+    if (end->events)
+        verbs.rdma_destroy_event_channel(end->events);
     memset(end, 0, sizeof(*end));
 }

@@ -20,7 +20,6 @@ static struct log_limit turned_away = LOG_LIMIT(5, 60);
 
 struct rdma_listener {
     struct rdma_end end;
-    bool borrows; // the end's resources are those of a link
     struct rdma_cm_id *id;
     char address[INET6_ADDRSTRLEN];
     uint16_t port;
@@ -51,7 +50,7 @@ static int bind_listener(struct rdma_listener *listener, char *text, size_t room
 
     for (int i = 0; i < count; i++) {
         r = bind_in_range(listener, &places[i]);
-        if (!r && listener->borrows && listener->id->verbs != listener->end.context) {
+        if (!r && listener->end.borrows && listener->id->verbs != listener->end.context) {
             verbs.rdma_destroy_id(listener->id);
             listener->id = NULL;
             r = -EXDEV;
@@ -117,10 +116,7 @@ void rdma_listener_free(struct rdma_listener **listener)
     *listener = NULL;
     if (old->id)
         verbs.rdma_destroy_id(old->id);
-    if (old->borrows)
-        rdma_end_return(&old->end);
-    else
-        rdma_end_close(&old->end);
+    rdma_end_close(&old->end);
     free(old);
 }
 
@@ -257,7 +253,6 @@ int rdma_listen_again(struct rdma_link *rdma)
     rdma_listener_free(&rdma->again);
     if (!listener)
         return -ENOMEM;
-    listener->borrows = true;
     listener->end = rdma_end_borrow(&rdma->end);
     int r = rdma_open_events(&listener->end);
     if (!r)

@@ -56,6 +56,7 @@ struct rdma_path {
 struct rdma_end {
     struct rdma_options options;
     bool is_worker;
+    bool borrows; // all resources but the connection are those of another end
     struct rdma_path path;
     unsigned regions_max; // maximum registrations of the device
     // maximum concurrent RDMA READs of the device: by the peer, and of the peer
@@ -182,10 +183,8 @@ int rdma_end_register_staging(struct rdma_end *end, const struct link_staging *s
 int rdma_end_make_staging(struct rdma_end *end, uint32_t block_size, uint32_t block_count,
                           char *text, size_t room);
 void rdma_end_close(struct rdma_end *end);
-// Returns an end without a connection that uses the resources of END. rdma_end_return() drops its
-// connection.
+// Returns an end without a connection that uses the resources of END.
 struct rdma_end rdma_end_borrow(const struct rdma_end *end);
-void rdma_end_return(struct rdma_end *end);
 // Explains why memory could not be registered, and what to do.
 void rdma_explain_registration(int error, size_t size, char *text, size_t room);
 
@@ -261,8 +260,6 @@ void rdma_regions_free(struct rdma_link *rdma);
 // ---- rdma_reconnect.c ----
 // In the child of a fork: closes descriptors only.
 void rdma_control_abandon(struct rdma_link *rdma);
-// Ends the thread that connects again.
-void rdma_control_stop(struct rdma_link *rdma);
 void rdma_control_free(struct rdma_link *rdma);
 
 // ---- rdma_listen.c, rdma_connect.c: new queue pairs in place of lost ones ----

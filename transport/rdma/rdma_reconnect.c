@@ -114,7 +114,7 @@ static int make_channels(struct rdma_link *rdma, const struct control_resume *th
 
     if (!r) {
         r = adopt_channels(rdma, &fresh);
-        rdma_end_return(&fresh);
+        rdma_end_close(&fresh);
     }
     return r == -EPROTO ? -ECONNRESET : r; // the next attempt may succeed
 }
@@ -199,15 +199,6 @@ void rdma_control_abandon(struct rdma_link *rdma)
     close(rdma->control.wire.fd);
     rdma->control.wire.fd = -1;
     tcp_reconnect_abandon(rdma->base.reconnect);
-}
-
-void rdma_control_stop(struct rdma_link *rdma)
-{
-    if (!rdma->base.reconnect)
-        return;
-    if (rdma_is_lost(rdma))
-        link_shutdown(&rdma->base);
-    tcp_reconnect_stop(rdma->base.reconnect);
 }
 
 void rdma_control_free(struct rdma_link *rdma)

@@ -381,11 +381,7 @@ static void tcp_free(struct link *link)
 {
     struct tcp_link *tcp = tcp_of(link);
 
-    if (link->reconnect) {
-        if (link_reconnecting(link))
-            link_shutdown(link);
-        tcp_reconnect_stop(link->reconnect);
-    }
+    tcp_reconnect_end(link);
     tcp_sender_stop(tcp);
     if (tcp->opening)
         tcp_opening_free(&tcp->opening);

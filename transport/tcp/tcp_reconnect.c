@@ -289,7 +289,41 @@ int link_resume(struct link *link, unsigned number, const struct control_resume 
     return err;
 }
 
+void link_reconnect_extend(struct link *link, unsigned number)
+{
+    struct tcp_stream *stream = link->reconnect ? reconnect_stream(link->reconnect, number) : NULL;
+
+    if (stream && stream->wire.fd >= 0)
+        tcp_stream_extend(stream);
+}
+
 // ---- both sides ----
+
+static bool end_thread(struct tcp_reconnect *reconnect)
+{
+    SCOPED_LOCK(&reconnect->lock);
+    reconnect->ending = true;
+    if (reconnect->fd >= 0)
+        shutdown(reconnect->fd, SHUT_RDWR);
+    reconnect_wake(reconnect);
+    return reconnect->runs;
+}
+
+static void tcp_reconnect_stop(struct tcp_reconnect *reconnect)
+{
+    // In a child the lock may be held by a thread that is not there, and nothing runs.
+    if (reconnect->process == getpid() && end_thread(reconnect))
+        pthread_join(reconnect->thread, NULL);
+    reconnect->runs = false;
+}
+
+void tcp_reconnect_end(struct link *link)
+{
+    if (link_reconnecting(link))
+        link_shutdown(link);
+    if (link->reconnect)
+        tcp_reconnect_stop(link->reconnect);
+}
 
 uint32_t link_reconnect_timeout(const struct link *link)
 {
@@ -362,24 +396,6 @@ void tcp_reconnect_abandon(struct tcp_reconnect *reconnect)
     if (reconnect->wake >= 0)
         close(reconnect->wake);
     reconnect->fd = reconnect->wake = -1;
-}
-
-static bool end_thread(struct tcp_reconnect *reconnect)
-{
-    SCOPED_LOCK(&reconnect->lock);
-    reconnect->ending = true;
-    if (reconnect->fd >= 0)
-        shutdown(reconnect->fd, SHUT_RDWR);
-    reconnect_wake(reconnect);
-    return reconnect->runs;
-}
-
-void tcp_reconnect_stop(struct tcp_reconnect *reconnect)
-{
-    // In a child the lock may be held by a thread that is not there, and nothing runs.
-    if (reconnect->process == getpid() && end_thread(reconnect))
-        pthread_join(reconnect->thread, NULL);
-    reconnect->runs = false;
 }
 
 void tcp_reconnect_free(struct tcp_reconnect **reconnect)

@@ -38,7 +38,8 @@ int tcp_reconnect_new(struct link *link, const struct reconnect_ops *ops,
                       const struct link_reconnect *plan);
 // For the child of a fork, where the thread does not exist.
 void tcp_reconnect_abandon(struct tcp_reconnect *reconnect);
-void tcp_reconnect_stop(struct tcp_reconnect *reconnect); // ends the thread
+void tcp_reconnect_end(
+    struct link *link); // before the link is freed: ends the thread, if there is one
 void tcp_reconnect_free(struct tcp_reconnect **reconnect);
 
 #endif

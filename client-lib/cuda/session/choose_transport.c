@@ -178,8 +178,9 @@ static void state_reason(struct choice *choice, const struct transport *row, con
 }
 
 static enum attempt choose_transport_fail(struct choice *choice, const struct transport *row,
-                                          const char *text)
+                                          int err, const char *text)
 {
+    choice->error->lost = err == -ECONNRESET || err == -EPIPE;
     if (row->failure == TRANSPORT_TRY_NEXT) {
         if (!choice->side.forced)
             log_info("no %s box=%s reason=\"%s\"", row->words, choice->session->box, text);
@@ -206,7 +207,7 @@ static enum attempt choose_transport_try(struct choice *choice, const struct tra
         return OVER;
     int err = row->connect(side, &choice->session->link, text, sizeof(text));
     if (err)
-        return choose_transport_fail(choice, row, text);
+        return choose_transport_fail(choice, row, err, text);
     choice->session->transport = row->name;
     return LINKED;
 }

@@ -21,6 +21,8 @@
 #include "cuda_ops.h"
 #include "version.h"
 
+enum { ATTEMPTS = 3 }; // while connections break
+
 // The request to all boxes, and the transport that the user wants; NULL: the best one.
 struct wish {
     struct session_request request;
@@ -103,10 +105,21 @@ static void place_apart(struct box_session *session, unsigned number)
     }
 }
 
+static struct box_session *session_try_again(const struct wish *wish, struct session_error *error)
+{
+    struct box_session *session = NULL;
+    error->lost = true;
+    for (int attempt = 0; !session && error->lost && attempt < ATTEMPTS; attempt++) {
+        *error = (struct session_error){0};
+        session = session_try(wish, error);
+    }
+    return session;
+}
+
 static CUresult make_session(const struct wish *wish, struct box_session **session)
 {
     struct session_error error = {0};
-    *session = session_try(wish, &error);
+    *session = session_try_again(wish, &error);
     if (!*session && !error.result && !wish->transport) {
         struct wish plain = *wish;
         plain.transport = plainest();

@@ -29,6 +29,8 @@ static int take_resumed(const struct coming *coming, struct control_stream *stre
                         int64_t deadline)
 {
     struct control_resume claim;
+
+    link_reconnect_extend(session.link, coming->index - RESUMED);
     int err = control_expect(stream, CONTROL_RESUME, &claim, deadline);
 
     return err ? err

@@ -59,6 +59,7 @@ static struct push_stream push_streams[PUSH_STREAMS_MAX]; // under the mover's l
 static struct push_inflight
     inflight_blocks[STAGING_BLOCKS_MAX]; // under the mover's lock; a block is in at most one
 static unsigned inflight_count;
+static uint32_t first_credit; // blocks that the client may send at first; under the mover's lock
 static pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER; // before the mover's
 
 static bool any_inflight(void);
@@ -132,14 +133,29 @@ static void push_finish(const struct push_inflight *inflight)
 
 static bool any_inflight(void)
 {
-    return inflight_count > 0;
+    return inflight_count > 0 || first_credit;
+}
+
+// Under the mover's lock, which is given up meanwhile. The thread that watches the session must not
+// send this: if the connection is lost already, that thread takes the next one.
+static bool give_first_credit(void)
+{
+    struct wire_credit credit = {.blocks = first_credit};
+
+    if (!first_credit)
+        return false;
+    first_credit = 0;
+    pthread_mutex_unlock(&mover.lock);
+    event_send(EVENT_CREDIT, &credit, sizeof(credit), 0);
+    pthread_mutex_lock(&mover.lock);
+    return true;
 }
 
 // Removes every completed block from the list. The lock is given up while one of them is
 // finished, which may wait for the link.
 static bool see_off(void)
 {
-    bool any = false;
+    bool any = give_first_credit();
 
     for (unsigned i = 0; i < inflight_count;) {
         CUresult result;
@@ -164,15 +180,11 @@ static bool started; // before the first request
 
 int push_start(void)
 {
-    struct wire_credit credit;
-
     staging_prepare_streamed();
     context_watch(push_forget_context);
-    credit = (struct wire_credit){.blocks = staging_blocks(STAGING_PUSH)};
+    first_credit = staging_blocks(STAGING_PUSH);
     int err = mover_start(&mover);
     started = !err;
-    if (started)
-        event_send(EVENT_CREDIT, &credit, sizeof(credit), 0);
     return err;
 }
 

@@ -46,11 +46,11 @@ static void answer_registration(struct api_call *call, const struct pool_box *bo
     json_t *revoked = store_revocations(broker->store, box->name, oldest_ticket(call),
                                         broker->epoch,
                                         clock_wall_seconds() - broker->limits.max_ticket_seconds);
-    json_t *answer = json_pack("{s:I, s:I, s:o, s:o}", "heartbeat",
+    json_t *answer = json_pack("{s:I, s:I, s:o}", "heartbeat",
                                (json_int_t)(call->server->settings->heartbeat / 1000), "epoch",
-                               (json_int_t)broker->epoch, "revoked", revoked, "leases",
-                               history_live_leases(broker, box));
+                               (json_int_t)broker->epoch, "revoked", revoked);
 
+    history_put_leases(broker, box, answer);
     history_put_point(broker, answer);
     api_answer(call, 200, answer);
 }

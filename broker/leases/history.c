@@ -183,16 +183,20 @@ void history_put_point(const struct broker *broker, json_t *answer)
     json_object_set_new(answer, "event", json_integer(broker->last_event));
 }
 
-json_t *history_live_leases(struct broker *broker, const struct pool_box *box)
+void history_put_leases(struct broker *broker, const struct pool_box *box, json_t *answer)
 {
     const struct pool_lease *lease;
-    json_t *list = json_array();
+    json_t *leases = json_array(), *epochs = json_array();
 
     TAILQ_FOREACH(lease, &broker->pool->leases, all)
         if (lease->state != LEASE_ENDING && lease->granted < broker->epoch &&
-            lease_holds_on(lease, box))
-            json_array_append_new(list, json_string(lease->id));
-    return list;
+            lease_holds_on(lease, box)) {
+            int64_t epoch = store_epoch_at(broker->store, lease->granted);
+            json_array_append_new(leases, json_string(lease->id));
+            json_array_append_new(epochs, json_integer(epoch));
+        }
+    json_object_set_new(answer, "leases", leases);
+    json_object_set_new(answer, "lease_epochs", epochs);
 }
 
 enum outcome history_reconcile(struct broker *broker, const struct pool_box *box,

@@ -47,10 +47,11 @@ enum outcome history_check_sessions(struct broker *broker, struct pool_box *box,
 
 // Adds the current point to an answer, as members "run" and "event".
 void history_put_point(const struct broker *broker, json_t *answer);
-// Returns the live leases on a box that were granted before the present epoch: their tickets of
-// earlier epochs remain valid. A request that waited, and is granted in this epoch, may have been
-// granted other GPUs in a lost part of the history.
-json_t *history_live_leases(struct broker *broker, const struct pool_box *box);
+// Adds to an answer the live leases on a box that were granted before the present epoch, as
+// "leases", and for each the epoch of its grant, as "lease_epochs": their tickets from then on
+// remain valid. In a part of the history that was lost, a request that waited may have been granted
+// other GPUs.
+void history_put_leases(struct broker *broker, const struct pool_box *box, json_t *answer);
 
 // Handles live leases that the box was ordered to refuse forever. A lease of an earlier epoch was
 // ended in the lost part of the history, so it is ended here too. A lease of the current epoch was

@@ -146,6 +146,7 @@ static enum outcome move_aside(struct broker *broker, struct pool_lease *lease,
         write_hold(broker, lease, &changed, true, "lease.moved", moving_describe(hold, to), actor);
     if (error)
         return error;
+    pool_note_freed(broker->pool, hold->gpu); // which a returning lease awaited
     *hold = changed;
     moving_tell_box(broker, hold->box);
     return OUTCOME_DONE;

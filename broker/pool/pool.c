@@ -429,8 +429,11 @@ void pool_move_lease(struct pool *pool, struct pool_lease *lease, enum lease_sta
 void pool_set_suspension(struct pool *pool, struct pool_lease *lease,
                          enum lease_suspension suspension)
 {
-    if (lease->suspension == LEASE_RETURNING && suspension != LEASE_RETURNING)
+    if (lease->suspension == LEASE_RETURNING && suspension != LEASE_RETURNING) {
         TAILQ_REMOVE(&pool->returning, lease, returning);
+        for (size_t i = 0; i < lease->hold_count; i++)
+            pool_note_freed(pool, lease->holds[i].gpu); // others may have it unless it is taken
+    }
     if (lease->suspension != LEASE_RETURNING && suspension == LEASE_RETURNING)
         TAILQ_INSERT_TAIL(&pool->returning, lease, returning);
     lease->suspension = suspension;

@@ -82,6 +82,7 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
          " (epoch < ?3 AND ticket_until > 0 AND (state = 'ending' OR ended > ?4)))",
          NULL},
     [EPOCH] = {"SELECT coalesce(max(epoch), 1) FROM epochs", NULL},
+    [EPOCH_AT] = {"SELECT coalesce(max(epoch), 1) FROM epochs WHERE epoch <= ?", NULL},
     [ADD_EPOCH] = {"INSERT INTO epochs (epoch, started) VALUES (?, ?)", NULL},
     [ADD_RUN] = {"INSERT INTO runs (id, after_event, started) VALUES (?, ?, ?)", NULL},
     [END_OF_RUN] = {"SELECT (SELECT after_event FROM runs AS later WHERE later.number > runs.number"

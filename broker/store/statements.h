@@ -48,6 +48,7 @@ enum statement {
     EVENTS_ABOUT,
     SCHEDULER_EVENTS,
     EPOCH,
+    EPOCH_AT,
     ADD_EPOCH,
     ADD_RUN,
     END_OF_RUN,

@@ -242,6 +242,15 @@ int64_t store_epoch(struct store *store)
     return query_number(store, EPOCH);
 }
 
+int64_t store_epoch_at(struct store *store, int64_t time)
+{
+    sqlite3_stmt *row = statement_query(store, EPOCH_AT, "n", time);
+    int64_t epoch = row_next(store, row) ? sqlite3_column_int64(row, 0) : 0;
+
+    sqlite3_reset(row);
+    return epoch;
+}
+
 enum outcome store_add_epoch(struct store *store, int64_t epoch, int64_t now)
 {
     return statement_run(store, ADD_EPOCH, "nn", epoch, now);

@@ -63,6 +63,8 @@ enum outcome store_load(struct store *store, struct pool *pool) __attribute__((w
 // ---- history (history.h) ----
 
 int64_t store_epoch(struct store *store);
+// Returns the epoch of a time: an epoch is the second in which it began, or later (history.h).
+int64_t store_epoch_at(struct store *store, int64_t time);
 enum outcome store_add_epoch(struct store *store, int64_t epoch, int64_t now)
     __attribute__((warn_unused_result));
 enum outcome store_add_run(struct store *store, const char *id, int64_t after_event, int64_t now)

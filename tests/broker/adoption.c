@@ -464,6 +464,46 @@ static void test_returning(void)
     end(first);
 }
 
+// A request waits for a free GPU that a lease awaits which cannot return yet, until that is suspended
+// again.
+static void test_no_longer_awaited(void)
+{
+    struct acquire wanted = {.actor = "test", .request = sample_request(2, GPU_EXCLUSIVE, 0)};
+    struct pool_lease *lease, *other, *waiting;
+    char ids[3][POOL_NAME_MAX];
+    json_t *list;
+
+    strcpy(wanted.request.box, "a");
+    is_int(broker_acquire(&broker, &wanted, &lease), 0, "a lease has two GPUs");
+    strcpy(ids[0], lease->id);
+    lease->ticket_until = soon();
+    list = json_pack("[{s:s, s:s}]", "lease", ids[0], "state", "suspended");
+    is_int(broker_suspend_lease(&broker, lease, "test"), 0, "it is suspended");
+    is_int(broker_hear_suspensions(&broker, pool_find_box(broker.pool, "a"), list, "test"), 0,
+           "by its box");
+    wanted.request = sample_request(1, GPU_EXCLUSIVE, 0);
+    strcpy(wanted.request.box, "a");
+    wanted.request.index = 2;
+    is_int(broker_acquire(&broker, &wanted, &other), 0, "another lease has one of the GPUs");
+    strcpy(ids[1], other->id);
+    other->ticket_until = soon();
+    is_int(broker_resume_lease(&broker, lease, "test"), 0, "the first one is resumed");
+    is_int(lease->suspension, LEASE_RETURNING, "and waits for both");
+    wanted.request.index = 1;
+    wanted.wait = true;
+    is_int(broker_acquire(&broker, &wanted, &waiting), 0, "a third one asks for the free GPU");
+    strcpy(ids[2], waiting->id);
+    waiting->ticket_until = soon();
+    broker_serve_queue(&broker);
+    is_int(waiting->state, LEASE_QUEUED, "and waits");
+    is_int(broker_suspend_lease(&broker, lease, "test"), 0, "the first one is suspended again");
+    broker_serve_queue(&broker);
+    is_int(waiting->state, LEASE_GRANTED, "then the third one has the GPU");
+    json_decref(list);
+    for (int i = 0; i < 3; i++)
+        end(ids[i]);
+}
+
 static json_t *suspended(const char *id, bool returns, bool idle)
 {
     return json_pack("{s:[{s:s, s:s, s:b, s:b}]}", "suspensions", "lease", id, "state", "suspended",
@@ -577,6 +617,7 @@ int main(void)
     test_displaced();
     test_modes();
     test_returning();
+    test_no_longer_awaited();
     test_time();
     test_caught_up();
     test_idle();

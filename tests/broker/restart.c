@@ -134,13 +134,22 @@ static void test_few_epochs(void)
     hear("a", "i1", NULL, NULL);
 }
 
-static size_t live_leases(void)
+// The epochs from which on the box takes tickets of earlier epochs, separated by spaces.
+static const char *live_leases(void)
 {
-    json_t *list = history_live_leases(&broker, pool_find_box(broker.pool, "a"));
-    size_t count = json_array_size(list);
+    static char text[200];
+    json_t *answer = json_object(), *epochs;
 
-    json_decref(list);
-    return count;
+    history_put_leases(&broker, pool_find_box(broker.pool, "a"), answer);
+    epochs = json_object_get(answer, "lease_epochs");
+    is_int(json_array_size(json_object_get(answer, "leases")), json_array_size(epochs),
+           "each lease has its epoch");
+    *text = '\0';
+    for (size_t i = 0; i < json_array_size(epochs); i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%lld", i ? " " : "",
+                 (long long)json_integer_value(json_array_get(epochs, i)));
+    json_decref(answer);
+    return text;
 }
 
 // In a lost part of the history a request that waits may have been granted other GPUs, for which
@@ -148,19 +157,23 @@ static size_t live_leases(void)
 static void test_granted_in_the_lost_part(void)
 {
     struct pool_lease *first, *waiting;
+    char since[24];
 
     is_int(acquire("job/first", 2, false, false, &first), 0, "a lease is granted");
     is_int(acquire("job/waiting", 2, true, false, &waiting), 0, "another waits");
-    first->granted--;
+    snprintf(since, sizeof(since), "%lld", (long long)broker.epoch);
+    first->granted = broker.epoch;
     is_int(history_take_over(&broker), 0, "an epoch begins");
-    is_int(live_leases(), 1, "in which the box takes the tickets of the first one");
+    is_int(history_take_over(&broker), 0, "and another");
+    is_str(live_leases(), since,
+           "in which the box takes the tickets of the first one since the epoch of its grant");
     register_box("a", "i1", 3);
     hear("a", "i1", NULL, NULL);
     is_int(broker_end_lease(&broker, &first, "released", "test"), 0, "that is released");
     hear("a", "i1", NULL, first->id);
     is_int(waiting->state, LEASE_GRANTED, "then the other one is granted");
     waiting->granted = broker.epoch; // which may be ahead of the clock, after several in a second
-    is_int(live_leases(), 0, "of which the box takes no tickets of earlier epochs");
+    is_str(live_leases(), "", "of which the box takes no tickets of earlier epochs");
     is_int(broker_end_lease(&broker, &waiting, "released", "test"), 0, "(released)");
     hear("a", "i1", NULL, waiting ? waiting->id : NULL);
 }

@@ -937,7 +937,9 @@ static void test_taken_again(void)
     tick();
     answer(0, false, NULL);
     tick();
-    answer(200, true, with_point(json_pack("{s:[s, s, i, s]}", "leases", "L1", "L2", 5, "a b")));
+    answer(200, true,
+           with_point(json_pack("{s:[s, s, i, s], s:[i, i, i, i]}", "leases", "L1", "L2", 5, "a b",
+                                "lease_epochs", 800, 850, 1, 1)));
     on_saved(saved_argument, 0, 0);
     tick();
     is_str(sent_text("refused"), "[\"L1\"]", "a live lease that the box refuses is reported");

@@ -28,9 +28,9 @@ static void write_file(const char *text)
 
 static void test_history(void)
 {
-    static const char *const leases[] = {"L1", "L2"};
+    static const struct history_lease leases[] = {{"L1", 5}, {"L2", 0}};
     char long_name[300], *text;
-    const char *too_long = long_name, *run;
+    const char *run;
     struct history *history = NULL;
     int64_t epoch, event;
     size_t size;
@@ -44,13 +44,15 @@ static void test_history(void)
     is_int(history_adopt(history, 99, NULL, 0), -ERANGE, "none that is earlier");
     ok(history_accepts(history, "L1", 5) && history_accepts(history, "L2", 99),
        "tickets of earlier epochs are valid for those");
+    ok(!history_accepts(history, "L1", 4), "from that of the lease's grant on");
     ok(!history_accepts(history, "L3", 99), "for no other");
     ok(history_accepts(history, "L3", 100), "tickets of this one are for all");
     is_int(history_accept(history, "L3"), 0, "a third one is adopted");
     is_int(history_accept(history, "L3"), 0, "twice");
     ok(history_accepts(history, "L3", 99), "with its old tickets");
-    is_int(history_accept(history, too_long), -EINVAL, "a name may be too long");
-    is_int(history_adopt(history, 101, &too_long, 1), -EINVAL, "in a list, too");
+    is_int(history_accept(history, long_name), -EINVAL, "a name may be too long");
+    is_int(history_adopt(history, 101, &(struct history_lease){long_name, 0}, 1), -EINVAL,
+           "in a list, too");
     is_int(history_adopt(history, 101, leases, 1), 0, "the next epoch");
     history_note(history, "0123456789abcdef", 77);
     is_int(history_print(history, &text, &size), 0, "is written");

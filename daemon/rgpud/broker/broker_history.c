@@ -16,11 +16,14 @@ struct history {
     int64_t epoch; // 0: none yet
     char run[33];
     int64_t event;
-    char (*leases)[LEASE_MAX]; // their tickets from earlier epochs are valid
+    struct listed {
+        char name[LEASE_MAX];
+        int64_t since;
+    } * leases; // their tickets from earlier epochs are valid
     size_t lease_count;
 };
 
-static int add_lease(struct history *history, const char *lease)
+static int add_lease(struct history *history, const char *lease, int64_t since)
 {
     void *longer;
 
@@ -30,7 +33,8 @@ static int add_lease(struct history *history, const char *lease)
     if (!longer)
         return -ENOMEM;
     history->leases = longer;
-    strcpy(history->leases[history->lease_count++], lease);
+    strcpy(history->leases[history->lease_count].name, lease);
+    history->leases[history->lease_count++].since = since;
     return 0;
 }
 
@@ -43,7 +47,7 @@ static int read_file(struct history *history, FILE *file)
                &history->event) != 3)
         return -EBADMSG;
     while (!err && fscanf(file, "lease %127s\n", lease) == 1)
-        err = add_lease(history, lease);
+        err = add_lease(history, lease, 0);
     return err ? err : feof(file) ? 0 : -EBADMSG;
 }
 
@@ -108,15 +112,16 @@ void history_note(struct history *history, const char *run, int64_t event)
     history->event = event;
 }
 
-static bool history_lists(const struct history *history, const char *lease)
+static bool history_lists(const struct history *history, const char *lease, int64_t epoch)
 {
     for (size_t i = 0; i < history->lease_count; i++)
-        if (!strcmp(history->leases[i], lease))
+        if (!strcmp(history->leases[i].name, lease) && epoch >= history->leases[i].since)
             return true;
     return false;
 }
 
-int history_adopt(struct history *history, int64_t epoch, const char *const *leases, size_t count)
+int history_adopt(struct history *history, int64_t epoch, const struct history_lease *leases,
+                  size_t count)
 {
     int err = 0;
 
@@ -125,13 +130,13 @@ int history_adopt(struct history *history, int64_t epoch, const char *const *lea
     history->epoch = epoch;
     history->lease_count = 0;
     for (size_t i = 0; i < count && !err; i++)
-        err = add_lease(history, leases[i]);
+        err = add_lease(history, leases[i].name, leases[i].since);
     return err;
 }
 
 int history_accept(struct history *history, const char *lease)
 {
-    return history_lists(history, lease) ? 0 : add_lease(history, lease);
+    return history_lists(history, lease, 0) ? 0 : add_lease(history, lease, 0);
 }
 
 int history_print(const struct history *history, char **text, size_t *size)
@@ -146,7 +151,7 @@ int history_print(const struct history *history, char **text, size_t *size)
     fprintf(out, "epoch %" PRId64 "\nseen %s %" PRId64 "\n", history->epoch, history->run,
             history->event);
     for (size_t i = 0; i < history->lease_count; i++)
-        fprintf(out, "lease %s\n", history->leases[i]);
+        fprintf(out, "lease %s\n", history->leases[i].name);
     if (!fclose(out))
         return 0;
     free(*text);
@@ -155,5 +160,5 @@ int history_print(const struct history *history, char **text, size_t *size)
 
 bool history_accepts(const struct history *history, const char *lease, int64_t epoch)
 {
-    return epoch >= history->epoch || history_lists(history, lease);
+    return epoch >= history->epoch || history_lists(history, lease, epoch);
 }

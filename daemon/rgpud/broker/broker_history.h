@@ -20,11 +20,18 @@ bool history_point(const struct history *history, int64_t *epoch, const char **r
 // Stores a new point of the known epoch; history_print() includes it.
 void history_note(struct history *history, const char *run, int64_t event);
 
+// A live lease from an earlier epoch, and the first epoch whose tickets are valid for it. The epoch
+// is not on disk: after a restart all are, until the broker has answered.
+struct history_lease {
+    const char *name;
+    int64_t since;
+};
+
 // Stores a new epoch, and the live leases of this box from earlier epochs. The caller must write
 // the text of history_print() to disk. Returns 0, or -ERANGE if the epoch is older than the known
 // one.
-int history_adopt(struct history *history, int64_t epoch, const char *const *leases, size_t count)
-    __attribute__((warn_unused_result));
+int history_adopt(struct history *history, int64_t epoch, const struct history_lease *leases,
+                  size_t count) __attribute__((warn_unused_result));
 // Adds a lease of an earlier epoch that the broker has adopted. Returns 0, -EINVAL or -ENOMEM.
 int history_accept(struct history *history, const char *lease) __attribute__((warn_unused_result));
 // Returns the content of the file `history`, which the caller frees. Returns 0, -ENOENT if nothing

@@ -277,27 +277,31 @@ int broker_orders_note(struct broker_orders *orders, const json_t *answer)
 }
 
 // Collects live leases that are on the list of revocations, for a report. The broker then decides.
-static void note_refused(struct broker_orders *orders, const char *const *leases, size_t count)
+static void note_refused(struct broker_orders *orders, const struct history_lease *leases,
+                         size_t count)
 {
     json_decref(orders->refused);
     orders->refused = json_array();
     for (size_t i = 0; i < count; i++)
-        if (revocations_has(orders->revocations, leases[i]))
-            json_array_append_new(orders->refused, json_string(leases[i]));
+        if (revocations_has(orders->revocations, leases[i].name))
+            json_array_append_new(orders->refused, json_string(leases[i].name));
 }
 
 int broker_orders_adopt(struct broker_orders *orders, const json_t *answer)
 {
-    const json_t *list = json_object_get(answer, "leases");
+    const json_t *list = json_object_get(answer, "leases"),
+                 *epochs = json_object_get(answer, "lease_epochs");
     int64_t epoch = json_integer_value(json_object_get(answer, "epoch"));
     size_t count = 0, size = json_array_size(list);
-    SCOPED_FREE const char **leases = calloc(size + 1, sizeof(*leases));
+    SCOPED_FREE struct history_lease *leases = calloc(size + 1, sizeof(*leases));
     int err = leases ? broker_orders_note(orders, answer) : -ENOMEM;
 
     for (size_t i = 0; !err && i < size; i++) {
         const char *lease = json_string_value(json_array_get(list, i));
         if (is_lease_name(lease))
-            leases[count++] = lease;
+            leases[count++] =
+                (struct history_lease){.name = lease,
+                                       .since = json_integer_value(json_array_get(epochs, i))};
     }
     if (!err && (epoch < 1 || epoch > time(NULL) + EPOCH_AHEAD_MAX))
         err = -ERANGE;

@@ -189,8 +189,7 @@ void history_put_leases(struct broker *broker, const struct pool_box *box, json_
     json_t *leases = json_array(), *epochs = json_array();
 
     TAILQ_FOREACH(lease, &broker->pool->leases, all)
-        if (lease->state != LEASE_ENDING && lease->granted < broker->epoch &&
-            lease_holds_on(lease, box)) {
+        if (lease->state != LEASE_ENDING && lease_holds_on(lease, box)) {
             int64_t epoch = store_epoch_at(broker->store, lease->granted);
             json_array_append_new(leases, json_string(lease->id));
             json_array_append_new(epochs, json_integer(epoch));

@@ -47,10 +47,9 @@ enum outcome history_check_sessions(struct broker *broker, struct pool_box *box,
 
 // Adds the current point to an answer, as members "run" and "event".
 void history_put_point(const struct broker *broker, json_t *answer);
-// Adds to an answer the live leases on a box that were granted before the present epoch, as
-// "leases", and for each the epoch of its grant, as "lease_epochs": their tickets from then on
-// remain valid. In a part of the history that was lost, a request that waited may have been granted
-// other GPUs.
+// Adds the live leases on a box to an answer, as "leases", and for each the epoch of its grant, as
+// "lease_epochs": their tickets from then on are valid. In a part of the history that was lost, a
+// request that waited may have been granted other GPUs.
 void history_put_leases(struct broker *broker, const struct pool_box *box, json_t *answer);
 
 // Handles live leases that the box was ordered to refuse forever. A lease of an earlier epoch was

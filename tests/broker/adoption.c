@@ -464,8 +464,7 @@ static void test_returning(void)
     end(first);
 }
 
-// A request waits for a free GPU that a lease awaits which cannot return yet, until that is suspended
-// again.
+// A lease that cannot return yet keeps a request from a free GPU, until it is suspended again.
 static void test_no_longer_awaited(void)
 {
     struct acquire wanted = {.actor = "test", .request = sample_request(2, GPU_EXCLUSIVE, 0)};

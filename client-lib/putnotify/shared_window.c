@@ -106,7 +106,8 @@ static enum rgpu_result open_in(struct rgpu_window *window, int current, struct 
 
 // Memory of a GPU of the same box is opened in FROM's own context, so that the driver copies over
 // the link between the GPUs, and FROM's streams write the signals themselves: on two H200s 256 MiB
-// took 0.7 ms instead of 7.1 in a context of the other GPU. Of another box, only the latter goes.
+// took 0.7 ms instead of 7.1 in a context of the other GPU, which is all that is possible between
+// boxes.
 static enum rgpu_result open_member(struct rgpu_window *window, int from, int to,
                                     const struct window_offer *offer)
 {

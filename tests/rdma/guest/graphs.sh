@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# In the guest: programs of graphs, arrays, textures and managed memory over verbs; random ones with few rounds.
+# In the guest: programs of graphs, arrays and managed memory over verbs; random ones with few rounds.
 . "$TOP/tests/rdma/guest/common.sh"
 . "$TOP/tests/session/programs.sh"
 start_rdma_box
 run=(over_rdma)
 programs=$BUILD/tests/programs
-for program in "$programs"/graph/* "$programs"/array/array-{graphs,kinds} "$programs"/managed{,-system,-variables} \
-    "$programs"/textures; do
+for program in "$programs"/graph/graph-{build,capture,memory,repeat} "$programs"/array/array-{graphs,kinds} \
+    "$programs"/managed{,-system,-variables}; do
     run_program "C: ${program##*/}" "$program"
 done
 run_program "C: array-random, a few rounds" "$programs/array/array-random" 20 20

@@ -4,9 +4,12 @@
 SIM_SOURCES := $(wildcard $(patsubst %,sim/%/*.c,engine memory stream code array graph image)) sim/sim_config.c sim/uuid.c sim/mps/mps_client.c sim/mps/mps_address.c \
                $(B)/gen/weak_calls.c $(B)/gen/proc_table.c
 
-$(call shared_library,libcuda-sim.so,$(SIM_SOURCES),rgpuptx rgpudriver rgpucommon,$(DRIVER_LIBS) -lm,\
-    -Wl$(comma)-soname$(comma)libcuda.so.1 -Wl$(comma)-z$(comma)nodelete -Wl$(comma)-Bsymbolic \
-    -Wl$(comma)--version-script=$(B)/gen/libcuda.map,$(B)/gen/libcuda.map)
+SIM_ARCHIVES := rgpuptx rgpudriver rgpucommon
+SIM_LIBS = $(DRIVER_LIBS) -lm
+SIM_FLAGS := -Wl$(comma)-soname$(comma)libcuda.so.1 -Wl$(comma)-z$(comma)nodelete -Wl$(comma)-Bsymbolic
+
+$(call shared_library,libcuda-sim.so,$(SIM_SOURCES),$(SIM_ARCHIVES),$(SIM_LIBS),\
+    $(SIM_FLAGS) -Wl$(comma)--version-script=$(B)/gen/libcuda.map,$(B)/gen/libcuda.map)
 
 # The control program of its MPS; a box with real GPUs uses NVIDIA's.
 $(call program,rgpu-sim-mps-control,$(filter-out sim/mps/mps_client.c,$(wildcard sim/mps/*.c)),rgpucommon,$(COMMON_LIBS))

@@ -221,9 +221,8 @@ enum outcome store_load(struct store *store, struct pool *pool)
     return error ? error : sound;
 }
 
-static int64_t query_number(struct store *store, enum statement number)
+static int64_t store_first_number(struct store *store, sqlite3_stmt *row)
 {
-    sqlite3_stmt *row = statement_query(store, number, "");
     int64_t value = row_next(store, row) ? sqlite3_column_int64(row, 0) : 0;
 
     sqlite3_reset(row);
@@ -232,23 +231,19 @@ static int64_t query_number(struct store *store, enum statement number)
 
 int64_t store_last_event(struct store *store)
 {
-    return query_number(store, LAST_EVENT);
+    return store_first_number(store, statement_query(store, LAST_EVENT, ""));
 }
 
 // ---- history ----
 
 int64_t store_epoch(struct store *store)
 {
-    return query_number(store, EPOCH);
+    return store_first_number(store, statement_query(store, EPOCH, ""));
 }
 
 int64_t store_epoch_at(struct store *store, int64_t time)
 {
-    sqlite3_stmt *row = statement_query(store, EPOCH_AT, "n", time);
-    int64_t epoch = row_next(store, row) ? sqlite3_column_int64(row, 0) : 0;
-
-    sqlite3_reset(row);
-    return epoch;
+    return store_first_number(store, statement_query(store, EPOCH_AT, "n", time));
 }
 
 enum outcome store_add_epoch(struct store *store, int64_t epoch, int64_t now)

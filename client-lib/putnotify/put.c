@@ -44,8 +44,9 @@ static enum rgpu_result end_use(struct rgpu_window *window, struct signal_use *u
 
 // ---- the parts of a put ----
 
-static enum rgpu_result put_window(const struct rgpu_window *window, int from, int to,
-                                   size_t offset, CUdeviceptr source, size_t bytes, CUstream stream)
+static enum rgpu_result put_payload(const struct rgpu_window *window, int from, int to,
+                                    size_t offset, CUdeviceptr source, size_t bytes,
+                                    CUstream stream)
 {
     const struct window_side *side = window_side(window, from, to);
     CUdeviceptr target = side->base + offset;
@@ -102,7 +103,7 @@ static enum rgpu_result put_in(struct rgpu_window *window, int from, int to, siz
     unsigned long long id;
     enum rgpu_result result = begin_use(sent(window, from, to, tag), stream, &id);
     if (!result)
-        result = put_window(window, from, to, offset, source, bytes, stream);
+        result = put_payload(window, from, to, offset, source, bytes, stream);
     return result ? result : count_up(window, from, to, tag, stream, id);
 }
 

@@ -79,7 +79,7 @@ static int fail_connect(struct opening *o, int err)
 
 static int fail_exchange(struct opening *o, int err, const char *step)
 {
-    o->is_lost = err == -ECONNRESET || err == -EPIPE;
+    o->is_lost = session_was_cut(err);
     if (err == -ETIMEDOUT)
         return fail_with(o->error, CONTROL_RESULT_NOT_READY,
                          "box %s went silent during %s: look at rgpud's log there, or raise "
@@ -466,7 +466,7 @@ int session_propose_transport(const struct control_stream *stream, const char *t
     int err = control_send(stream, CONTROL_TRANSPORT_PROPOSAL, &proposal, deadline);
     if (!err)
         err = control_expect(stream, CONTROL_TRANSPORT_REPLY, &reply, deadline);
-    error->lost = err == -ECONNRESET || err == -EPIPE;
+    error->lost = session_was_cut(err);
     if (err)
         return fail_with(error, CONTROL_RESULT_NOT_READY,
                          "the box's worker did not answer the choice of transport (%s): look at "

@@ -4,6 +4,8 @@
 #ifndef RGPU_COMMON_SESSION_CLIENT_H
 #define RGPU_COMMON_SESSION_CLIENT_H
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +40,12 @@ struct session_welcome {
     struct control_welcome offer;           // transports and snapshot; points into `frame`
     struct control_frame frame;
 };
+
+// Returns true if the peer has closed the connection: another one may succeed.
+static inline bool session_was_cut(int err)
+{
+    return err == -ECONNRESET || err == -EPIPE;
+}
 
 struct session_error {
     int result;     // CUresult for the program

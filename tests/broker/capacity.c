@@ -511,6 +511,15 @@ static void suspend_some(void)
     }
 }
 
+// A new pool of two boxes.
+static void random_boxes(struct pool_box *boxes[2])
+{
+    pool_free(&pool);
+    pool = pool_new();
+    boxes[0] = random_box("b0");
+    boxes[1] = random_box("b1");
+}
+
 // Forecasts, and searches for leases to preempt, take and give back as they look ahead.
 static void looks_change_nothing(void)
 {
@@ -521,10 +530,7 @@ static void looks_change_nothing(void)
     for (int round = 0; round < 100; round++) {
         struct pool_box *boxes[2];
 
-        pool_free(&pool);
-        pool = pool_new();
-        boxes[0] = random_box("b0");
-        boxes[1] = random_box("b1");
+        random_boxes(boxes);
         for (int job = 0; job < JOBS_MAX; job++) {
             if (job == JOBS_MAX / 2)
                 suspend_some();
@@ -550,10 +556,7 @@ static void totals_of_shares(void)
     for (int round = 0; round < 200; round++) {
         struct pool_box *boxes[2];
 
-        pool_free(&pool);
-        pool = pool_new();
-        boxes[0] = random_box("b0");
-        boxes[1] = random_box("b1");
+        random_boxes(boxes);
         for (int job = 0; job < JOBS_MAX; job++) {
             struct pool_box *box = boxes[rand() % 2];
             random_job(job, box->gpus[(uint32_t)rand() % box->gpu_count]);

@@ -641,36 +641,10 @@ static void test_tenants(void)
     pool_free(&pool);
 }
 
-// The names of models that no GPU has any more are forgotten after a while.
-static void test_models(void)
-{
-    struct pool *pool = pool_new();
-    struct pool_box *box = sample_box(pool, "a", 1, "H200", 100 * GB, GPU_SHARED);
-    const char *model = box->gpus[0]->model;
-    char name[32];
-
-    for (unsigned i = pool->new_models; i < POOL_NEW_MODELS - 1; i++) {
-        snprintf(name, sizeof(name), "model %u", i);
-        pool_intern_model(pool, name);
-    }
-    pool_forget_models(pool);
-    is_int(pool->new_models, POOL_NEW_MODELS - 1, "so many names are kept");
-    pool_intern_model(pool, "one more");
-    pool_forget_models(pool);
-    is_int(pool->new_models, 0, "and not one more");
-    ok(pool_intern_model(pool, "H200") == model && pool->new_models == 0, "but those of GPUs");
-    pool_intern_model(pool, "model 7");
-    is_int(pool->new_models, 1, "the others are new");
-    ok(pool_gpu_named(pool, "a:0") == box->gpus[0], "a GPU has the name of its box and its index");
-    ok(!pool_gpu_named(pool, "a:1") && !pool_gpu_named(pool, "b:0"), "and no other");
-    pool_free(&pool);
-}
-
 int main(void)
 {
     test_sought_boxes();
     test_tenants();
-    test_models();
     test_exclusive();
     test_shares();
     test_overcommitted();

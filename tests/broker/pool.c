@@ -118,6 +118,8 @@ static void test_models(void)
     ok(pool_intern_model(pool, "H200") == known && pool->new_models == 0, "as they were");
     pool_intern_model(pool, "M1");
     is_int((int64_t)pool->new_models, 1, "and the others are forgotten");
+    ok(pool_gpu_named(pool, "a:0") == box->gpus[0], "a GPU has the name of its box and its index");
+    ok(!pool_gpu_named(pool, "a:1") && !pool_gpu_named(pool, "b:0"), "and no other");
     pool_free(&pool);
 }
 

@@ -23,8 +23,7 @@ $(B)/gen/older-driver-$(1).map: $(B)/gen/libcuda.map proto/cuda.spec
 	    { name = $$$$1; sub(/;$$$$/, "", name); sub(/_pt[ds][sz]$$$$/, "", name); if (!(name in newer)) print }' \
 	    proto/cuda.spec $(B)/gen/libcuda.map >$$@
 TEST_EXTRAS += $(B)/tests/older-driver/$(1).so
-$(call link_rule,$(B)/tests/older-driver/$(1).so,tests/driver/older_driver_$(1).c $(SIM_SOURCES),rgpuptx rgpudriver rgpucommon,\
-    $(DRIVER_LIBS) -lm,-shared -Wl$(comma)-soname$(comma)libcuda.so.1 -Wl$(comma)-z$(comma)nodelete -Wl$(comma)-Bsymbolic \
-    -Wl$(comma)--allow-multiple-definition -Wl$(comma)--version-script=$(B)/gen/older-driver-$(1).map,$(B)/gen/older-driver-$(1).map)
+$(call link_rule,$(B)/tests/older-driver/$(1).so,tests/driver/older_driver_$(1).c $(SIM_SOURCES),$(SIM_ARCHIVES),\
+    $(SIM_LIBS),-shared $(SIM_FLAGS) -Wl$(comma)--allow-multiple-definition -Wl$(comma)--version-script=$(B)/gen/older-driver-$(1).map,$(B)/gen/older-driver-$(1).map)
 endef
 $(foreach v,12020 12040,$(eval $(call older_driver_rule,$(v))))

@@ -180,7 +180,7 @@ static void state_reason(struct choice *choice, const struct transport *row, con
 static enum attempt choose_transport_fail(struct choice *choice, const struct transport *row,
                                           int err, const char *text)
 {
-    choice->error->lost = err == -ECONNRESET || err == -EPIPE;
+    choice->error->lost = session_was_cut(err);
     if (row->failure == TRANSPORT_TRY_NEXT) {
         if (!choice->side.forced)
             log_info("no %s box=%s reason=\"%s\"", row->words, choice->session->box, text);

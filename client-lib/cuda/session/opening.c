@@ -107,12 +107,12 @@ static void place_apart(struct box_session *session, unsigned number)
 
 static struct box_session *session_try_again(const struct wish *wish, struct session_error *error)
 {
-    struct box_session *session = NULL;
-    error->lost = true;
-    for (int attempt = 0; !session && error->lost && attempt < ATTEMPTS; attempt++) {
+    struct box_session *session;
+    int attempt = 0;
+    do {
         *error = (struct session_error){0};
         session = session_try(wish, error);
-    }
+    } while (!session && error->lost && ++attempt < ATTEMPTS);
     return session;
 }
 

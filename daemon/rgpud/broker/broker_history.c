@@ -11,15 +11,18 @@
 
 enum { LEASE_MAX = 128 };
 
+// A lease whose tickets are valid from epoch SINCE on, though the present one is later.
+struct listed {
+    char name[LEASE_MAX];
+    int64_t since;
+};
+
 struct history {
     char *directory;
     int64_t epoch; // 0: none yet
     char run[33];
     int64_t event;
-    struct listed {
-        char name[LEASE_MAX];
-        int64_t since;
-    } * leases; // their tickets from earlier epochs are valid
+    struct listed *leases;
     size_t lease_count;
 };
 
@@ -112,12 +115,12 @@ void history_note(struct history *history, const char *run, int64_t event)
     history->event = event;
 }
 
-static bool history_lists(const struct history *history, const char *lease, int64_t epoch)
+static struct listed *history_find(const struct history *history, const char *lease)
 {
     for (size_t i = 0; i < history->lease_count; i++)
-        if (!strcmp(history->leases[i].name, lease) && epoch >= history->leases[i].since)
-            return true;
-    return false;
+        if (!strcmp(history->leases[i].name, lease))
+            return &history->leases[i];
+    return NULL;
 }
 
 int history_adopt(struct history *history, int64_t epoch, const struct history_lease *leases,
@@ -136,7 +139,12 @@ int history_adopt(struct history *history, int64_t epoch, const struct history_l
 
 int history_accept(struct history *history, const char *lease)
 {
-    return history_lists(history, lease, 0) ? 0 : add_lease(history, lease, 0);
+    struct listed *listed = history_find(history, lease);
+
+    if (!listed)
+        return add_lease(history, lease, 0);
+    listed->since = 0;
+    return 0;
 }
 
 int history_print(const struct history *history, char **text, size_t *size)
@@ -160,5 +168,7 @@ int history_print(const struct history *history, char **text, size_t *size)
 
 bool history_accepts(const struct history *history, const char *lease, int64_t epoch)
 {
-    return epoch >= history->epoch || history_lists(history, lease, epoch);
+    const struct listed *listed = history_find(history, lease);
+
+    return epoch >= history->epoch || (listed && epoch >= listed->since);
 }
